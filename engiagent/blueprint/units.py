@@ -13,10 +13,10 @@ and a general parser would read ``5 M`` as five molar.
 20.0
 """
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-import re
 
 from engiagent.errors import EngiagentError
 
@@ -231,12 +231,46 @@ _TABLE: dict[str, tuple[Fraction, dict[str, int]]] = {
     "timeunit": (_F(1), {"timeunit": 1}),
 }
 
-CURRENCIES = (
-    "AUD BRL CAD CHF CNY CZK DKK EUR GBP HKD HUF INR JPY KRW MXN NOK NZD PLN RON SEK SGD TRY USD ZAR"
-).split()
-COUNTS = (
-    "cycle day_count item kit machine panel passenger person piece start unit vehicle".split()
-)
+CURRENCIES = [
+    "AUD",
+    "BRL",
+    "CAD",
+    "CHF",
+    "CNY",
+    "CZK",
+    "DKK",
+    "EUR",
+    "GBP",
+    "HKD",
+    "HUF",
+    "INR",
+    "JPY",
+    "KRW",
+    "MXN",
+    "NOK",
+    "NZD",
+    "PLN",
+    "RON",
+    "SEK",
+    "SGD",
+    "TRY",
+    "USD",
+    "ZAR",
+]
+COUNTS = [
+    "cycle",
+    "day_count",
+    "item",
+    "kit",
+    "machine",
+    "panel",
+    "passenger",
+    "person",
+    "piece",
+    "start",
+    "unit",
+    "vehicle",
+]
 for _currency in CURRENCIES:
     _TABLE[_currency] = (_F(1), {_currency: 1})
     _TABLE[f"ct_{_currency}"] = (_F(1, 100), {_currency: 1})

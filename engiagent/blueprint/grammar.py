@@ -1,0 +1,473 @@
+"""The expression grammar: text to a small typed tree, nothing ever evaluated as Python.
+
+Expressions are a subset of Python's own expression syntax, so :mod:`ast` does the parsing and a
+whitelist here does the reading. What is not in the whitelist does not exist: no attribute walks,
+no comprehensions but ``sum``, ``min`` and ``max``, no calls but :data:`FUNCTIONS`.
+
+>>> node = parse("sum(price[t] * grid[t] for t in T if hour(t) >= 17) <= 40[EUR]")
+>>> type(node).__name__, node.span
+('Compare', (0, 62))
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from typing import Final
+
+from engiagent.errors import EngiagentError
+
+MAX_LENGTH: Final = 4000
+MAX_DEPTH: Final = 150
+
+# name -> (fewest arguments, most arguments)
+FUNCTIONS: Final[dict[str, tuple[int, int]]] = {
+    "abs": (1, 1),
+    "clock": (1, 1),
+    "cos": (1, 1),
+    "dt": (1, 1),
+    "exp": (1, 1),
+    "first": (1, 1),
+    "hour": (1, 1),
+    "last": (1, 1),
+    "len": (1, 1),
+    "log": (1, 1),
+    "max": (2, 64),
+    "min": (2, 64),
+    "pos": (1, 1),
+    "prev": (2, 2),
+    "sin": (1, 1),
+    "sqrt": (1, 1),
+    "tanh": (1, 1),
+    "weekday": (1, 1),
+}
+REDUCTIONS: Final = ("sum", "min", "max")
+
+Span = tuple[int, int]
+"""First column and the column after the last, both counted from 0."""
+
+
+class GrammarError(EngiagentError):
+    """An expression is not in the language.
+
+    Attributes
+    ----------
+    column
+        Where it goes wrong, counted from 1.
+    suggestion
+        What to write instead, where that can be said.
+    """
+
+    def __init__(self, message: str, column: int, suggestion: str | None = None) -> None:
+        self.message, self.column, self.suggestion = message, column, suggestion
+        super().__init__(f"column {column}: {message}" + (f"; {suggestion}" if suggestion else ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Any part of an expression, with the columns it stands in."""
+
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Node):
+    """A literal, with its unit when one is written: ``40[degC]``."""
+
+    value: float
+    unit: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Text(Node):
+    """A label or a clock time in quotes."""
+
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ref(Node):
+    """A name, with its indices if any. A dotted name is a quantity: ``battery.charge[t]``."""
+
+    name: str
+    indices: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unary(Node):
+    """``-x``, ``+x`` or ``not x``."""
+
+    op: str
+    operand: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Binary(Node):
+    """Arithmetic: ``+ - * / ** % //``."""
+
+    op: str
+    left: Node
+    right: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Compare(Node):
+    """A chain of comparisons: ``0 <= x[t] <= 5``, ``g in Fast``."""
+
+    ops: tuple[str, ...]
+    operands: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Logic(Node):
+    """``and`` or ``or`` over conditions."""
+
+    op: str
+    operands: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Members(Node):
+    """A listed collection, as on the right of ``g in ("G1", "G2")``."""
+
+    items: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Node):
+    """A call of one of :data:`FUNCTIONS`."""
+
+    function: str
+    args: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Binder(Node):
+    """``t in T``, or ``(i, j) in A`` over a tuple set."""
+
+    names: tuple[str, ...]
+    set: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce(Node):
+    """``sum(body for t in T if condition)``, and ``min`` and ``max`` alike."""
+
+    function: str
+    body: Node
+    binders: tuple[Binder, ...]
+    where: Node | None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(Node):
+    """``a if condition else b``; the condition is on indices and parameters only."""
+
+    condition: Node
+    then: Node
+    otherwise: Node
+
+
+def children(node: Node) -> Iterator[Node]:
+    """Yield the nodes directly below ``node``, in the order of writing."""
+    for field in fields(node):
+        value = getattr(node, field.name)
+        if isinstance(value, Node):
+            yield value
+        elif isinstance(value, tuple):
+            yield from (item for item in value if isinstance(item, Node))
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """Yield ``node`` and everything below it."""
+    yield node
+    for child in children(node):
+        yield from walk(child)
+
+
+# --- reading -----------------------------------------------------------------------------------
+
+_BINARY = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**", ast.Mod: "%",
+    ast.FloorDiv: "//",
+}  # fmt: skip
+_COMPARE = {
+    ast.LtE: "<=", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.Gt: ">",
+    ast.In: "in", ast.NotIn: "not in",
+}  # fmt: skip
+_UNARY = {ast.USub: "-", ast.UAdd: "+", ast.Not: "not"}
+_UNIT_LITERAL = re.compile(r"(?<![\w.\]])((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*\[([^\[\]]*)\]")
+_SINGLE_EQUALS = re.compile(r"(?<![<>=!:])=(?!=)")
+_SIGNS = re.compile(r"(?:[-+~]\s*|not\s+){30}")
+_HINTS = (
+    (re.compile(r"&&|(?<!\|)\|\|"), "write 'and' and 'or'"),
+    (re.compile("[\u2264\u2265\u2260\u00b7\u00d7\u2212]"), "write <= >= != * and - in plain ASCII"),
+    (re.compile(r"\bforall\b"), "put the binders into the constraint's 'forall' list"),
+)
+
+
+@lru_cache(maxsize=8192)
+def parse(text: str) -> Node:
+    """Return the tree of an expression.
+
+    Raises
+    ------
+    GrammarError
+        With the column and, where possible, what to write instead.
+
+    Examples
+    --------
+    >>> parse("x[t] = 3")
+    Traceback (most recent call last):
+    engiagent.blueprint.grammar.GrammarError: column 6: a single '=' is no comparison; write ==
+    """
+    return _Reader(text).read()
+
+
+@lru_cache(maxsize=4096)
+def parse_binder(text: str) -> Binder:
+    """Return the binder that ``text`` spells, as ``t in T`` or ``(i, j) in A``."""
+    node = _Reader(text).syntax()
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.In):
+        return _binder(node.left, node.comparators[0], (0, len(text)))
+    raise GrammarError(f"{text!r} is no binder", 1, "write it as 't in T'")
+
+
+class _Reader:
+    """One expression on its way from text to tree."""
+
+    def __init__(self, text: str) -> None:
+        if len(text) > MAX_LENGTH:
+            raise GrammarError(
+                f"an expression has at most {MAX_LENGTH} characters, this one has {len(text)}",
+                MAX_LENGTH,
+                "name parts of it under 'expressions'",
+            )
+        self.units: dict[int, str] = {}
+        self.text = _UNIT_LITERAL.sub(self._hide_unit, text.replace("\n", " ").replace("\t", " "))
+        self.depth = 0
+
+    def _hide_unit(self, match: re.Match[str]) -> str:
+        """Replace a unit by underscores of its length: ``%`` and ``°`` are no Python."""
+        unit = match[2]
+        if not unit.strip():
+            raise GrammarError("an empty unit", match.start(2) + 1, "write 1 for a pure number")
+        self.units[match.start(1)] = unit.strip()
+        start, end = match.start(2) - match.start(), match.end(2) - match.start()
+        whole = match[0]
+        return whole[:start] + "_" * (end - start) + whole[end:]
+
+    def read(self) -> Node:
+        return self.node(self.syntax())
+
+    def syntax(self) -> ast.expr:
+        """Let Python's parser read the text, with its failures in our words."""
+        text = self.text
+        if not text.strip():
+            raise GrammarError("the expression is empty", 1)
+        for index, char in enumerate(text):
+            if not (char.isascii() and char.isprintable()):
+                raise GrammarError(
+                    f"the character {char!r} is not allowed", index + 1, self._hint() or "use ASCII"
+                )
+        signs = _SIGNS.search(text)
+        if signs:
+            raise GrammarError("too many signs in a row", signs.start() + 1)
+        # Leading blanks would be an indentation to Python; a bracket in their place keeps columns.
+        bracketed = "(" + text[1:] + ")" if text[0] == " " else text
+        try:
+            return ast.parse(bracketed, mode="eval").body
+        except SyntaxError as error:
+            raise self._syntax_error(error) from None
+        except (RecursionError, MemoryError, ValueError):
+            raise GrammarError("the expression is nested too deeply", 1) from None
+
+    def _hint(self) -> str | None:
+        return next((hint for pattern, hint in _HINTS if pattern.search(self.text)), None)
+
+    def _syntax_error(self, error: SyntaxError) -> GrammarError:
+        single = _SINGLE_EQUALS.search(self.text)
+        if single:
+            return GrammarError("a single '=' is no comparison", single.start() + 1, "write ==")
+        column = min(max(error.offset or 1, 1), len(self.text) + 1)
+        message = (error.msg or "invalid syntax").split(". Perhaps")[0].split(" (<")[0]
+        return GrammarError(f"cannot read this: {message}", column, self._hint())
+
+    def node(self, item: ast.expr) -> Node:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise GrammarError(
+                "the expression is nested too deeply",
+                item.col_offset + 1,
+                "name parts of it under 'expressions'",
+            )
+        reader = _READERS.get(type(item))
+        if reader is None:
+            raise GrammarError(
+                f"{_describe(item)} is not part of the language", item.col_offset + 1
+            )
+        result = reader(self, item, (item.col_offset, item.end_col_offset or 0))
+        self.depth -= 1
+        return result
+
+
+def _describe(item: ast.expr) -> str:
+    names = {
+        ast.Lambda: "a lambda", ast.ListComp: "a list comprehension", ast.Dict: "a dictionary",
+        ast.GeneratorExp: "a 'for' outside sum, min and max", ast.JoinedStr: "an f-string",
+        ast.NamedExpr: "':='", ast.Starred: "'*'", ast.Slice: "a slice", ast.Set: "a set in braces",
+        ast.SetComp: "a set comprehension", ast.Await: "await", ast.List: "a list",
+    }  # fmt: skip
+    return names.get(type(item), f"'{type(item).__name__}'")
+
+
+def _constant(reader: _Reader, item: ast.expr, span: Span) -> Node:
+    assert isinstance(item, ast.Constant)
+    value = item.value
+    if isinstance(value, str):
+        return Text(span, value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise GrammarError(f"{value!r} is not a number or a label", span[0] + 1)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = float("inf")
+    if number in (float("inf"), float("-inf")):
+        raise GrammarError("the number is too large", span[0] + 1)
+    return Number(span, number, None)
+
+
+def _name(reader: _Reader, item: ast.expr, span: Span) -> Node:
+    return Ref(span, _dotted(item), ())
+
+
+def _dotted(item: ast.expr) -> str:
+    if isinstance(item, ast.Name):
+        if item.id.startswith("__"):
+            raise GrammarError(f"{item.id} is not a name", item.col_offset + 1)
+        return item.id
+    if isinstance(item, ast.Attribute) and not item.attr.startswith("_"):
+        return f"{_dotted(item.value)}.{item.attr}"
+    raise GrammarError("only names may be joined by dots", item.col_offset + 1)
+
+
+def _subscript(reader: _Reader, item: ast.expr, span: Span) -> Node:
+    assert isinstance(item, ast.Subscript)
+    if isinstance(item.value, ast.Constant):
+        unit = reader.units.get(item.value.col_offset)
+        number = reader.node(item.value)
+        if unit is None or not isinstance(number, Number):
+            raise GrammarError("only names can be indexed", span[0] + 1)
+        return Number(span, number.value, unit)
+    if not isinstance(item.value, ast.Name | ast.Attribute):
+        raise GrammarError("only names can be indexed", span[0] + 1, "write x[i, j], not x[i][j]")
+    parts = item.slice.elts if isinstance(item.slice, ast.Tuple) else [item.slice]
+    return Ref(span, _dotted(item.value), tuple(reader.node(part) for part in parts))
+
+
+def _unary(reader: _Reader, item: ast.expr, span: Span) -> Node:
+    assert isinstance(item, ast.UnaryOp)
+    op = _UNARY.get(type(item.op))
+    if op is None:
+        raise GrammarError("'~' is not part of the language", span[0] + 1, "write 'not'")
+    return Unary(span, op, reader.node(item.operand))
+
+
+def _binary(reader: _Reader, item: ast.expr, span: Span) -> Node:
+    assert isinstance(item, ast.BinOp)
+    op = _BINARY.get(type(item.op))
+    if op is None:
+        place = (item.left.end_col_offset or 0) + 1
+        hint = "write ** for a power" if isinstance(item.op, ast.BitXor) else reader._hint()
+        raise GrammarError("this operator is not part of the language", place, hint)
+    return Binary(span, op, reader.node(item.left), reader.node(item.right))
+
+
+def _compare(reader: _Reader, item: ast.expr, span: Span) -> Node:
+    assert isinstance(item, ast.Compare)
+    ops = tuple(_COMPARE.get(type(op), "") for op in item.ops)
+    if "" in ops:
+        raise GrammarError("'is' is not part of the language", span[0] + 1, "write ==")
+    operands = tuple(reader.node(part) for part in (item.left, *item.comparators))
+    return Compare(span, ops, operands)
+
+
+def _logic(reader: _Reader, item: ast.expr, span: Span) -> Node:
+    assert isinstance(item, ast.BoolOp)
+    op = "and" if isinstance(item.op, ast.And) else "or"
+    return Logic(span, op, tuple(reader.node(part) for part in item.values))
+
+
+def _tuple(reader: _Reader, item: ast.expr, span: Span) -> Node:
+    assert isinstance(item, ast.Tuple)
+    return Members(span, tuple(reader.node(part) for part in item.elts))
+
+
+def _choice(reader: _Reader, item: ast.expr, span: Span) -> Node:
+    assert isinstance(item, ast.IfExp)
+    return Choice(span, reader.node(item.test), reader.node(item.body), reader.node(item.orelse))
+
+
+def _call(reader: _Reader, item: ast.expr, span: Span) -> Node:
+    assert isinstance(item, ast.Call)
+    if not isinstance(item.func, ast.Name):
+        raise GrammarError("only a function's name can be called", span[0] + 1)
+    name = item.func.id
+    if item.keywords:
+        raise GrammarError(f"{name} takes no named arguments", span[0] + 1)
+    if name in REDUCTIONS and len(item.args) == 1:
+        if isinstance(item.args[0], ast.GeneratorExp):
+            return _reduce(reader, name, item.args[0], span)
+        raise GrammarError(f"{name} needs its index", span[0] + 1, f"write {name}(x[t] for t in T)")
+    if name not in FUNCTIONS:
+        from difflib import get_close_matches
+
+        close = get_close_matches(name, [*FUNCTIONS, *REDUCTIONS], n=1)
+        known = f"did you mean {close[0]}?" if close else f"known: {', '.join(sorted(FUNCTIONS))}"
+        raise GrammarError(f"unknown function {name!r}", span[0] + 1, known)
+    fewest, most = FUNCTIONS[name]
+    if not fewest <= len(item.args) <= most:
+        wanted = str(fewest) if fewest == most else f"{fewest} to {most}"
+        raise GrammarError(
+            f"{name} takes {wanted} arguments, here are {len(item.args)}", span[0] + 1
+        )
+    return Call(span, name, tuple(reader.node(arg) for arg in item.args))
+
+
+def _reduce(reader: _Reader, name: str, generator: ast.GeneratorExp, span: Span) -> Node:
+    binders = []
+    conditions: list[Node] = []
+    for part in generator.generators:
+        if part.is_async:
+            raise GrammarError("async is not part of the language", span[0] + 1)
+        place = (part.target.col_offset, part.iter.end_col_offset or 0)
+        binders.append(_binder(part.target, part.iter, place))
+        conditions += [reader.node(test) for test in part.ifs]
+    where: Node | None = None
+    if conditions:
+        where = conditions[0] if len(conditions) == 1 else Logic(span, "and", tuple(conditions))
+    return Reduce(span, name, reader.node(generator.elt), tuple(binders), where)
+
+
+def _binder(target: ast.expr, source: ast.expr, span: Span) -> Binder:
+    parts = target.elts if isinstance(target, ast.Tuple) else [target]
+    names = tuple(part.id for part in parts if isinstance(part, ast.Name))
+    if len(names) != len(parts) or not isinstance(source, ast.Name):
+        raise GrammarError("a binder is a name in a set", span[0] + 1, "write 't in T'")
+    return Binder(span, names, source.id)
+
+
+_READERS = {
+    ast.Attribute: _name,
+    ast.BinOp: _binary,
+    ast.BoolOp: _logic,
+    ast.Call: _call,
+    ast.Compare: _compare,
+    ast.Constant: _constant,
+    ast.IfExp: _choice,
+    ast.Name: _name,
+    ast.Subscript: _subscript,
+    ast.Tuple: _tuple,
+    ast.UnaryOp: _unary,
+}
