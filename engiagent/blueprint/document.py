@@ -1,0 +1,401 @@
+"""The blueprint as an immutable typed document, and its way from and to JSON.
+
+The classes mirror ``blueprint.schema.json`` field by field. A field that is absent in the JSON is
+None or an empty tuple here and is left out again on writing, so that a canonical file survives
+reading and writing byte for byte.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cached_property, lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final, Literal, Self, get_args, get_origin, get_type_hints
+
+from engiagent.errors import InputError
+from engiagent.jsontext import dumps_canonical, loads_strict
+
+SCHEMA: Final = "engiagent-blueprint/1"
+MAX_BYTES: Final = 100_000_000
+
+Json = Any
+"""A JSON value with lists frozen to tuples and objects to :class:`FrozenMap`."""
+
+
+class FrozenMap(Mapping[str, Json]):
+    """An immutable JSON object that keeps its order."""
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: Mapping[str, Json]) -> None:
+        self._items = {key: freeze(value) for key, value in items.items()}
+
+    def __getitem__(self, key: str) -> Json:
+        return self._items[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._items.items()))
+
+    def __repr__(self) -> str:
+        return f"FrozenMap({self._items!r})"
+
+
+def freeze(value: Any) -> Json:
+    """Return a JSON value that nobody can change."""
+    if isinstance(value, Mapping):
+        return FrozenMap(value)
+    if isinstance(value, list | tuple):
+        return tuple(freeze(item) for item in value)
+    return value
+
+
+def thaw(value: Any) -> Any:
+    """Return plain lists and dictionaries again."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {
+            part.name: thaw(item)
+            for part in fields(value)
+            if not part.name.startswith("_")
+            and (item := getattr(value, part.name)) is not None
+            and (item != () or part.metadata.get("always"))
+        }
+    if isinstance(value, Mapping):
+        return {key: thaw(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return [thaw(item) for item in value]
+    return value
+
+
+def _always() -> Any:
+    """Return a list field that is written even when it is empty."""
+    return field(default=(), metadata={"always": True})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Context:
+    """What the problem is about."""
+
+    problem_essence: str
+    engineering_domain: str | None = None
+    modeling_paradigm: str | None = None
+    solution_scope: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetDef:
+    """An index set; which fields apply depends on ``kind``."""
+
+    name: str
+    kind: str
+    symbol: str | None = None
+    description: str | None = None
+    start: str | int | None = None
+    stop: int | None = None
+    step: str | int | tuple[str, ...] | None = None
+    periods: int | None = None
+    zone: str | None = None
+    cyclic: bool | None = None
+    of: str | tuple[str, ...] | None = None
+    elements: tuple[Json, ...] = ()
+    data: str | None = None
+    binder: str | None = None
+    where: str | None = None
+    source_reference: Json = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParameterDef:
+    """A number, or an array of numbers or labels, with its unit and its source."""
+
+    param_id: str | None = None
+    name: str
+    symbol: str | None = None
+    index: tuple[str, ...] = ()
+    type: str | None = None
+    value: Json = None
+    data: str | None = None
+    status: Literal["missing"] | None = None
+    unit: Json = None
+    unit_override: Json = None
+    description: str | None = None
+    source_reference: Json = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class VariableDef:
+    """A decision variable over its binders."""
+
+    name: str
+    symbol: str | None = None
+    index: tuple[str, ...] = ()
+    where: str | None = None
+    type: Literal["continuous", "integer", "binary"] = "continuous"
+    lower: int | float | str | None = None
+    upper: int | float | str | None = None
+    initial: Json = None
+    unit: str | None = None
+    quantity: str | None = None
+    role: Literal["decision", "state", "auxiliary"] | None = None
+    description: str | None = None
+    source_reference: Json = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComponentDef:
+    """A physical unit by the name of its model."""
+
+    name: str
+    model: str
+    index: str | None = None
+    parameters: FrozenMap = field(default_factory=lambda: FrozenMap({}))
+    connections: FrozenMap | None = None
+    options: FrozenMap | None = None
+    expanded: bool | None = None
+    description: str | None = None
+    source_reference: Json = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpressionDef:
+    """A named intermediate quantity."""
+
+    name: str
+    symbol: str | None = None
+    index: tuple[str, ...] = ()
+    where: str | None = None
+    expression: str
+    unit: str | None = None
+    quantity: str | None = None
+    description: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObjectiveDef:
+    """What is minimised or maximised."""
+
+    name: str | None = None
+    sense: Literal["minimize", "maximize"]
+    expression: str
+    unit: str | None = None
+    components: tuple[Json, ...] = ()
+    description: str | None = None
+    source_reference: Json = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConstraintDef:
+    """A comparison, or a chain of two, for every element of its binders."""
+
+    constraint_id: str
+    name: str | None = None
+    forall: tuple[str, ...] = ()
+    where: str | None = None
+    expression: str
+    category: str | None = None
+    hard: bool | None = None
+    description: str | None = None
+    source_reference: Json = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Core:
+    """The model itself."""
+
+    description: str | None = None
+    sets: tuple[SetDef, ...] = _always()
+    parameters: tuple[ParameterDef, ...] = _always()
+    decision_variables: tuple[VariableDef, ...] = _always()
+    components: tuple[ComponentDef, ...] = ()
+    expressions: tuple[ExpressionDef, ...] = ()
+    objective_function: ObjectiveDef | None = None
+    constraints: tuple[ConstraintDef, ...] = _always()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extended:
+    """What stands beside the model: assumptions, uncertainty, trade-offs, unused numbers."""
+
+    description: str | None = None
+    key_assumptions: tuple[Json, ...] = ()
+    uncertainty_sources: tuple[Json, ...] = ()
+    trade_off_analysis: Json = None
+    sensitivity_factors: tuple[Json, ...] = ()
+    unused: tuple[Json, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blueprint:
+    """A whole blueprint. Change one with :func:`dataclasses.replace`; nothing changes in place."""
+
+    schema: str = SCHEMA
+    kind: Literal["programme"] = "programme"
+    modeling_context: Context
+    core_model_elements: Core
+    extended_analysis_and_robustness: Extended | None = None
+
+    @property
+    def core(self) -> Core:
+        """The model itself, by its short name."""
+        return self.core_model_elements
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a blueprint file.
+
+        Raises
+        ------
+        InputError
+            When the file is unreadable, no JSON, or does not fit the schema.
+        """
+        place = Path(path)
+        try:
+            if place.stat().st_size > MAX_BYTES:
+                raise InputError(f"a blueprint has at most {MAX_BYTES} bytes", str(path))
+            text = place.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            raise InputError(f"cannot read the blueprint: {reason}", str(path)) from None
+        return cls.from_json(text, file=place.name)
+
+    @classmethod
+    def from_json(cls, text: str, file: str = "blueprint") -> Self:
+        """Read a blueprint from its JSON text; errors name the JSON path."""
+        return cls.from_dict(loads_strict(text, file), file)
+
+    @classmethod
+    def from_dict(cls, data: Any, file: str = "blueprint") -> Self:
+        """Read a blueprint from plain lists and dictionaries, validated against the schema."""
+        _validate(data, file)
+        result: Self = _read(cls, data)
+        return result
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the blueprint as plain lists and dictionaries, in the schema's order."""
+        result: dict[str, Any] = thaw(self)
+        return result
+
+    def to_json(self) -> str:
+        """Return the canonical JSON text; reading it gives an equal blueprint."""
+        return dumps_canonical(self.to_dict())
+
+    @cached_property
+    def sha256(self) -> str:
+        """The SHA-256 of the canonical text."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
+
+    def with_core(self, **changes: Any) -> Self:
+        """Return a copy in which fields of the core are replaced."""
+        return replace(self, core_model_elements=replace(self.core, **changes))
+
+
+def _read(cls: Any, data: Mapping[str, Any]) -> Any:
+    """Build a dataclass from validated JSON."""
+    values = {}
+    for name, hint in _hints(cls).items():
+        if name in data:
+            values[name] = _convert(hint, data[name])
+    return cls(**values)
+
+
+@lru_cache(maxsize=64)
+def _hints(cls: Any) -> dict[str, Any]:
+    return get_type_hints(cls)
+
+
+def _convert(hint: Any, value: Any) -> Any:
+    if isinstance(hint, type) and is_dataclass(hint):
+        return _read(hint, value)
+    options = get_args(hint)
+    if get_origin(hint) is tuple and is_dataclass(options[0]):
+        return tuple(_read(options[0], item) for item in value)
+    for option in options:
+        if isinstance(option, type) and is_dataclass(option):
+            return _read(option, value)
+    return freeze(value)
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of blueprints."""
+    text = files("engiagent.blueprint").joinpath("blueprint.schema.json").read_text("utf-8")
+    result: dict[str, Any] = loads_strict(text)
+    return result
+
+
+@lru_cache(maxsize=1)
+def _validator() -> Any:
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator(schema())
+
+
+def _validate(data: Any, file: str) -> None:
+    error = _most_telling(_validator().iter_errors(data))
+    if error is None:
+        return
+    path = json_path(error.absolute_path)
+    named = _name_of(data, list(error.absolute_path))
+    raise InputError(f"{path}{named}: {_message(error)}", file)
+
+
+def _most_telling(errors: Iterator[Any]) -> Any:
+    """Return the first error in the order of the document, the deepest of an 'anyOf'."""
+    ordered = sorted(errors, key=lambda e: [str(p).zfill(9) for p in e.absolute_path])
+    if not ordered:
+        return None
+    error = ordered[0]
+    while error.context:
+        error = max(error.context, key=lambda e: len(e.absolute_path))
+    return error
+
+
+def _message(error: Any) -> str:
+    found = repr(error.instance)
+    found = found if len(found) <= 60 else found[:57] + "..."
+    if error.validator == "additionalProperties":
+        known = sorted(error.schema.get("properties", {}))
+        extra = [key for key in error.instance if key not in known]
+        return f"unknown field {', '.join(map(repr, extra))}; known are {', '.join(known)}"
+    if error.validator == "required":
+        absent = [key for key in error.validator_value if key not in error.instance]
+        return f"the field {', '.join(map(repr, absent))} is missing"
+    if error.validator == "enum":
+        return f"found {found}; expected one of {', '.join(map(repr, error.validator_value))}"
+    if error.validator == "const":
+        return f"found {found}; expected {error.validator_value!r}"
+    if error.validator == "type":
+        wanted = error.validator_value
+        return (
+            f"found {found}; expected {wanted if isinstance(wanted, str) else ' or '.join(wanted)}"
+        )
+    if error.validator == "pattern":
+        return f"found {found}; expected an identifier, as soc or P_max"
+    return str(error.message)
+
+
+def json_path(parts: Any) -> str:
+    """Return ``core_model_elements.constraints[3].expression`` for a sequence of steps."""
+    text = ""
+    for part in parts:
+        text += f"[{part}]" if isinstance(part, int) else f"{'.' if text else ''}{part}"
+    return text or "the document"
+
+
+def _name_of(data: Any, path: list[Any]) -> str:
+    """Return the name of the set, parameter, constraint … in which a path ends."""
+    name = ""
+    for part in path:
+        try:
+            data = data[part]
+        except (KeyError, IndexError, TypeError):
+            break
+        if isinstance(data, dict):
+            label = data.get("constraint_id") or data.get("name")
+            name = f' "{label}"' if isinstance(label, str) else name
+    return name
