@@ -1,1 +1,21 @@
-"""To be described."""
+"""Physics as it is: parameters and simulation of batteries, zones and converters.
+
+Nothing here knows an optimiser or a blueprint. Powers are in kW, energies in kWh, temperatures in
+degC, temperature differences in K and times in hours; a power is the mean of its period and a
+state belongs to an instant, so that N periods have N+1 states.
+"""
+
+from engiagent.models.battery import Battery
+from engiagent.models.conversion import Cooler, GeneratorProfile, Grid, Heater, Load
+from engiagent.models.thermal import ThermalNetwork, ThermalZone
+
+__all__ = [
+    "Battery",
+    "Cooler",
+    "GeneratorProfile",
+    "Grid",
+    "Heater",
+    "Load",
+    "ThermalNetwork",
+    "ThermalZone",
+]
