@@ -1,0 +1,68 @@
+# Needs Python 3.11 or newer, make and a package index; everything else goes into .venv.
+# Another interpreter: make PYTHON=python3.13 test
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+JOBS ?= 2
+
+DEMO := battery/merchant_day thermal/office_heat_pump
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test lint format pyright bench clean
+
+help: ## Show the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  \1\t/' | expand -t 12
+
+install: $(READY) ## Make .venv with engiagent and the tools to work on it
+
+# --group needs pip 25.1, so pip is brought up to date inside the environment first.
+$(READY): pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "There is no '$(PYTHON)'. Install Python 3.11 or newer, or say make PYTHON=/path/to/python3." >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "engiagent needs Python 3.11 or newer; $$($(PYTHON) --version) is too old. Try make PYTHON=python3.12." >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "$(PYTHON) cannot make virtual environments. On Debian and Ubuntu: apt install python3-venv." >&2; exit 1; }
+	@echo "Installing into $(VENV); this takes a minute."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	@$(BIN)/python -m pip install --quiet --editable . --group dev
+	@touch $@
+
+demo: $(READY) ## Run two problems of the corpus and show where their reports are
+	@rm -rf runs/demo
+	@for problem in $(DEMO); do \
+	  out=runs/demo/$$(basename $$problem); \
+	  echo "== engiagent run problems/$$problem --out $$out"; \
+	  $(BIN)/engiagent run problems/$$problem --out $$out || exit $$?; \
+	  grep -q '"verdict": "certified"' $$out/certificate.json || { \
+	    echo "problems/$$problem: not certified, see $$out" >&2; exit 1; }; \
+	done
+	@echo "Both certified. Open in a browser:"
+	@for problem in $(DEMO); do echo "  $(CURDIR)/runs/demo/$$(basename $$problem)/report.html"; done
+
+test: $(READY) ## Run every test, then the checks of lint
+	$(BIN)/python -m pytest -q -n $(JOBS)
+	@$(MAKE) --no-print-directory lint
+
+lint: $(READY) ## Lint, format check, types (mypy strict), import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY) ## Format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+pyright: $(READY) ## A second opinion on types; its wheel downloads Node, so it is no part of lint
+	$(BIN)/pyright
+
+bench: $(READY) ## Time the battery LP against hand-written matrices
+	$(BIN)/python benchmarks/battery_lp.py
+
+clean: ## Remove what the other targets made
+	rm -rf $(VENV) build dist runs *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -not -path './.git/*' -prune -exec rm -rf {} +

@@ -1,0 +1,94 @@
+"""The package list, the folder mapping, the links and the wheel say the same thing."""
+
+import ast
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+LINKED = ("formulations", "models", "problems", "solvers", "verify")
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+SETUPTOOLS = SETTINGS["tool"]["setuptools"]
+
+
+def shipped_files() -> list[str]:
+    """Every file that belongs into the wheel, by its path below ``engiagent/``."""
+    folders = [(ROOT / "engiagent", "engiagent")]
+    folders += [(ROOT / name, f"engiagent/{name}") for name in LINKED]
+    found = []
+    for folder, prefix in folders:
+        for path in folder.rglob("*"):
+            parts = path.relative_to(folder).parts
+            hidden = any(part.startswith(".") or part == "__pycache__" for part in parts)
+            if path.is_file() and not path.is_symlink() and not hidden:
+                found.append("/".join((prefix, *parts)))
+    return sorted(found)
+
+
+def test_every_package_folder_is_listed() -> None:
+    folders = {
+        path.removesuffix("/__init__.py").replace("/", ".")
+        for path in shipped_files()
+        if path.endswith("/__init__.py")
+    }
+    assert sorted(folders) == SETUPTOOLS["packages"]
+
+
+def test_mapping_and_links_agree() -> None:
+    assert SETUPTOOLS["package-dir"] == {f"engiagent.{name}": name for name in LINKED}
+    links = {p.name: str(p.readlink()) for p in (ROOT / "engiagent").iterdir() if p.is_symlink()}
+    assert links == {name: f"../{name}" for name in LINKED}
+
+
+def test_static_tools_see_every_linked_folder() -> None:
+    named = SETTINGS["tool"]["pyright"]["include"]
+    assert named == ["engiagent", *(f"engiagent/{name}" for name in LINKED)]
+    assert set(SETTINGS["tool"]["coverage"]["run"]["source"]) == {"engiagent", *LINKED}
+
+
+def test_doctests_are_collected_by_the_linked_path_only() -> None:
+    paths = SETTINGS["tool"]["pytest"]["ini_options"]["testpaths"]
+    assert "engiagent" in paths
+    assert not set(paths) & set(LINKED)
+
+
+@pytest.fixture(scope="module")
+def wheel_names(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """Build the wheel from a copy, so that no old ``build/`` slips in and none stays behind."""
+    source = tmp_path_factory.mktemp("source")
+    junk = shutil.ignore_patterns("__pycache__", "*.pyc")
+    for name in ("engiagent", *LINKED):
+        shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=junk)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source / name)
+    command = "from setuptools import build_meta; print(build_meta.build_wheel('dist'))"
+    done = subprocess.run(
+        [sys.executable, "-c", command], cwd=source, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    with zipfile.ZipFile(source / "dist" / done.stdout.strip().splitlines()[-1]) as wheel:
+        return set(wheel.namelist())
+
+
+def test_the_wheel_holds_every_file_and_nothing_else(wheel_names: set[str]) -> None:
+    code = {name for name in wheel_names if ".dist-info/" not in name}
+    assert code == set(shipped_files())
+
+
+def test_the_wheel_holds_the_licence(wheel_names: set[str]) -> None:
+    assert any(name.endswith("/licenses/LICENSE") for name in wheel_names)
+
+
+def test_the_checker_names_no_optimiser() -> None:
+    # import-linter sees whole external packages only, and scipy.linalg would be fine.
+    for path in (ROOT / "verify").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom):
+                names = [f"{node.module}.{a.name}" for a in node.names]
+            assert not [n for n in names if n.startswith("scipy.optimize")], path
