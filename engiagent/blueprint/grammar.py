@@ -48,20 +48,28 @@ Span = tuple[int, int]
 """First column and the column after the last, both counted from 0."""
 
 
-class GrammarError(EngiagentError):
-    """An expression is not in the language.
+class ExpressionError(EngiagentError):
+    """Something in an expression is wrong.
 
     Attributes
     ----------
+    code
+        A stable code, as ``EB005``; ``docs/diagnostics.md`` explains each.
     column
         Where it goes wrong, counted from 1.
     suggestion
         What to write instead, where that can be said.
     """
 
-    def __init__(self, message: str, column: int, suggestion: str | None = None) -> None:
-        self.message, self.column, self.suggestion = message, column, suggestion
+    def __init__(
+        self, message: str, column: int, suggestion: str | None = None, code: str = "EB001"
+    ) -> None:
+        self.message, self.column, self.suggestion, self.code = message, column, suggestion, code
         super().__init__(f"column {column}: {message}" + (f"; {suggestion}" if suggestion else ""))
+
+
+class GrammarError(ExpressionError):
+    """An expression is not in the language."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +166,15 @@ class Reduce(Node):
     body: Node
     binders: tuple[Binder, ...]
     where: Node | None
+
+
+@dataclass(frozen=True, slots=True)
+class Convert(Node):
+    """``factor * operand + shift``: a change of unit, put in by the unit check, never written."""
+
+    operand: Node
+    factor: float
+    shift: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,78 @@
+"""Diagnostics: what is wrong in a blueprint, where, and what would be right."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal
+
+from engiagent.blueprint.grammar import ExpressionError
+from engiagent.blueprint.units import UnitError
+from engiagent.errors import EngiagentError, InputError
+
+Severity = Literal["error", "warning", "info"]
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One finding of static analysis.
+
+    Attributes
+    ----------
+    code
+        A stable code, as ``EB005``.
+    path
+        The JSON path, as ``core_model_elements.constraints[3].expression``.
+    column
+        The place inside an expression, counted from 1; None elsewhere.
+    name
+        The name of the constraint, variable, parameter … that it is about.
+    """
+
+    code: str
+    severity: Severity
+    path: str
+    message: str
+    column: int | None = None
+    suggestion: str | None = None
+    name: str | None = None
+
+    def __str__(self) -> str:
+        place = self.path.removeprefix("core_model_elements.")
+        if self.name:
+            place += f' "{self.name}"'
+        if self.column is not None:
+            place += f", column {self.column}"
+        hint = f"; {self.suggestion}" if self.suggestion else ""
+        return f"{self.code} {place}: {self.message}{hint}"
+
+
+class BlueprintError(EngiagentError):
+    """A blueprint that cannot be used, with every reason found."""
+
+    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        self.diagnostics = tuple(diagnostics)
+        super().__init__("\n".join(str(item) for item in self.diagnostics))
+
+
+class MissingDataError(EngiagentError):
+    """Parameters that the problem does not give, so that nothing can be solved."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = tuple(names)
+        super().__init__(f"no value is known for {', '.join(names)}")
+
+
+@contextmanager
+def located(path: str, name: str | None = None) -> Iterator[None]:
+    """Turn an error in an expression, a unit or a file into a diagnostic with its JSON path."""
+    try:
+        yield
+    except ExpressionError as error:
+        found = Diagnostic(
+            error.code, "error", path, error.message, error.column, error.suggestion, name
+        )
+        raise BlueprintError([found]) from None
+    except UnitError as error:
+        raise BlueprintError([Diagnostic("EB006", "error", path, str(error), name=name)]) from None
+    except (InputError, ValueError) as error:
+        raise BlueprintError([Diagnostic("EB014", "error", path, str(error), name=name)]) from None

@@ -1,0 +1,465 @@
+"""From declarations to data: index sets with their elements, parameters with their values.
+
+Sets may be filtered by parameters and parameters are indexed by sets, so both are built on demand;
+a circle is an error that names its members.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, located
+from engiagent.blueprint.document import Core, ParameterDef, SetDef
+from engiagent.blueprint.evaluate import Evaluator, Named, Table
+from engiagent.blueprint.grammar import Binder, ExpressionError, Ref, parse, parse_binder, walk
+from engiagent.blueprint.grid import EMPTY_GRID, Grid
+from engiagent.blueprint.sets import IndexSet, Label
+from engiagent.blueprint.timeaxis import build_axis, parse_step
+from engiagent.blueprint.typecheck import SetInfo, Symbol, TypeChecker
+from engiagent.blueprint.units import Unit, parse_unit
+from engiagent.blueprint.values import element_positions, inline_values, read_column, unit_of
+
+MAX_ELEMENTS = 50_000_000
+T = TypeVar("T")
+PATH = "core_model_elements"
+
+
+class Elaboration:
+    """The sets, parameters and symbols of a blueprint, built on demand.
+
+    Parameters
+    ----------
+    core
+        The declarations.
+    folder
+        Where data files lie; None when there are none.
+    """
+
+    def __init__(self, core: Core, folder: Path | None = None) -> None:
+        self.core = core
+        self.folder = folder
+        self._sets: dict[str, IndexSet] = {}
+        self._tables: dict[str, Table] = {}
+        self._open: list[str] = []
+        self._set_defs = _unique([(s.name, s) for s in core.sets], f"{PATH}.sets")
+        self._parameter_defs = _unique([(p.name, p) for p in core.parameters], f"{PATH}.parameters")
+        self._refuse_double_names()
+
+    def _refuse_double_names(self) -> None:
+        seen = dict.fromkeys(self._set_defs, "a set")
+        groups: tuple[tuple[str, tuple[Any, ...]], ...] = (
+            ("parameters", self.core.parameters),
+            ("decision_variables", self.core.decision_variables),
+            ("expressions", self.core.expressions),
+        )
+        for group, items in groups:
+            for position, item in enumerate(items):
+                if item.name in seen:
+                    path = f"{PATH}.{group}[{position}]"
+                    message = f"the name {item.name!r} is already that of {seen[item.name]}"
+                    raise BlueprintError([Diagnostic("EB012", "error", path, message)])
+                seen[item.name] = "something else"
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Names of the parameters that are declared as missing."""
+        return tuple(p.name for p in self.core.parameters if p.status == "missing")
+
+    # -- what expressions may use ---------------------------------------------------------------
+
+    @cached_property
+    def set_infos(self) -> dict[str, SetInfo]:
+        """What type checking needs of every set."""
+        return {name: self._info(name) for name in self._set_defs}
+
+    def _info(self, name: str) -> SetInfo:
+        definition = self._set_def(name)
+        if definition.kind in ("subset", "instants"):
+            parent = self._info(_single_parent(definition))
+            kind = "instants" if definition.kind == "instants" else parent.kind
+            return SetInfo(kind, parent.factors, parent.step_unit)
+        if definition.kind == "tuples":
+            return SetInfo("tuples", _parents(definition))
+        step = definition.step if isinstance(definition.step, str) else None
+        if isinstance(definition.step, tuple):
+            step = definition.step[0]
+        with located(f"{PATH}.sets", name):
+            return SetInfo(definition.kind, (), parse_step(step)[1] if step else None)
+
+    @cached_property
+    def symbols(self) -> dict[str, Symbol]:
+        """Every name that an expression may use, with its sets and unit."""
+        symbols = {}
+        for position, definition in enumerate(self.core.parameters):
+            path = f"{PATH}.parameters[{position}]"
+            with located(path, definition.name):
+                symbols[definition.name] = self._parameter_symbol(definition)
+        for position, variable in enumerate(self.core.decision_variables):
+            path = f"{PATH}.decision_variables[{position}]"
+            with located(path, variable.name):
+                dims = tuple(b.set for b in self.binders(variable.index))
+                unit = parse_unit(variable.unit or "1")
+                symbols[variable.name] = Symbol(variable.name, "variable", dims, unit, degree=1)
+        self._add_expressions(symbols)
+        return symbols
+
+    def _parameter_symbol(self, definition: ParameterDef) -> Symbol:
+        dims = tuple(b.set for b in self.binders(definition.index))
+        kind = definition.type or "number"
+        if kind.startswith("element of "):
+            target = kind.removeprefix("element of ")
+            return Symbol(definition.name, "parameter", dims, None, target)
+        if kind == "label":
+            return Symbol(definition.name, "parameter", dims, None)
+        return Symbol(definition.name, "parameter", dims, unit_of(definition))
+
+    def _add_expressions(self, symbols: dict[str, Symbol]) -> None:
+        """Type the named expressions in an order in which each comes after those it uses."""
+        self._named: dict[str, Named] = {}
+        waiting = list(enumerate(self.core.expressions))
+        names = {definition.name for _, definition in waiting}
+        while waiting:
+            later = []
+            for position, definition in waiting:
+                path = f"{PATH}.expressions[{position}].expression"
+                with located(path, definition.name):
+                    tree = parse(definition.expression)
+                    uses = {n.name for n in walk(tree) if isinstance(n, Ref)} & names
+                    if not uses <= set(symbols):
+                        later.append((position, definition))
+                        continue
+                    checker = TypeChecker(self.set_infos, symbols)
+                    binders = self.binders(definition.index)
+                    unit = parse_unit(definition.unit) if definition.unit is not None else None
+                    typed = checker.number(tree, checker.scope_of(binders), unit)
+                dims = tuple(b.set for b in binders)
+                symbols[definition.name] = Symbol(
+                    definition.name, "expression", dims, typed.unit, degree=typed.degree
+                )
+                self._named[definition.name] = Named(
+                    typed.node, tuple(b.names for b in binders), tuple(map(self.index_set, dims))
+                )
+            if len(later) == len(waiting):
+                position, definition = later[0]
+                circle = ", ".join(item.name for _, item in later)
+                path = f"{PATH}.expressions[{position}]"
+                message = f"these expressions need one another: {circle}"
+                raise BlueprintError([Diagnostic("EB012", "error", path, message)])
+            waiting = later
+
+    @cached_property
+    def named(self) -> dict[str, Named]:
+        """The named expressions, checked."""
+        _ = self.symbols
+        return self._named
+
+    def checker(self) -> TypeChecker:
+        """Return a new type checker over all symbols."""
+        return TypeChecker(self.set_infos, self.symbols)
+
+    @cached_property
+    def evaluator(self) -> Evaluator:
+        """The evaluator of everything that depends on no variable."""
+        return Evaluator(self.index_set, self.table, self.named)
+
+    def binders(self, texts: tuple[str, ...]) -> tuple[Binder, ...]:
+        """Return the binders of an index list; a set's name alone stands for ``_i in S``.
+
+        Raises
+        ------
+        ExpressionError
+            When a binder cannot be read or names no set.
+        """
+        binders = []
+        for position, text in enumerate(texts):
+            spelled = text if " in " in text else f"i__{position} in {text}"
+            binder = parse_binder(spelled)
+            if binder.set not in self._set_defs:
+                hint = f"declared are {', '.join(self._set_defs) or 'none'}"
+                raise ExpressionError(f"unknown set {binder.set!r}", 1, hint, "EB002")
+            binders.append(binder)
+        return tuple(binders)
+
+    def grid(self, binders: tuple[Binder, ...], where: str | None = None) -> Grid:
+        """Return the grid of some binders, filtered by a condition."""
+        grid, _ = self.grid_with_positions(binders, where)
+        return grid
+
+    def grid_with_positions(
+        self, binders: tuple[Binder, ...], where: str | None = None
+    ) -> tuple[Grid, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+        """Return the grid and, for each row, its flat position in the unfiltered one."""
+        checker = self.checker()
+        scope = checker.scope_of(binders)
+        pairs = [(b.names, self.index_set(b.set)) for b in binders]
+        size = 1
+        for _, index_set in pairs:
+            size *= index_set.size
+        if size > MAX_ELEMENTS:
+            raise ExpressionError(f"{size} index combinations, more than {MAX_ELEMENTS}", 1)
+        grid, _ = EMPTY_GRID.expand(pairs) if pairs else (EMPTY_GRID, None)
+        positions = np.arange(grid.size, dtype=np.int64)
+        if where is not None:
+            condition = checker.condition(parse(where), scope)
+            holds = self.evaluator.condition(condition.node, grid)
+            keep = np.flatnonzero(np.broadcast_to(holds, (grid.size,)))
+            grid, positions = grid.take(keep), positions[keep]
+        return grid, positions
+
+    # -- sets -----------------------------------------------------------------------------------
+
+    def index_set(self, name: str) -> IndexSet:
+        """Return a set with its elements."""
+        if name not in self._sets:
+            definition = self._set_def(name)
+            path = f"{PATH}.sets[{self.core.sets.index(definition)}]"
+            with self._once(f"set {name}", path), located(path, name):
+                self._sets[name] = _SET_BUILDERS[definition.kind](self, definition)
+        return self._sets[name]
+
+    def _set_def(self, name: str) -> SetDef:
+        if name not in self._set_defs:
+            hint = f"declared are {', '.join(self._set_defs) or 'none'}"
+            raise BlueprintError(
+                [Diagnostic("EB002", "error", f"{PATH}.sets", f"unknown set {name!r}", None, hint)]
+            )
+        return self._set_defs[name]
+
+    @contextmanager
+    def _once(self, what: str, path: str) -> Iterator[None]:
+        if what in self._open:
+            circle = " -> ".join([*self._open[self._open.index(what) :], what])
+            raise BlueprintError([Diagnostic("EB012", "error", path, f"a circle: {circle}")])
+        self._open.append(what)
+        try:
+            yield
+        finally:
+            self._open.pop()
+
+    def _time(self, d: SetDef) -> IndexSet:
+        if d.periods is None or d.step is None or isinstance(d.step, int):
+            raise ValueError("a time set needs 'periods' and a 'step' such as '1 h'")
+        start = d.start if isinstance(d.start, str) else None
+        axis = build_axis(start, d.step, d.periods, d.zone)
+        return IndexSet(d.name, "time", d.periods, bool(d.cyclic), axis=axis)
+
+    def _instants(self, d: SetDef) -> IndexSet:
+        parent = self.index_set(_single_parent(d))
+        if parent.kind not in ("time", "periods"):
+            raise ValueError(f"instants are the edges of a time set; {parent.name} is none")
+        labels = None if parent.kind == "time" else tuple(range(parent.size + 1))
+        return IndexSet(
+            d.name, "instants", parent.size + 1, given_labels=labels, axis=parent.axis,
+            periods_of=parent,
+        )  # fmt: skip
+
+    def _periods(self, d: SetDef) -> IndexSet:
+        if d.periods is None:
+            raise ValueError("a set of periods needs 'periods', their number")
+        first = d.start if isinstance(d.start, int) else 1
+        axis = None
+        if isinstance(d.step, str | tuple):
+            axis = build_axis(None, d.step, d.periods, None)
+        labels = tuple(range(first, first + d.periods))
+        return IndexSet(d.name, "periods", d.periods, bool(d.cyclic), labels, axis=axis)
+
+    def _range(self, d: SetDef) -> IndexSet:
+        if not isinstance(d.start, int) or d.stop is None:
+            raise ValueError("a range needs whole numbers 'start' and 'stop'; both belong to it")
+        labels = tuple(range(d.start, d.stop + 1, d.step if isinstance(d.step, int) else 1))
+        return IndexSet(d.name, "range", len(labels), bool(d.cyclic), labels)
+
+    def _labels(self, d: SetDef) -> IndexSet:
+        labels: tuple[Label, ...] = d.elements
+        if d.data is not None:
+            labels = tuple(str(v) for v in read_column(self.folder, d.data).texts())
+        if any(isinstance(label, tuple) for label in labels):
+            raise ValueError("labels are texts or whole numbers; for pairs use kind 'tuples'")
+        return IndexSet(d.name, "labels", len(labels), bool(d.cyclic), _distinct(labels))
+
+    def _tuples(self, d: SetDef) -> IndexSet:
+        factors = tuple(self.index_set(name) for name in _parents(d))
+        if d.where is not None:
+            names = tuple(part.strip() for part in (d.binder or "").strip("() ").split(","))
+            if len(names) != len(factors):
+                raise ValueError(f"'binder' must name {len(factors)} indices, as 'i, j'")
+            pairs = zip(names, factors, strict=True)
+            binders = tuple(Binder((0, 0), (name,), factor.name) for name, factor in pairs)
+            grid = self.grid(binders, d.where)
+            columns = tuple(np.asarray(grid.names[name].positions) for name in names)
+        else:
+            columns = self._listed_columns(d, factors)
+        size = len(columns[0])
+        parts = [[f.labels[p] for p in c] for f, c in zip(factors, columns, strict=True)]
+        labels: tuple[Any, ...] = tuple(zip(*parts, strict=True))
+        return IndexSet(
+            d.name, "tuples", size, given_labels=_distinct(labels), factors=factors, columns=columns
+        )
+
+    def _listed_columns(
+        self, d: SetDef, factors: tuple[IndexSet, ...]
+    ) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], ...]:
+        if d.data is not None:
+            file, _, columns = d.data.partition("#")
+            names = columns.split(",")
+            if len(names) != len(factors):
+                raise ValueError(f"name {len(factors)} columns, as 'file.csv#from,to'")
+            listed = [
+                list(read_column(self.folder, f"{file}#{name.strip()}").texts()) for name in names
+            ]
+        else:
+            for element in d.elements:
+                if not isinstance(element, tuple) or len(element) != len(factors):
+                    raise ValueError(f"{element!r} is no tuple of {len(factors)} elements")
+            listed = [[element[k] for element in d.elements] for k in range(len(factors))]
+        return tuple(element_positions(v, f) for v, f in zip(listed, factors, strict=True))
+
+    def _subset(self, d: SetDef) -> IndexSet:
+        parent = self.index_set(_single_parent(d))
+        if d.where is not None:
+            text = d.binder or ("t" if parent.root.kind in ("time", "instants", "periods") else "i")
+            binder = parse_binder(text if " in " in text else f"{text} in {parent.name}")
+            if binder.set != parent.name:
+                raise ValueError(f"the binder is over {binder.set}, the subset of {parent.name}")
+            _, positions = self.grid_with_positions((binder,), d.where)
+        else:
+            positions = element_positions(list(d.elements), parent)
+        return IndexSet(
+            d.name, "subset", len(positions), parent=parent, positions=positions,
+            axis=parent.axis, factors=parent.factors, periods_of=parent.periods_of,
+        )  # fmt: skip
+
+    def _union(self, d: SetDef) -> IndexSet:
+        labels: dict[Label, None] = {}
+        for name in _parents(d):
+            labels |= dict.fromkeys(self.index_set(name).labels)
+        return IndexSet(d.name, "union", len(labels), bool(d.cyclic), tuple(labels))
+
+    # -- parameters -----------------------------------------------------------------------------
+
+    def unit(self, name: str) -> Unit:
+        """Return the unit in which a parameter's table is held."""
+        return self.symbols[name].unit or parse_unit("1")
+
+    def table(self, name: str) -> Table:
+        """Return the values of a parameter, in its own unit."""
+        if name not in self._tables:
+            definition = self._parameter_defs[name]
+            path = f"{PATH}.parameters[{self.core.parameters.index(definition)}]"
+            with self._once(f"parameter {name}", path), located(path, name):
+                self._tables[name] = self._build_table(definition)
+        return self._tables[name]
+
+    def _build_table(self, d: ParameterDef) -> Table:
+        binders = self.binders(d.index)
+        sets = tuple(self.index_set(b.set) for b in binders)
+        shape = tuple(s.size for s in sets)
+        kind = d.type or "number"
+        if d.status == "missing":
+            return Table(np.ones(shape), sets)
+        if kind != "number":
+            return self._label_table(d, sets, kind)
+        if isinstance(d.value, str):
+            return Table(self._expression_table(d, binders, sets), sets)
+        if d.value is not None:
+            return Table(inline_values(d, sets), sets)
+        if d.data is None:
+            raise ValueError("the parameter has neither 'value' nor 'data' nor 'status': 'missing'")
+        if len(sets) != 1:
+            raise ValueError("a file column fills a parameter with one index")
+        column = read_column(self.folder, d.data)
+        values = column.in_unit(unit_of(d), overridden=d.unit_override is not None)
+        if len(values) != sets[0].size:
+            text = (
+                f"{d.data} has {len(values)} rows, but {sets[0].name} has {sets[0].size} elements"
+            )
+            raise ValueError(text)
+        return Table(values, sets)
+
+    def _label_table(self, d: ParameterDef, sets: tuple[IndexSet, ...], kind: str) -> Table:
+        if d.data is not None:
+            texts = np.array(list(read_column(self.folder, d.data).texts()), dtype=object)
+        else:
+            texts = inline_values(d, sets, labels=True)
+        if kind == "label":
+            return Table(texts, sets)
+        target = self.index_set(kind.removeprefix("element of "))
+        positions = element_positions(list(texts.reshape(-1)), target).reshape(texts.shape)
+        return Table(positions, sets, target)
+
+    def _expression_table(
+        self, d: ParameterDef, binders: tuple[Binder, ...], sets: tuple[IndexSet, ...]
+    ) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+        tree = parse(str(d.value))
+        checker = self.checker()
+        typed = checker.number(tree, checker.scope_of(binders), unit_of(d))
+        grid = self.grid(binders)
+        shape = tuple(s.size for s in sets)
+        if any(isinstance(node, Ref) and node.name == d.name for node in walk(tree)):
+            return self._recursion(d, typed.node, grid, sets)
+        value = self.evaluator.number(typed.node, grid)
+        return np.array(np.broadcast_to(value, (grid.size,)), dtype=np.float64).reshape(shape)
+
+    def _recursion(
+        self, d: ParameterDef, node: object, grid: Grid, sets: tuple[IndexSet, ...]
+    ) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+        """Evaluate a definition by ``prev`` of itself, one position of its last index at a time."""
+        values = np.full(tuple(s.size for s in sets), np.nan)
+        table = Table(values, sets)
+        own = Evaluator(
+            self.index_set, lambda name: table if name == d.name else self.table(name), self.named
+        )
+        flat = values.reshape(-1)
+        last = np.arange(grid.size) % sets[-1].size
+        for position in range(sets[-1].size):
+            rows = np.flatnonzero(last == position)
+            flat[rows] = own.number(node, grid.take(rows))  # type: ignore[arg-type]
+        if not np.all(np.isfinite(values)):
+            raise ValueError("the recursion does not start: use prev(x[t], x0) for the first value")
+        return values
+
+
+def _unique(pairs: list[tuple[str, T]], path: str) -> dict[str, T]:
+    result: dict[str, T] = {}
+    for position, (name, item) in enumerate(pairs):
+        if name in result:
+            message = f"the name {name!r} is declared twice"
+            raise BlueprintError([Diagnostic("EB012", "error", f"{path}[{position}]", message)])
+        result[name] = item
+    return result
+
+
+def _parents(d: SetDef) -> tuple[str, ...]:
+    if d.of is None:
+        raise ValueError(f"a set of kind {d.kind!r} needs 'of'")
+    return (d.of,) if isinstance(d.of, str) else d.of
+
+
+def _single_parent(d: SetDef) -> str:
+    parents = _parents(d)
+    if len(parents) != 1:
+        raise ValueError(f"a set of kind {d.kind!r} is of one set")
+    return parents[0]
+
+
+def _distinct(labels: tuple[Label, ...]) -> tuple[Label, ...]:
+    if len(set(labels)) != len(labels):
+        twice = next(label for label in labels if labels.count(label) > 1)
+        raise ValueError(f"the element {twice!r} is listed twice")
+    return labels
+
+
+_SET_BUILDERS = {
+    "instants": Elaboration._instants,
+    "labels": Elaboration._labels,
+    "periods": Elaboration._periods,
+    "range": Elaboration._range,
+    "subset": Elaboration._subset,
+    "time": Elaboration._time,
+    "tuples": Elaboration._tuples,
+    "union": Elaboration._union,
+}

@@ -1,0 +1,98 @@
+"""Index grids: the rows over which an expression is evaluated, all at once.
+
+A grid is a flat list of rows, each with a position for every binder. Filters take rows away, sums
+expand each row into several; so dense, filtered, ragged and tuple-indexed expressions are all the
+same arithmetic on one-dimensional arrays, and nothing ever loops over rows.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.blueprint.sets import IndexSet
+from engiagent.blueprint.timeaxis import Ints
+
+MAX_ROWS = 50_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Elements:
+    """One element of a set for every row of a grid: its positions, shape (rows,) or ()."""
+
+    set: IndexSet
+    positions: Ints
+
+    def take(self, rows: npt.NDArray[np.intp]) -> "Elements":
+        """Return the elements of some rows."""
+        if self.positions.ndim == 0:
+            return self
+        return Elements(self.set, self.positions[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Rows with a position for every binder.
+
+    Attributes
+    ----------
+    size
+        The number of rows.
+    names
+        Binder names with their elements.
+    """
+
+    size: int
+    names: Mapping[str, Elements]
+
+    def take(self, rows: npt.NDArray[np.intp]) -> "Grid":
+        """Return the grid of some rows."""
+        return Grid(len(rows), {name: part.take(rows) for name, part in self.names.items()})
+
+    def bind(self, names: Mapping[str, Elements]) -> "Grid":
+        """Return the grid with other binders in place of its own, as inside a named expression."""
+        return replace(self, names=names)
+
+    def expand(
+        self, binders: list[tuple[tuple[str, ...], IndexSet]]
+    ) -> tuple["Grid", npt.NDArray[np.intp]]:
+        """Return the grid of all combinations with further binders, and each one's row here.
+
+        The last binder varies fastest.
+
+        Raises
+        ------
+        MemoryError
+            When there would be more than fifty million rows.
+        """
+        inner = 1
+        for _, index_set in binders:
+            inner *= index_set.size
+        if inner * self.size > MAX_ROWS:
+            raise MemoryError(f"{inner * self.size} index combinations; at most {MAX_ROWS}")
+        outer = np.repeat(np.arange(self.size), inner)
+        names = {name: part.take(outer) for name, part in self.names.items()}
+        repeat = inner
+        for binder, index_set in binders:
+            if index_set.size:
+                repeat //= index_set.size
+            block = np.repeat(np.arange(index_set.size, dtype=np.int64), repeat)
+            times = inner * self.size // len(block) if len(block) else 0
+            names |= bind_set(binder, index_set, np.tile(block, times))
+        return Grid(inner * self.size, names), outer
+
+
+def bind_set(binder: tuple[str, ...], index_set: IndexSet, positions: Ints) -> dict[str, Elements]:
+    """Return the elements that a binder names: the tuple's parts when it has several names."""
+    if len(binder) == 1:
+        return {binder[0]: Elements(index_set, positions)}
+    root_positions = index_set.in_root[positions]
+    root = index_set.root
+    return {
+        name: Elements(factor, column[root_positions])
+        for name, factor, column in zip(binder, root.factors, root.columns, strict=True)
+    }
+
+
+EMPTY_GRID = Grid(1, {})

@@ -1,0 +1,117 @@
+"""Index sets: labels and positions, and how the elements of one set lie in another."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from engiagent.blueprint.timeaxis import Ints, TimeAxis
+
+Label = str | int | tuple[str | int, ...]
+
+ORDERED_IN_TIME = ("time", "instants", "periods", "range")
+
+
+@dataclass(frozen=True, eq=False)
+class IndexSet:
+    """An ordered set of labels.
+
+    Attributes
+    ----------
+    name, kind
+        As declared.
+    size
+        How many elements it has.
+    cyclic
+        Whether an offset beyond its end comes back at its start.
+    parent, positions
+        For a subset: the set that it was taken from and where its elements stand there.
+    factors, columns
+        For a tuple set: the sets of its parts and, for each part, the positions in that set.
+    axis
+        For a time set, its instants, and periods that have a step.
+    periods_of
+        For instants: the time set whose edges they are.
+    """
+
+    name: str
+    kind: str
+    size: int
+    cyclic: bool = False
+    given_labels: tuple[Label, ...] | None = None
+    parent: "IndexSet | None" = None
+    positions: Ints | None = None
+    factors: tuple["IndexSet", ...] = ()
+    columns: tuple[Ints, ...] = ()
+    axis: TimeAxis | None = None
+    periods_of: "IndexSet | None" = None
+    _maps: dict[int, Ints | None] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def labels(self) -> tuple[Label, ...]:
+        """The elements, in order."""
+        if self.given_labels is not None:
+            return self.given_labels
+        if self.parent is not None and self.positions is not None:
+            source = self.parent.labels
+            return tuple(source[p] for p in self.positions)
+        if self.axis is not None and self.kind in ("time", "instants"):
+            return self.axis.labels[: self.size]
+        return tuple(range(self.size))
+
+    @cached_property
+    def position_of(self) -> Mapping[Label, int]:
+        """The position of every label."""
+        return {label: position for position, label in enumerate(self.labels)}
+
+    @property
+    def root(self) -> "IndexSet":
+        """The set from which a subset, or a subset of a subset, was taken."""
+        return self if self.parent is None else self.parent.root
+
+    @cached_property
+    def in_root(self) -> Ints:
+        """Positions of the elements in :attr:`root`."""
+        if self.parent is None or self.positions is None:
+            return np.arange(self.size, dtype=np.int64)
+        return self.parent.in_root[self.positions]
+
+    @cached_property
+    def numbers(self) -> Ints | None:
+        """The labels as integers, where they are integers."""
+        if self.root.kind not in ("range", "periods"):
+            return None
+        return np.array(self.labels, dtype=np.int64)
+
+    def map_to(self, other: "IndexSet") -> Ints | None:
+        """Return, for each element, its position in ``other``, -1 where it is not there.
+
+        None when the two sets have nothing to do with one another.
+        """
+        key = id(other)
+        if key not in self._maps:
+            self._maps[key] = self._find_map(other)
+        return self._maps[key]
+
+    def _find_map(self, other: "IndexSet") -> Ints | None:
+        if other is self:
+            return np.arange(self.size, dtype=np.int64)
+        if self.root is other.root:
+            inverse = np.full(other.root.size, -1, dtype=np.int64)
+            inverse[other.in_root] = np.arange(other.size)
+            return inverse[self.in_root]
+        if other.root.periods_of is not None and other.root.periods_of.root is self.root:
+            # A period stands for its start.
+            inverse = np.full(other.root.size, -1, dtype=np.int64)
+            inverse[other.in_root] = np.arange(other.size)
+            return inverse[self.in_root]
+        if "union" in (self.root.kind, other.root.kind):
+            lookup = other.position_of
+            return np.array([lookup.get(label, -1) for label in self.labels], dtype=np.int64)
+        return None
+
+
+def is_timed(index_set: IndexSet) -> bool:
+    """Whether offsets along the set mean earlier and later."""
+    return index_set.root.kind in ORDERED_IN_TIME

@@ -1,0 +1,182 @@
+"""Time axes: starts, steps and zones as plain arrays, with both daylight-saving days right.
+
+Steps are elapsed time. A start is wall-clock time in the axis's zone, so that a day in Berlin that
+begins at midnight has 23, 24 or 25 hourly periods.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.blueprint.units import UnitError, convert, parse_unit
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+_CLOCK = re.compile(r"([01]?\d|2[0-4]):([0-5]\d)")
+_STEP = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*")
+_EPOCH_WEEKDAY = 3  # 1970-01-01 was a Thursday; Monday is 0
+
+
+@dataclass(frozen=True, eq=False)
+class TimeAxis:
+    """The N+1 edges of N periods.
+
+    Attributes
+    ----------
+    edges
+        Seconds of the edges, shape (N+1,): since 1970-01-01 UTC when ``dated`` and there is a
+        zone, since 1970-01-01 local when only ``dated``, since midnight otherwise.
+    step_unit
+        The unit of :attr:`steps`: ``h``, or ``timeunit`` for periods without a clock.
+    """
+
+    edges: Floats
+    dated: bool
+    zone: str | None
+    step_unit: str = "h"
+
+    @cached_property
+    def steps(self) -> Floats:
+        """Lengths of the periods in ``step_unit``, shape (N,)."""
+        return np.diff(self.edges) / (3600.0 if self.step_unit == "h" else 1.0)
+
+    @cached_property
+    def local(self) -> Floats:
+        """The edges in seconds of wall-clock time, shape (N+1,)."""
+        if self.zone is None or not self.dated:
+            return self.edges
+        return self.edges + _offsets(self.edges, self.zone)
+
+    @cached_property
+    def clock(self) -> Floats:
+        """Time of day at every edge in hours, shape (N+1,)."""
+        return np.mod(self.local, 86400.0) / 3600.0
+
+    @cached_property
+    def weekday(self) -> Ints:
+        """Day of the week at every edge, Monday 0, shape (N+1,)."""
+        return ((self.local // 86400).astype(np.int64) + _EPOCH_WEEKDAY) % 7
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Every edge as text: ISO 8601 with the offset where one is known, else ``18:00``."""
+        if not self.dated:
+            return tuple(_clock_text(seconds) for seconds in self.edges)
+        stamps = np.datetime_as_string(self.local.astype("int64").astype("M8[s]"), unit="m")
+        if self.zone is None:
+            return tuple(str(stamp) for stamp in stamps)
+        offsets = (self.local - self.edges).astype(np.int64)
+        return tuple(str(s) + _offset_text(int(o)) for s, o in zip(stamps, offsets, strict=True))
+
+
+def _clock_text(seconds: float) -> str:
+    days, rest = divmod(int(seconds), 86400)
+    text = f"{rest // 3600:02d}:{rest % 3600 // 60:02d}"
+    return text if days == 0 else f"{text}+{days}d"
+
+
+def _offset_text(seconds: int) -> str:
+    sign = "-" if seconds < 0 else "+"
+    return f"{sign}{abs(seconds) // 3600:02d}:{abs(seconds) % 3600 // 60:02d}"
+
+
+def _offsets(utc: Floats, zone: str) -> Floats:
+    """Return the zone's UTC offset at every instant; each day is asked once unless it changes."""
+    info = ZoneInfo(zone)
+
+    def offset(seconds: float) -> float:
+        delta = datetime.fromtimestamp(seconds, UTC).astimezone(info).utcoffset()
+        return (delta or timedelta()).total_seconds()
+
+    days = np.floor(utc / 86400.0)
+    first, last = int(days.min()), int(days.max()) + 1
+    borders = np.array([offset(day * 86400.0) for day in range(first, last + 1)])
+    place = (days - first).astype(np.int64)
+    result = borders[place]
+    for index in np.flatnonzero(borders[place] != borders[place + 1]):
+        result[index] = offset(float(utc[index]))
+    return result
+
+
+def parse_step(text: str) -> tuple[float, str]:
+    """Return a step as seconds (or time units) and ``h`` or ``timeunit``.
+
+    Raises
+    ------
+    ValueError
+        When the text is no positive duration.
+
+    Examples
+    --------
+    >>> parse_step("15 min")
+    (900.0, 'h')
+    """
+    match = _STEP.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is no duration; write '1 h' or '15 min'")
+    try:
+        unit = parse_unit(match[2])
+        abstract = unit.same_dimension(parse_unit("timeunit"))
+        target = parse_unit("timeunit") if abstract else parse_unit("s")
+        length = convert(float(match[1]), unit, target)
+    except UnitError as error:
+        raise ValueError(f"{text!r} is no duration: {error}") from None
+    if length <= 0:
+        raise ValueError(f"{text!r} is no positive duration")
+    return length, "timeunit" if abstract else "h"
+
+
+def build_axis(
+    start: str | None, step: str | tuple[str, ...], periods: int, zone: str | None
+) -> TimeAxis:
+    """Return the axis of ``periods`` periods.
+
+    Raises
+    ------
+    ValueError
+        When the start, the step or the zone cannot be read.
+    """
+    if isinstance(step, str):
+        length, unit = parse_step(step)
+        lengths = np.full(periods, length)
+    else:
+        if len(step) != periods:
+            raise ValueError(f"{len(step)} steps are listed for {periods} periods")
+        pairs = [parse_step(item) for item in step]
+        unit = pairs[0][1]
+        if any(other != unit for _, other in pairs):
+            raise ValueError("the steps mix clock time and abstract time units")
+        lengths = np.array([length for length, _ in pairs])
+    origin, dated = _origin(start, zone)
+    edges = origin + np.concatenate(([0.0], np.cumsum(lengths)))
+    return TimeAxis(edges, dated, zone if dated else None, unit)
+
+
+def _origin(start: str | None, zone: str | None) -> tuple[float, bool]:
+    """Return the start in seconds and whether it has a date."""
+    if start is None:
+        return 0.0, False
+    clock = _CLOCK.fullmatch(start.strip())
+    if clock:
+        return int(clock[1]) * 3600.0 + int(clock[2]) * 60.0, False
+    try:
+        moment = datetime.fromisoformat(start.strip())
+    except ValueError:
+        raise ValueError(f"{start!r} is no start; write '2025-07-01T00:00' or '18:00'") from None
+    if zone is None:
+        if moment.tzinfo is not None:
+            raise ValueError(f"the start {start!r} has an offset; name the zone too, as 'UTC'")
+        return (moment - datetime(1970, 1, 1)).total_seconds(), True
+    try:
+        info = ZoneInfo(zone)
+    except (KeyError, ValueError, OSError):
+        raise ValueError(f"unknown time zone {zone!r}; write as 'Europe/Berlin'") from None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=info)
+    return moment.timestamp(), True
