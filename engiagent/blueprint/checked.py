@@ -1,0 +1,264 @@
+"""Variables, constraints and the objective after checking, each with its grid of rows.
+
+Whoever turns a blueprint into something else (matrices, a script, a report of findings) starts
+from here and meets every rule of the language already applied.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.blueprint.diagnostics import located
+from engiagent.blueprint.document import ConstraintDef, ObjectiveDef, VariableDef
+from engiagent.blueprint.elaborate import PATH, Elaboration
+from engiagent.blueprint.evaluate import Evaluator, Place, Value
+from engiagent.blueprint.grammar import Binder, Compare, ExpressionError, Node, Ref, parse
+from engiagent.blueprint.grid import Grid
+from engiagent.blueprint.sets import IndexSet
+from engiagent.blueprint.typecheck import Typed
+from engiagent.blueprint.units import Unit, parse_unit
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Variable:
+    """A decision variable with its elements and bounds.
+
+    Attributes
+    ----------
+    positions
+        Flat positions of its elements in the full grid of ``sets``; None when the grid is full.
+    lookup
+        For a filtered variable: element number by flat position, -1 where there is none.
+    lower, upper
+        Bounds in ``unit``, shape (size,), infinite where there is none.
+    history
+        Values before the first period, latest first, in ``unit``.
+    """
+
+    definition: VariableDef
+    sets: tuple[IndexSet, ...]
+    grid: Grid
+    positions: Ints | None
+    lookup: Ints | None
+    lower: Floats
+    upper: Floats
+    history: Floats
+    unit: Unit
+
+    @property
+    def size(self) -> int:
+        """How many elements the variable has."""
+        return self.grid.size
+
+    def elements(self, ref: Ref, place: Place) -> Ints:
+        """Return element numbers for places, early ones as 0.
+
+        Raises
+        ------
+        ExpressionError
+            When the filter of the variable leaves an element out that is named here.
+        """
+        flat = place.flat
+        if self.lookup is None:
+            return flat
+        numbers = self.lookup[flat]
+        absent = numbers < 0
+        if place.early is not None:
+            absent &= place.early == 0
+        if absent.any():
+            position = int(flat[np.flatnonzero(absent)[0]])
+            labels = np.unravel_index(position, tuple(s.size for s in self.sets))
+            shown = ", ".join(str(s.labels[int(k)]) for s, k in zip(self.sets, labels, strict=True))
+            raise ExpressionError(
+                f"{ref.name} does not exist at [{shown}]",
+                ref.span[0] + 1,
+                "its 'where' or its set leaves that out; filter here alike",
+                "EB004",
+            )
+        return np.maximum(numbers, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Constraint:
+    """A constraint with its checked comparison and its rows."""
+
+    definition: ConstraintDef
+    path: str
+    binders: tuple[Binder, ...]
+    sets: tuple[IndexSet, ...]
+    grid: Grid
+    positions: Ints | None
+    typed: Typed
+
+    @property
+    def comparison(self) -> Compare:
+        """The checked tree."""
+        assert isinstance(self.typed.node, Compare)
+        return self.typed.node
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """The objective with its checked expression, in ``unit``."""
+
+    definition: ObjectiveDef
+    node: Node
+    unit: Unit
+    degree: int
+
+
+def checked_variable(elaboration: Elaboration, position: int) -> Variable:
+    """Return one decision variable with its elements and bounds.
+
+    Raises
+    ------
+    BlueprintError
+        When an index, a bound or the filter is wrong.
+    """
+    definition = elaboration.core.decision_variables[position]
+    path = f"{PATH}.decision_variables[{position}]"
+    with located(path, definition.name):
+        binders = elaboration.binders(definition.index)
+    with located(f"{path}.where", definition.name):
+        grid, positions = elaboration.grid_with_positions(binders, definition.where)
+    sets = tuple(elaboration.index_set(b.set) for b in binders)
+    full = int(np.prod([s.size for s in sets], dtype=np.int64)) if sets else 1
+    lookup = None
+    if definition.where is not None:
+        lookup = np.full(full, -1, dtype=np.int64)
+        lookup[positions] = np.arange(len(positions))
+    unit = parse_unit(definition.unit or "1")
+    bound = _Bounds(elaboration, definition, binders, grid, unit, path)
+    return Variable(
+        definition, sets, grid, positions if lookup is not None else None, lookup,
+        bound.values("lower", -np.inf), bound.values("upper", np.inf), bound.history(), unit,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Bounds:
+    """The bounds of a variable, numbers or expressions over its binders."""
+
+    elaboration: Elaboration
+    definition: VariableDef
+    binders: tuple[Binder, ...]
+    grid: Grid
+    unit: Unit
+    path: str
+
+    def values(self, side: str, default: float) -> Floats:
+        given = getattr(self.definition, side)
+        if self.definition.type == "binary":
+            default = 0.0 if side == "lower" else 1.0
+        if given is None:
+            return np.full(self.grid.size, default)
+        if not isinstance(given, str):
+            return np.full(self.grid.size, float(given))
+        with located(f"{self.path}.{side}", self.definition.name):
+            value = self._evaluate(given, self.grid)
+        return np.array(np.broadcast_to(value, (self.grid.size,)), dtype=np.float64)
+
+    def _evaluate(self, text: str, grid: Grid) -> Value:
+        checker = self.elaboration.checker()
+        scope = checker.scope_of(self.binders)
+        typed = checker.number(parse(text), scope, self.unit)
+        return self.elaboration.evaluator.number(typed.node, grid)
+
+    def history(self) -> Floats:
+        given = self.definition.initial
+        if given is None:
+            return np.zeros(0)
+        items = given if isinstance(given, tuple) else (given,)
+        values = []
+        for item in items:
+            with located(f"{self.path}.initial", self.definition.name):
+                if not isinstance(item, int | float | str):
+                    raise ValueError(f"found {item!r}; expected a number or a list, latest first")
+                value = item if not isinstance(item, str) else self._scalar(item)
+            values.append(float(value))
+        return np.array(values)
+
+    def _scalar(self, text: str) -> float:
+        checker = self.elaboration.checker()
+        typed = checker.number(parse(text), {}, self.unit)
+        from engiagent.blueprint.grid import EMPTY_GRID
+
+        return float(self.elaboration.evaluator.number(typed.node, EMPTY_GRID))
+
+
+def checked_constraint(elaboration: Elaboration, position: int) -> Constraint:
+    """Return one constraint, checked, with its rows.
+
+    Raises
+    ------
+    BlueprintError
+        When a binder, the filter or the expression is wrong.
+    """
+    definition = elaboration.core.constraints[position]
+    path = f"{PATH}.constraints[{position}]"
+    label = definition.name or definition.constraint_id
+    with located(f"{path}.forall", label):
+        binders = elaboration.binders(definition.forall)
+    with located(f"{path}.expression", label):
+        checker = elaboration.checker()
+        typed = checker.comparison(parse(definition.expression), checker.scope_of(binders))
+    with located(f"{path}.where", label):
+        grid, positions = elaboration.grid_with_positions(binders, definition.where)
+    sets = tuple(elaboration.index_set(b.set) for b in binders)
+    kept = positions if definition.where is not None else None
+    return Constraint(definition, path, binders, sets, grid, kept, typed)
+
+
+def checked_objective(elaboration: Elaboration) -> Objective | None:
+    """Return the objective, checked and converted to its declared unit; None when there is none."""
+    definition = elaboration.core.objective_function
+    if definition is None:
+        return None
+    with located(f"{PATH}.objective_function.expression", definition.name):
+        checker = elaboration.checker()
+        unit = parse_unit(definition.unit) if definition.unit is not None else None
+        typed = checker.number(parse(definition.expression), {}, unit)
+    return Objective(definition, typed.node, typed.unit, typed.degree)
+
+
+def checked_variables(elaboration: Elaboration) -> Iterator[Variable]:
+    """Yield every decision variable; see :func:`checked_variable`."""
+    for position in range(len(elaboration.core.decision_variables)):
+        yield checked_variable(elaboration, position)
+
+
+class ModelEvaluator(Evaluator):
+    """An evaluator that knows where references to decision variables point."""
+
+    def __init__(self, elaboration: Elaboration, variables: dict[str, Variable]) -> None:
+        super().__init__(elaboration.index_set, elaboration.table, elaboration.named)
+        self.variables = variables
+
+    def is_variable(self, name: str) -> bool:
+        """Whether a name is a decision variable."""
+        return name in self.variables
+
+    def variable(self, ref: Ref, grid: Grid) -> Value:
+        """Return :meth:`value_of` the elements that a reference names, or their history."""
+        variable = self.variables[ref.name]
+        place = self.place(ref, variable.sets, grid, history=len(variable.history))
+        self.refuse_outside(ref, place, grid)
+        elements = variable.elements(ref, place)
+        if place.early is None:
+            return self.value_of(variable, elements)
+        early = place.early > 0
+        return self._split(
+            early,
+            Grid(grid.size, {}),
+            lambda part: variable.history[place.early[early] - 1],  # type: ignore[index]
+            lambda part: self.value_of(variable, elements[~early]),
+        )
+
+    def value_of(self, variable: Variable, elements: Ints) -> Value:
+        """Return what elements of a variable are worth; zero when only indices are of interest."""
+        return np.zeros(len(elements))
