@@ -1,1 +1,41 @@
-"""To be described."""
+"""Solvers: one adapter file each, solving in a child process, one status vocabulary.
+
+Sees programs (plain arrays), never blueprints or physics. The names below are loaded on first
+use, so that the child process starts quickly.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from engiagent.solvers.result import Progress, SolveOptions, SolverResult, Status
+    from engiagent.solvers.solution import load_solution, save_solution, to_dataset
+    from engiagent.solvers.solving import solve
+
+_EXPORTS = {
+    "Progress": "result",
+    "SolveOptions": "result",
+    "SolverResult": "result",
+    "Status": "result",
+    "load_solution": "solution",
+    "save_solution": "solution",
+    "solve": "solving",
+    "to_dataset": "solution",
+}
+
+__all__ = [
+    "Progress",
+    "SolveOptions",
+    "SolverResult",
+    "Status",
+    "load_solution",
+    "save_solution",
+    "solve",
+    "to_dataset",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _EXPORTS:
+        raise AttributeError(f"module 'engiagent.solvers' has no attribute {name!r}")
+    return getattr(import_module(f"engiagent.solvers.{_EXPORTS[name]}"), name)

@@ -1,0 +1,256 @@
+"""The adapter of HiGHS: linear and mixed-integer linear programs.
+
+The arrays go in by one call. HiGHS always minimises here (costs of a maximisation change sign), so
+that its duals have one sign convention, ∂objective/∂right-hand side, before they are turned back
+into the objective's own sense.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from engiagent.errors import EngiagentError
+from engiagent.formulations.program import Program, row_sums
+from engiagent.solvers.result import Floats, Progress, SolveOptions
+from engiagent.solvers.validate import SMALLEST_COEFFICIENT
+
+NAME: Final = "HiGHS"
+CAPABILITIES: Final = ("LP", "MILP")
+
+LIMITS: Final = {
+    "kTimeLimit": "time limit",
+    "kIterationLimit": "iteration limit",
+    "kSolutionLimit": "limit on the number of solutions",
+    "kMemoryLimit": "memory limit",
+}
+INTERRUPTED: Final = ("kInterrupt", "kHighsInterrupt")
+AMBIGUOUS: Final = "kUnboundedOrInfeasible"
+DOUBTFUL: Final = (AMBIGUOUS, "kUnknown", "kNotset", "kPresolveError", "kSolveError")
+PLAIN_SIMPLEX: Final = {"presolve": "off", "solver": "simplex"}
+TIGHT: Final = {
+    "presolve": "off",
+    "mip_feasibility_tolerance": 1e-9,
+    "primal_feasibility_tolerance": 1e-9,
+}
+ROWWISE: Final = 2
+MINIMISE: Final = 1
+FEASIBLE_POINT: Final = 2
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Who wants to know of, or stop, a running solve; all called from the solving thread."""
+
+    on_progress: Callable[[Progress], None] | None = None
+    on_incumbent: Callable[[Floats], None] | None = None
+    cancelled: Callable[[], bool] = lambda: False
+    interval: float = 0.2
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run of HiGHS, which minimised ``sign`` times the objective."""
+
+    highs: Any
+    status: str
+    sign: float
+    plain: bool
+
+    @property
+    def version(self) -> str:
+        """Version of the HiGHS library."""
+        return str(self.highs.version())
+
+    @property
+    def iterations(self) -> int:
+        """Simplex and interior-point iterations."""
+        info = self.highs.getInfo()
+        counts = (info.simplex_iteration_count, info.ipm_iteration_count)
+        return sum(max(0, int(count)) for count in counts)
+
+    @property
+    def nodes(self) -> int:
+        """Branch-and-bound nodes."""
+        return max(0, int(self.highs.getInfo().mip_node_count))
+
+    def point(self) -> Floats | None:
+        """Return the point if it is feasible and finite."""
+        solution, info = self.highs.getSolution(), self.highs.getInfo()
+        if not solution.value_valid or info.primal_solution_status != FEASIBLE_POINT:
+            return None
+        x = np.array(solution.col_value, dtype=np.float64)
+        return x if bool(np.all(np.isfinite(x))) else None
+
+    def duals(self) -> tuple[Floats, Floats]:
+        """Return row duals and reduced costs in the objective's own sense; no negative zeros."""
+        solution = self.highs.getSolution()
+        rows, columns = np.array(solution.row_dual), np.array(solution.col_dual)
+        return self.sign * rows.astype(np.float64) + 0.0, self.sign * columns + 0.0
+
+    def bound(self) -> float | None:
+        """Return the proven bound of a mixed-integer run in the objective's own sense."""
+        value = float(self.highs.getInfo().mip_dual_bound)
+        return self.sign * value if np.isfinite(value) else None
+
+    def dual_ray(self) -> Floats | None:
+        """Return the multipliers that came with infeasibility, shape (m,), if any did."""
+        _, exists, values = self.highs.getDualRay()
+        return np.array(values, dtype=np.float64) if exists else None
+
+    def primal_ray(self) -> Floats | None:
+        """Return the direction of unbounded improvement, scaled to size 1, shape (n,), if any."""
+        _, exists, values = self.highs.getPrimalRay()
+        ray = np.array(values, dtype=np.float64)
+        size = float(np.max(np.abs(ray), initial=0.0)) if exists else 0.0
+        return ray / size if np.isfinite(size) and size > 0 else None
+
+
+def version() -> str:
+    """Return the version of the HiGHS library."""
+    from importlib.metadata import version as installed
+
+    return installed("highspy")
+
+
+def run_highs(
+    program: Program,
+    options: SolveOptions,
+    watch: Watch | None,
+    extra: Mapping[str, Any] | None = None,
+) -> Run:
+    """Run HiGHS once.
+
+    Parameters
+    ----------
+    program
+        As :func:`engiagent.solvers.validate.check_program` accepts it.
+    options
+        Limits and settings; ``memory_limit_mb`` is the caller's to enforce.
+    watch
+        Observers of the run.
+    extra
+        Options of HiGHS itself that go before the settings.
+
+    Raises
+    ------
+    EngiagentError
+        When HiGHS refuses the program or an option.
+    """
+    sign = -1.0 if program.sense == "maximize" else 1.0
+    highs = _load(program, options, sign, extra or {})
+    if watch is not None:
+        _listen(highs, program, sign, watch)
+    try:
+        highs.run()
+    finally:
+        highs.disableCallbacks()
+    return Run(highs, highs.getModelStatus().name, sign, extra == PLAIN_SIMPLEX)
+
+
+def _load(program: Program, options: SolveOptions, sign: float, extra: Mapping[str, Any]) -> Any:
+    import highspy
+
+    if options.threads is not None:
+        # The pool of threads lives as long as the process and keeps its first size.
+        highspy.Highs.resetGlobalScheduler(True)
+    highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    for name, value in {**_settings(options), **extra}.items():
+        if highs.setOptionValue(name, value) != highspy.HighsStatus.kOk:
+            raise EngiagentError(f"HiGHS does not take {name} = {value!r}")
+    starts, columns, values = _without_zeros(program)
+    status = highs.passModel(
+        program.column_count,
+        program.row_count,
+        len(values),
+        ROWWISE,
+        MINIMISE,
+        sign * program.offset,
+        sign * program.cost,
+        program.column_lower,
+        program.column_upper,
+        program.row_lower,
+        program.row_upper,
+        starts,
+        columns,
+        values,
+        program.integrality.astype(np.int32),
+    )
+    if status != highspy.HighsStatus.kOk:
+        raise EngiagentError(f"HiGHS does not take the program: it answers {status.name}")
+    return highs
+
+
+def _settings(options: SolveOptions) -> dict[str, Any]:
+    settings: dict[str, Any] = {
+        "output_flag": options.log is not None,
+        "log_to_console": False,
+        "random_seed": options.seed,
+        "mip_rel_gap": options.gap,
+        "small_matrix_value": SMALLEST_COEFFICIENT,
+    }
+    if options.time_limit is not None:
+        settings["time_limit"] = float(options.time_limit)
+    if options.threads is not None:
+        settings["threads"] = options.threads
+    if options.log is not None:
+        settings["log_file"] = options.log
+    return settings
+
+
+def _without_zeros(program: Program) -> tuple[Any, Any, Floats]:
+    """Return the matrix by rows with 32-bit indices and without stored zeros."""
+    starts = program.row_starts.astype(np.int32, copy=False)
+    columns = program.row_columns.astype(np.int32, copy=False)
+    values = program.row_values
+    keep = values != 0
+    if keep.all():
+        return starts, columns, values
+    counts = row_sums(program.row_starts, keep.astype(np.float64)).astype(np.int32)
+    starts = np.concatenate([np.zeros(1, np.int32), np.cumsum(counts, dtype=np.int32)])
+    return starts, columns[keep], values[keep]
+
+
+def _listen(highs: Any, program: Program, sign: float, watch: Watch) -> None:
+    """Subscribe the watch to the callbacks that HiGHS makes for this class of program."""
+    last = [time.perf_counter()]
+    started = last[0]
+
+    def look(event: Any) -> None:
+        if watch.cancelled():
+            event.interrupt()
+        now = time.perf_counter()
+        if watch.on_progress is not None and now - last[0] >= watch.interval:
+            last[0] = now
+            watch.on_progress(_progress(event.data_out, now - started, sign, program.is_mip))
+
+    def keep(event: Any) -> None:
+        if watch.on_incumbent is not None:
+            watch.on_incumbent(np.array(event.data_out.mip_solution, dtype=np.float64))
+
+    if program.is_mip:
+        highs.cbMipInterrupt += look
+        highs.cbMipImprovingSolution += keep
+    else:
+        highs.cbSimplexInterrupt += look
+        highs.cbIpmInterrupt += look
+
+
+def _progress(data: Any, elapsed: float, sign: float, is_mip: bool) -> Progress:
+    if not is_mip:
+        counts = (int(data.simplex_iteration_count), int(data.ipm_iteration_count))
+        return Progress(elapsed=elapsed, iterations=max(0, *counts))
+
+    def finite(value: float, factor: float = 1.0) -> float | None:
+        return factor * float(value) if abs(value) < 1e20 and value == value else None
+
+    return Progress(
+        elapsed=elapsed,
+        iterations=max(0, int(data.simplex_iteration_count)),
+        nodes=max(0, int(data.mip_node_count)),
+        objective=finite(data.mip_primal_bound, sign),
+        bound=finite(data.mip_dual_bound, sign),
+        gap=finite(data.mip_gap),
+    )

@@ -1,0 +1,313 @@
+"""What to try with a linear or mixed-integer program, and what the outcome means.
+
+After a mixed-integer solve the whole numbers are rounded exactly, fixed, and the rest is solved
+again, so that the point is exact and duals exist. An infeasible program comes with multipliers
+that prove it wherever its linear relaxation is infeasible.
+"""
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from engiagent.formulations.program import Program
+from engiagent.solvers import farkas
+from engiagent.solvers.highs import (
+    AMBIGUOUS,
+    DOUBTFUL,
+    INTERRUPTED,
+    LIMITS,
+    NAME,
+    PLAIN_SIMPLEX,
+    TIGHT,
+    Run,
+    Watch,
+    run_highs,
+)
+from engiagent.solvers.result import (
+    Floats,
+    SolveOptions,
+    SolverResult,
+    Status,
+    relative_gap,
+)
+from engiagent.solvers.validate import place_of
+
+LEAST_TIME = 0.01
+
+
+def solve_here(program: Program, options: SolveOptions, watch: Watch | None = None) -> SolverResult:
+    """Solve a checked program in this process.
+
+    Parameters
+    ----------
+    program
+        As :func:`engiagent.solvers.validate.check_program` accepts it.
+    options
+        Limits and settings; ``memory_limit_mb`` is the caller's to enforce.
+    watch
+        Observers of the run.
+
+    Raises
+    ------
+    EngiagentError
+        When HiGHS refuses the program or an option.
+    """
+    started = time.perf_counter()
+    solve = _solve_mip if program.is_mip else _solve_lp
+    result = solve(program, options, watch)
+    return replace(result, seconds=time.perf_counter() - started)
+
+
+def _solve_lp(program: Program, options: SolveOptions, watch: Watch | None) -> SolverResult:
+    started = time.perf_counter()
+    run = run_highs(program, options, watch)
+    if run.status in DOUBTFUL:
+        run = run_highs(program, _remaining(options, started), watch, PLAIN_SIMPLEX)
+    if run.status in ("kOptimal", "kModelEmpty"):
+        return _optimal_lp(program, run)
+    if run.status == "kInfeasible":
+        return _infeasible_lp(program, run, _remaining(options, started), watch)
+    if run.status == "kUnbounded":
+        return _unbounded_lp(program, run, _remaining(options, started), watch)
+    return _stopped(program, options, run, run.point())
+
+
+def _optimal_lp(program: Program, run: Run) -> SolverResult:
+    x = run.point() if program.column_count else np.zeros(0)
+    if x is None:
+        return _result(
+            program, run, "error", "the solver says optimal but returned no finite point"
+        )
+    if not program.column_count and not _empty_rows_hold(program):
+        return _result(program, run, "infeasible", "a constraint without variables does not hold")
+    row_dual, column_dual = run.duals()
+    objective = program.objective_at(x)
+    return _result(
+        program,
+        run,
+        "optimal",
+        "optimal",
+        x=x,
+        row_dual=row_dual,
+        column_dual=column_dual,
+        objective=objective,
+        bound=objective,
+        gap=0.0,
+    )
+
+
+def _empty_rows_hold(program: Program) -> bool:
+    return bool(np.all((program.row_lower <= 0) & (program.row_upper >= 0)))
+
+
+def _infeasible_lp(
+    program: Program, run: Run, options: SolveOptions, watch: Watch | None
+) -> SolverResult:
+    ray = _farkas(program, run)
+    if ray is None and not run.plain:
+        # Presolve or another algorithm found it; only the simplex method hands out a ray.
+        again = run_highs(program, options, watch, PLAIN_SIMPLEX)
+        ray = _farkas(program, again) if again.status == "kInfeasible" else None
+    reason = "no point satisfies all constraints"
+    if ray is None:
+        reason += "; the solver gave no multipliers that prove it"
+    return _result(program, run, "infeasible", reason, farkas=ray)
+
+
+def _farkas(program: Program, run: Run) -> Floats | None:
+    ray = run.dual_ray()
+    return None if ray is None or not program.row_count else farkas.oriented(program, ray)
+
+
+def _unbounded_lp(
+    program: Program, run: Run, options: SolveOptions, watch: Watch | None
+) -> SolverResult:
+    ray = run.primal_ray()
+    if ray is None:
+        again = run_highs(program, options, watch, PLAIN_SIMPLEX)
+        ray = again.primal_ray() if again.status == "kUnbounded" else None
+    return _result(program, run, "unbounded", unbounded_reason(program, ray), ray=ray)
+
+
+def unbounded_reason(program: Program, ray: Floats | None) -> str:
+    """Return a sentence that names the variables which run away."""
+    reason = "the objective improves without end"
+    if ray is None:
+        return reason
+    moving = np.argsort(-np.abs(ray), kind="stable")[:3]
+    names = [place_of(program, program.columns, int(j)) for j in moving if ray[j] != 0]
+    return f"{reason} along {', '.join(names)}: a bound is missing"
+
+
+def _solve_mip(program: Program, options: SolveOptions, watch: Watch | None) -> SolverResult:
+    started = time.perf_counter()
+    run = run_highs(program, options, watch)
+    if run.status in DOUBTFUL and run.status != AMBIGUOUS:
+        run = run_highs(program, _remaining(options, started), watch, {"presolve": "off"})
+    if run.status == "kInfeasible":
+        return _infeasible_mip(program, run, _remaining(options, started), watch)
+    if run.status in ("kUnbounded", AMBIGUOUS):
+        return _unbounded_mip(program, run, _remaining(options, started), watch)
+    x = run.point()
+    if x is None:
+        return _stopped(program, options, run, None)
+    polished = _polish(program, options, x)
+    if polished is None and run.status == "kOptimal":
+        # Whole numbers within the solver's tolerance were not good enough: ask for better ones.
+        run = run_highs(program, _remaining(options, started), watch, TIGHT)
+        x = run.point()
+        polished = None if x is None else _polish(program, options, x)
+    if polished is None:
+        return _not_whole(program, options, run)
+    if run.status != "kOptimal":
+        return _stopped(program, options, run, polished.x, polished)
+    return _optimal_mip(program, options, run, polished)
+
+
+def _polish(program: Program, options: SolveOptions, x: Floats) -> SolverResult | None:
+    """Round the whole numbers exactly, fix them, and solve the rest again.
+
+    Returns None when no point is left, which tells of whole numbers that leaned on the tolerance.
+    """
+    whole = program.integrality
+    values = np.clip(np.round(x), np.ceil(program.column_lower), np.floor(program.column_upper))
+    fixed = replace(
+        program,
+        integrality=np.zeros_like(whole),
+        column_lower=np.where(whole, values, program.column_lower),
+        column_upper=np.where(whole, values, program.column_upper),
+    )
+    limit = None if options.time_limit is None else max(2.0, 0.1 * options.time_limit)
+    result = _solve_lp(fixed, replace(options, time_limit=limit), None)
+    if result.status == "limit":
+        point = np.where(whole, values, x)
+        return replace(result, x=point, objective=program.objective_at(point))
+    return result if result.x is not None else None
+
+
+def _optimal_mip(
+    program: Program, options: SolveOptions, run: Run, polished: SolverResult
+) -> SolverResult:
+    bound, objective = run.bound(), polished.objective
+    gap = None if bound is None or objective is None else relative_gap(objective, bound)
+    status: Status = "optimal"
+    reason = "optimal"
+    if gap is None or gap > max(2 * options.gap, 1e-9):
+        status = "feasible"
+        reason = "the whole numbers were rounded exactly, which left a gap to the bound"
+    return _with_point(program, run, status, reason, polished)
+
+
+def _with_point(
+    program: Program, run: Run, status: Status, reason: str, polished: SolverResult
+) -> SolverResult:
+    bound, objective = run.bound(), polished.objective
+    return _result(
+        program,
+        run,
+        status,
+        reason,
+        x=polished.x,
+        row_dual=polished.row_dual,
+        column_dual=polished.column_dual,
+        objective=objective,
+        bound=bound,
+        gap=None if bound is None or objective is None else relative_gap(objective, bound),
+    )
+
+
+def _not_whole(program: Program, options: SolveOptions, run: Run) -> SolverResult:
+    if run.status in LIMITS or run.status in INTERRUPTED:
+        return _stopped(program, options, run, None)
+    return _result(
+        program,
+        run,
+        "error",
+        "no schedule is left once the solver's whole numbers are rounded exactly; the "
+        "coefficients differ too much in size, so tighten bounds or change units",
+        bound=run.bound(),
+    )
+
+
+def _infeasible_mip(
+    program: Program, run: Run, options: SolveOptions, watch: Watch | None
+) -> SolverResult:
+    relaxed = _solve_lp(_relaxation(program), options, watch)
+    reason = "no point satisfies all constraints"
+    if relaxed.status != "infeasible":
+        reason = "no point with whole numbers satisfies all constraints, says the branch and bound"
+    return _result(program, run, "infeasible", reason, farkas=relaxed.farkas)
+
+
+def _unbounded_mip(
+    program: Program, run: Run, options: SolveOptions, watch: Watch | None
+) -> SolverResult:
+    """Tell unbounded from infeasible: by the relaxation, then by any point at all."""
+    relaxed = _solve_lp(_relaxation(program), options, watch)
+    if relaxed.status == "infeasible":
+        return _result(program, run, "infeasible", relaxed.reason, farkas=relaxed.farkas)
+    if relaxed.status != "unbounded":
+        return _result(program, run, "error", f"the solver ended with {run.status}")
+    anything = run_highs(replace(program, cost=np.zeros_like(program.cost)), options, watch)
+    if anything.status == "kInfeasible":
+        reason = "no point with whole numbers satisfies all constraints, says the branch and bound"
+        return _result(program, run, "infeasible", reason)
+    if anything.point() is None:
+        return _stopped(program, options, anything, None)
+    return _result(program, run, "unbounded", relaxed.reason, ray=relaxed.ray)
+
+
+def _relaxation(program: Program) -> Program:
+    return replace(program, integrality=np.zeros_like(program.integrality))
+
+
+def _stopped(
+    program: Program,
+    options: SolveOptions,
+    run: Run,
+    x: Floats | None,
+    polished: SolverResult | None = None,
+) -> SolverResult:
+    """Return the result of a run that ended early, or for a cause that nobody expected."""
+    done = f"{run.iterations:,} iterations".replace(",", " ")
+    if program.is_mip and run.nodes:
+        done += f" and {run.nodes:,} nodes".replace(",", " ")
+    found = "no schedule found" if x is None else "the best schedule so far is kept"
+    status: Status
+    if run.status in LIMITS:
+        status = "limit" if x is None else "feasible"
+        name = LIMITS[run.status]
+        if run.status == "kTimeLimit" and options.time_limit is not None:
+            name += f" of {options.time_limit:g} s"
+        reason = f"{name} reached after {done}, {found}"
+    elif run.status in INTERRUPTED:
+        status, reason = "interrupted", f"interrupted after {done}, {found}"
+    else:
+        status, reason = "error", f"the solver ended with {run.status} after {done}, {found}"
+    if x is None:
+        return _result(program, run, status, reason, bound=run.bound() if program.is_mip else None)
+    if polished is not None:
+        return _with_point(program, run, status, reason, polished)
+    return _result(program, run, status, reason, x=x, objective=program.objective_at(x))
+
+
+def _result(program: Program, run: Run, status: Status, reason: str, **values: Any) -> SolverResult:
+    return SolverResult(
+        status=status,
+        reason=reason,
+        is_mip=program.is_mip,
+        solver=NAME,
+        solver_version=run.version,
+        iterations=run.iterations,
+        nodes=run.nodes,
+        **values,
+    )
+
+
+def _remaining(options: SolveOptions, started: float) -> SolveOptions:
+    if options.time_limit is None:
+        return options
+    left = options.time_limit - (time.perf_counter() - started)
+    return replace(options, time_limit=max(LEAST_TIME, left))

@@ -1,0 +1,135 @@
+"""What is asked of a solver and what comes back, the same for every solver."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.errors import EngiagentError
+
+Floats = npt.NDArray[np.float64]
+
+Status = Literal["optimal", "feasible", "infeasible", "unbounded", "limit", "interrupted", "error"]
+"""``feasible``: a point, but no proof that it is the best; ``limit``: a limit was hit before any
+point was found. Every status but ``optimal`` comes with a reason."""
+
+DEFAULT_GAP = 1e-6
+"""Relative gap of mixed-integer solves: the size of the checker's tolerances, so that a schedule
+that is called optimal is so within what the certificate can tell apart."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SolveOptions:
+    """Limits and settings of one solve.
+
+    Attributes
+    ----------
+    time_limit
+        Wall-clock limit for the solver. [s]
+    memory_limit_mb
+        What the solver may take beyond the bare interpreter; needs ``isolate=True``. [MB]
+    gap
+        Relative gap between schedule and bound at which a mixed-integer solve ends.
+    threads
+        Number of threads; None leaves the choice to the solver.
+    seed
+        Seed of the solver's random choices.
+    log
+        File to which the solver writes its own log.
+    """
+
+    time_limit: float | None = None
+    memory_limit_mb: float | None = None
+    gap: float = DEFAULT_GAP
+    threads: int | None = None
+    seed: int = 0
+    log: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("time_limit", "memory_limit_mb"):
+            value = getattr(self, name)
+            if value is not None and not (math.isfinite(value) and value > 0):
+                raise EngiagentError(f"{name} is {value}; give a positive number")
+        if not (math.isfinite(self.gap) and self.gap >= 0):
+            raise EngiagentError(f"gap is {self.gap}; give a number of at least 0, as 1e-4")
+        if self.threads is not None and self.threads < 1:
+            raise EngiagentError(f"threads is {self.threads}; give at least 1")
+        if not 0 <= self.seed < 2**31:
+            raise EngiagentError(f"seed is {self.seed}; give a whole number from 0 to 2147483647")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """How far a running solve has come; bounds are in the objective's own sense.
+
+    Attributes
+    ----------
+    elapsed
+        Time since the solver started. [s]
+    iterations, nodes
+        Simplex or interior-point iterations, branch-and-bound nodes.
+    objective, bound, gap
+        Best point, proven bound and their relative distance, where known.
+    """
+
+    elapsed: float
+    iterations: int = 0
+    nodes: int = 0
+    objective: float | None = None
+    bound: float | None = None
+    gap: float | None = None
+
+
+OnProgress = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SolverResult:
+    """The solver's own account. Nothing in it counts until the checker agrees.
+
+    Attributes
+    ----------
+    status, reason
+        One word, and what led to it in words.
+    x
+        The point, shape (n,); whole numbers exactly whole. None when there is none.
+    row_dual, column_dual
+        ∂objective/∂right-hand side per row (m,) and reduced cost per column (n,), in the
+        objective's own sense; for a mixed-integer program with the whole numbers fixed.
+    farkas
+        Multipliers y, shape (m,), when infeasible: with each row's lower bound where y > 0 and
+        upper bound where y < 0, the bounds' weighted sum exceeds every value that yᵀA x takes
+        within the column bounds.
+    ray
+        Direction, shape (n,), in which the objective improves without end, when unbounded.
+    objective, bound, gap
+        Objective at ``x``, proven bound on the best objective and their relative distance.
+    """
+
+    status: Status
+    reason: str
+    is_mip: bool
+    solver: str
+    solver_version: str
+    x: Floats | None = None
+    row_dual: Floats | None = None
+    column_dual: Floats | None = None
+    farkas: Floats | None = None
+    ray: Floats | None = None
+    objective: float | None = None
+    bound: float | None = None
+    gap: float | None = None
+    seconds: float = 0.0
+    iterations: int = 0
+    nodes: int = 0
+
+
+def relative_gap(objective: float, bound: float) -> float:
+    """Return ``|objective - bound| / max(1, |objective|)``.
+
+    The floor of 1 keeps the gap finite where the best objective is zero.
+    """
+    return abs(objective - bound) / max(1.0, abs(objective))

@@ -1,0 +1,179 @@
+"""A solution as an ``xarray.Dataset``: series with coordinates, units, the solver's account.
+
+The layout is that of ``docs/architecture.md``: one variable per decision variable and named
+expression, ``dual__``, ``reduced_cost__`` and ``farkas__`` variables, and attributes that say how
+the solve went. An attribute that has no value is left out.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from engiagent.errors import InputError
+from engiagent.formulations.program import Block, Program
+from engiagent.solvers.result import Floats, SolverResult
+
+if TYPE_CHECKING:
+    import xarray
+
+ENGINE: Literal["netcdf4"] = "netcdf4"
+_DIFFERENCES = {"degC": "K", "degF": "degF_diff"}
+
+
+def to_dataset(program: Program, result: SolverResult) -> "xarray.Dataset":
+    """Return the solution of a program as a dataset.
+
+    Parameters
+    ----------
+    program
+        The program, whose blocks give names, units and index sets.
+    result
+        What the solver returned for it.
+
+    Returns
+    -------
+    The dataset; elements that a filter left out are NaN. Without a point it holds no series, only
+    attributes, and the multipliers that prove infeasibility where there are any.
+    """
+    import xarray
+
+    variables = dict(_series(program, result))
+    used = {name for item in variables.values() for name in item[0]}
+    coordinates = {}
+    for dim in sorted(used):
+        set_name = dim.split("__")[0] if dim not in program.coordinates else dim
+        coordinate = program.coordinates.get(set_name)
+        if coordinate is not None:
+            attrs = {"zone": coordinate.zone} if coordinate.zone is not None else {}
+            coordinates[dim] = ((dim,), coordinate.values, attrs)
+    return xarray.Dataset(variables, coords=coordinates, attrs=_account(program, result))
+
+
+def _series(
+    program: Program, result: SolverResult
+) -> Iterator[tuple[str, tuple[tuple[str, ...], Floats, dict[str, Any]]]]:
+    if result.x is not None:
+        for column in program.columns:
+            values = result.x[column.start : column.stop]
+            about = {"quantity": column.quantity, "role": column.role}
+            yield column.name, _variable(column, values, column.unit, about)
+        for expression in program.expressions:
+            about = {"quantity": expression.quantity, "role": "expression"}
+            values = expression.evaluate(result.x)
+            yield expression.name, _variable(expression, values, expression.unit, about)
+    names = _row_names(program)
+    if result.row_dual is not None:
+        for name, row in zip(names, program.rows, strict=True):
+            values = result.row_dual[row.start : row.stop]
+            yield f"dual__{name}", _variable(row, values, _price_unit(program, row), {})
+    if result.column_dual is not None:
+        for column in program.columns:
+            values = result.column_dual[column.start : column.stop]
+            unit = _price_unit(program, column)
+            yield f"reduced_cost__{column.name}", _variable(column, values, unit, {})
+    if result.farkas is not None:
+        for name, row in zip(names, program.rows, strict=True):
+            values = result.farkas[row.start : row.stop]
+            yield f"farkas__{name}", _variable(row, values, None, {})
+
+
+def _variable(
+    block: Block, values: Floats, unit: str | None, about: dict[str, str | None]
+) -> tuple[tuple[str, ...], Floats, dict[str, Any]]:
+    attrs = {"units": unit, **about, "long_name": block.description}
+    present = {key: item for key, item in attrs.items() if item is not None}
+    return _dimensions(block.sets), _on_grid(block, values), present
+
+
+def _dimensions(sets: Sequence[str]) -> tuple[str, ...]:
+    """Return one name per dimension; a set that comes twice is T and T__2."""
+    return tuple(
+        name if (count := sets[: place + 1].count(name)) == 1 else f"{name}__{count}"
+        for place, name in enumerate(sets)
+    )
+
+
+def _on_grid(block: Block, values: Floats) -> Floats:
+    """Return the values on the full grid of the block's sets, NaN in the holes."""
+    if block.positions is None:
+        return values.reshape(block.shape)
+    grid = np.full(int(np.prod(block.shape)), np.nan)
+    grid[block.positions] = values
+    return grid.reshape(block.shape)
+
+
+def _row_names(program: Program) -> list[str]:
+    """Return a name for the rows of each constraint; a constraint of two blocks gets a number."""
+    seen: dict[str, int] = {}
+    names = []
+    for row in program.rows:
+        name = row.constraint_id.replace("/", "_")
+        seen[name] = seen.get(name, 0) + 1
+        names.append(name if seen[name] == 1 else f"{name}__{seen[name]}")
+    return names
+
+
+def _price_unit(program: Program, block: Block) -> str:
+    """Return the unit of ∂objective/∂right-hand side."""
+    if block.unit in ("", "1"):
+        return program.objective_unit
+    over, *under = (_DIFFERENCES.get(part, part) for part in block.unit.split("/"))
+    price = "*".join([program.objective_unit, *under])
+    return price if over == "1" else f"{price}/{over if over.isalnum() else f'({over})'}"
+
+
+def _account(program: Program, result: SolverResult) -> dict[str, Any]:
+    """Return the solver's own account as attributes that netCDF can hold."""
+    account = {
+        "status": result.status,
+        "reason": result.reason,
+        "objective": result.objective,
+        "objective_name": program.objective_name,
+        "objective_unit": program.objective_unit,
+        "sense": program.sense,
+        "bound": result.bound,
+        "gap": result.gap,
+        "solver": result.solver,
+        "solver_version": result.solver_version,
+        "seconds": result.seconds,
+        "iterations": result.iterations,
+        "nodes": result.nodes,
+        "is_mip": int(result.is_mip),
+        "blueprint_sha256": program.blueprint_sha256,
+    }
+    if result.is_mip and result.row_dual is not None:
+        account["duals"] = "with the whole numbers fixed"
+    return {key: item for key, item in account.items() if item is not None}
+
+
+def save_solution(dataset: "xarray.Dataset", path: str | Path) -> None:
+    """Write a solution as netCDF; the file is whole or absent."""
+    target = Path(path)
+    part = target.with_name(f".{target.name}.part")
+    try:
+        dataset.to_netcdf(part, engine=ENGINE, format="NETCDF4")
+        os.replace(part, target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def load_solution(path: str | Path) -> "xarray.Dataset":
+    """Return a solution that :func:`save_solution` wrote, in memory.
+
+    Raises
+    ------
+    InputError
+        When the file cannot be read as netCDF.
+    """
+    import xarray
+
+    if not Path(path).is_file():
+        raise InputError("no such file", str(path))
+    try:
+        with xarray.open_dataset(path, engine=ENGINE) as dataset:
+            return dataset.load()
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError("cannot read the solution", str(path), found=str(error)) from None

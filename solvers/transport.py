@@ -1,0 +1,79 @@
+"""Programs and results on their way to and from the child process: one JSON line, then arrays.
+
+Plain numpy arrays behind one another, without compression or checksums, because a million
+coefficients must not cost more than the copy.
+"""
+
+import json
+import os
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.formulations.program import Program
+from engiagent.solvers.result import SolveOptions, SolverResult
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+PROGRAM_ARRAYS = (
+    "cost",
+    "column_lower",
+    "column_upper",
+    "integrality",
+    "row_starts",
+    "row_columns",
+    "row_values",
+    "row_lower",
+    "row_upper",
+)
+RESULT_ARRAYS = ("x", "row_dual", "column_dual", "farkas", "ray")
+
+
+def write(path: Path, header: dict[str, Any], arrays: Arrays) -> None:
+    """Write a file under a temporary name and rename it, so that it is whole or absent."""
+    part = path.with_name(path.name + ".part")
+    with open(part, "wb") as file:
+        file.write(json.dumps({"header": header, "arrays": list(arrays)}).encode() + b"\n")
+        for array in arrays.values():
+            np.save(file, array, allow_pickle=False)
+    os.replace(part, path)
+
+
+def read(path: Path) -> tuple[dict[str, Any], Arrays]:
+    """Return the header and the arrays of a file from :func:`write`."""
+    with open(path, "rb") as file:
+        first = json.loads(file.readline())
+        return first["header"], {
+            name: np.load(file, allow_pickle=False) for name in first["arrays"]
+        }
+
+
+def write_program(path: Path, program: Program, options: SolveOptions) -> None:
+    """Write what the child needs: arrays and options, no names."""
+    header = {"sense": program.sense, "offset": program.offset, "options": asdict(options)}
+    write(path, header, {name: np.asarray(getattr(program, name)) for name in PROGRAM_ARRAYS})
+
+
+def read_program(path: Path) -> tuple[Program, SolveOptions]:
+    """Return the program, without its blocks, and the options."""
+    header, arrays = read(path)
+    values: dict[str, Any] = {**arrays, "sense": header["sense"], "offset": header["offset"]}
+    program = Program(**values)
+    return program, SolveOptions(**header["options"])
+
+
+def write_result(path: Path, result: SolverResult) -> None:
+    """Write a result."""
+    values = {part.name: getattr(result, part.name) for part in fields(result)}
+    arrays = {name: values.pop(name) for name in RESULT_ARRAYS}
+    write(path, values, {name: item for name, item in arrays.items() if item is not None})
+
+
+def read_result(path: Path) -> SolverResult:
+    """Return a result."""
+    header, arrays = read(path)
+    values: dict[str, Any] = {**header, **arrays}
+    return SolverResult(**values)

@@ -1,0 +1,128 @@
+"""The child process that solves: ``python -m engiagent.solvers.worker FOLDER PARENT``.
+
+It reads ``program`` in the folder and writes ``result`` there; progress goes to its standard
+output as JSON lines. The line ``stop`` on its standard input asks for the best point so far; the
+end of standard input, or the parent's death, ends the process.
+"""
+
+import json
+import os
+import sys
+import threading
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from engiagent.errors import EngiagentError
+from engiagent.solvers import highs, linear, transport
+from engiagent.solvers.result import Floats, Progress
+
+PROGRAM, RESULT, INCUMBENT, FAILURE = "program", "result", "incumbent", "failure"
+OUT_OF_MEMORY, STOPPED, ORPHANED = 97, 98, 99
+INCUMBENT_INTERVAL = 0.25
+_PR_SET_PDEATHSIG = 1
+_SIGKILL = 9
+
+
+def main() -> None:
+    """Solve the program in the folder that the command line names."""
+    folder, parent = Path(sys.argv[1]), int(sys.argv[2])
+    # HiGHS may print; standard output belongs to the progress lines.
+    channel = os.dup(1)
+    os.dup2(2, 1)
+    _die_with(parent)
+    code = 0
+    try:
+        _solve(folder, channel)
+    except MemoryError:
+        code = OUT_OF_MEMORY
+    except EngiagentError as error:
+        (folder / FAILURE).write_text(str(error), encoding="utf-8")
+        code = 1
+    # A solver's threads may still be winding down; nothing of theirs is needed any more.
+    os._exit(code)
+
+
+def _solve(folder: Path, channel: int) -> None:
+    program, options = transport.read_program(folder / PROGRAM)
+    stop = threading.Event()
+    threading.Thread(target=_obey, args=(stop, program.is_mip), daemon=True).start()
+    keeper = _Keeper(folder / INCUMBENT)
+    watch = highs.Watch(lambda progress: _tell(channel, progress, keeper), keeper.take, stop.is_set)
+    if options.memory_limit_mb is not None:
+        _limit_memory(options.memory_limit_mb)
+    result = linear.solve_here(program, options, watch)
+    transport.write_result(folder / RESULT, result)
+
+
+class _Keeper:
+    """Keeps the best point on disk, in case the process does not live to hand it over."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.latest: Floats | None = None
+        self.written = 0.0
+
+    def take(self, x: Floats) -> None:
+        self.latest = x
+        if time.monotonic() - self.written >= INCUMBENT_INTERVAL:
+            self.flush()
+
+    def flush(self) -> None:
+        if self.latest is not None:
+            transport.write(self.path, {}, {"x": np.asarray(self.latest)})
+            self.latest = None
+            self.written = time.monotonic()
+
+
+def _tell(channel: int, progress: Progress, keeper: _Keeper) -> None:
+    keeper.flush()
+    os.write(channel, json.dumps(asdict(progress)).encode() + b"\n")
+
+
+def _obey(stop: threading.Event, is_mip: bool) -> None:
+    """Wait for the parent's word; a linear program has no point to save, so it just ends."""
+    line = sys.stdin.buffer.readline()
+    if not line:
+        os._exit(ORPHANED)
+    if not is_mip:
+        os._exit(STOPPED)
+    stop.set()
+
+
+def _limit_memory(megabytes: float) -> None:
+    """Let the address space grow by no more than this from here."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    limit = _address_space() + int(megabytes * 1e6)
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    if hard != resource.RLIM_INFINITY:
+        limit = min(limit, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+
+
+def _address_space() -> int:
+    """Return the size of this process's address space in bytes, 0 where it cannot be told."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    except (OSError, ValueError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def _die_with(parent: int) -> None:
+    """Ask the kernel to end this process with its parent (Linux)."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(ORPHANED)
+
+
+if __name__ == "__main__":
+    main()
