@@ -20,7 +20,8 @@ def load(path: Path) -> Any:
 def route(name: str) -> ModuleType:
     path = Path(__file__).parent / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"second_route_{name}", path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -1,0 +1,69 @@
+r"""A source that weather drives, as PV or wind.
+
+.. math:: 0 \le P_t \le P^\mathrm{available}_t, \qquad P^\mathrm{curtailed}_t =
+    P^\mathrm{available}_t - P_t
+
+With the option ``curtailable: false`` all that is available has to be taken.
+"""
+
+from engiagent.blueprint.document import ComponentDef, ExpressionDef, VariableDef
+from engiagent.formulations.components.fragment import Fragment, Reader, Slot, Surroundings, wrong
+
+SLOTS = {
+    "available_power": Slot("kW", required=True, series=True),
+    "curtailable": Slot("1"),
+}
+OPTIONS = ("curtailable",)
+CONNECTIONS = ("bus",)
+_YES_NO = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+
+
+def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
+    """Return the algebra of a weather-driven source."""
+    reader = Reader(component, around, SLOTS, OPTIONS, CONNECTIONS)
+    available = reader.text("available_power")
+    power = f"{reader.name}_power"
+    fixed = not _curtailable(reader)
+    terminals = reader.terminal(
+        f"{power}[t]", available, supplies=True, floor=available if fixed else None
+    )
+    if fixed:
+        return Fragment(expressions=(_expression(reader, "power", available),), terminals=terminals)
+    return Fragment(
+        variables=(
+            VariableDef(
+                name=power,
+                index=reader.periods,
+                lower=0,
+                upper=available,
+                unit="kW",
+                quantity=f"{reader.name}.power",
+                role="decision",
+                description=f"power that is used of {reader.name}",
+                source_reference=reader.source("available_power"),
+            ),
+        ),
+        expressions=(_expression(reader, "curtailed", f"{available} - {power}[t]"),),
+        terminals=terminals,
+    )
+
+
+def _curtailable(reader: Reader) -> bool:
+    value = reader.option("curtailable", reader.component.parameters.get("curtailable", True))
+    found = _YES_NO.get(str(value).lower())
+    if found is None:
+        raise wrong(
+            reader.component, "cannot read curtailable", found=repr(value), expected="true or false"
+        )
+    return found
+
+
+def _expression(reader: Reader, series: str, text: str) -> ExpressionDef:
+    return ExpressionDef(
+        name=f"{reader.name}_{series}",
+        index=reader.periods,
+        expression=text,
+        unit="kW",
+        quantity=f"{reader.name}.{series}",
+        description=f"{series} of {reader.name}",
+    )

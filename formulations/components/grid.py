@@ -1,0 +1,94 @@
+r"""A connection to a grid: import and export as two non-negative powers.
+
+.. math:: 0 \le P^\mathrm{in}_t \le P^{\mathrm{in},\max}, \qquad
+    0 \le P^\mathrm{out}_t \le P^{\mathrm{out},\max}
+
+Where one limit is not stated, the balance of the bus implies one whenever everything else on the
+bus is limited: import cannot exceed all demands and the export together, export cannot exceed all
+supplies and the import. With ``exclusive_on`` a binary variable on that set keeps one of the two
+at zero, and the other one then no longer counts in these limits.
+"""
+
+from engiagent.blueprint.document import ComponentDef, VariableDef
+from engiagent.formulations.components.fragment import (
+    Fragment,
+    Reader,
+    Slot,
+    Surroundings,
+    balance,
+    exclusive,
+    wrong,
+)
+
+SLOTS = {
+    "import_power_max": Slot("kW", series=True),
+    "export_power_max": Slot("kW", series=True),
+}
+OPTIONS = ("exclusive_on",)
+CONNECTIONS = ("bus",)
+
+
+def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
+    """Return the algebra of a grid connection."""
+    reader = Reader(component, around, SLOTS, OPTIONS, CONNECTIONS)
+    over = reader.exclusive_set()
+    stated = {way: reader.optional(f"{way}_power_max") for way in ("import", "export")}
+    alone = over is not None and over == reader.time
+    limits = {
+        "import": stated["import"] or _implied(reader, stated["export"], alone, supplies=False),
+        "export": stated["export"] or _implied(reader, stated["import"], alone, supplies=True),
+    }
+    names = {way: f"{reader.name}_{way}" for way in limits}
+    result = Fragment(
+        variables=tuple(
+            VariableDef(
+                name=names[way],
+                index=reader.periods,
+                lower=0,
+                upper=limits[way],
+                unit="kW",
+                quantity=f"{reader.name}.{way}",
+                role="decision",
+                description=f"power {direction} {reader.name}",
+                source_reference=reader.source(f"{way}_power_max"),
+            )
+            for way, direction in (("import", "drawn from"), ("export", "fed into"))
+        ),
+        terminals=reader.terminal(f"{names['import']}[t]", limits["import"], supplies=True)
+        + reader.terminal(f"{names['export']}[t]", limits["export"], supplies=False),
+    )
+    if over is None:
+        return result
+    big = {
+        "import": stated["import"] or _implied(reader, None, True, supplies=False),
+        "export": stated["export"] or _implied(reader, None, True, supplies=True),
+    }
+    if big["import"] is None or big["export"] is None:
+        raise wrong(component, "exclusive_on needs import_power_max and export_power_max")
+    return result + exclusive(
+        reader,
+        over,
+        "importing",
+        (names["import"], big["import"]),
+        (names["export"], big["export"]),
+    )
+
+
+def _implied(reader: Reader, other_way: str | None, alone: bool, *, supplies: bool) -> str | None:
+    """Return the limit that the balance implies for one direction, None when there is none.
+
+    ``supplies`` selects the terminals that feed this direction: supplies for the export, demands
+    for the import. ``alone`` says that the other direction is at zero when this one is not.
+    """
+    bus = reader.connection("bus")
+    if bus is None or (other_way is None and not alone):
+        return None
+    feeding = [t for t in reader.around.terminals if t.bus == bus and t.supplies == supplies]
+    against = [t for t in reader.around.terminals if t.bus == bus and t.supplies != supplies]
+    limits = [t.limit for t in feeding if t.limit is not None]
+    if len(limits) < len(feeding):
+        return None
+    if not alone and other_way is not None:
+        limits.append(other_way)
+    total = balance(limits, [t.floor for t in against if t.floor is not None])
+    return f"max({total}, 0[kW])" if alone else total

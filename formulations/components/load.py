@@ -1,0 +1,26 @@
+"""A demand that has to be met: its power is data, and it takes part in the balance of its bus."""
+
+from engiagent.blueprint.document import ComponentDef, ExpressionDef
+from engiagent.formulations.components.fragment import Fragment, Reader, Slot, Surroundings
+
+SLOTS = {"power": Slot("kW", required=True, series=True)}
+CONNECTIONS = ("bus",)
+
+
+def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
+    """Return the algebra of a load."""
+    reader = Reader(component, around, SLOTS, (), CONNECTIONS)
+    power = reader.text("power")
+    return Fragment(
+        expressions=(
+            ExpressionDef(
+                name=f"{reader.name}_power",
+                index=reader.periods,
+                expression=power,
+                unit="kW",
+                quantity=f"{reader.name}.power",
+                description=f"demand of {reader.name}",
+            ),
+        ),
+        terminals=reader.terminal(f"{reader.name}_power[t]", power, supplies=False, floor=power),
+    )

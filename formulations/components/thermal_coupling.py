@@ -1,0 +1,155 @@
+"""The exact step of rooms that exchange heat: numbers of the matrix exponential as parameters."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.blueprint.document import Core, FrozenMap, ParameterDef
+from engiagent.blueprint.elaborate import Elaboration
+from engiagent.errors import EngiagentError
+from engiagent.formulations.components.fragment import Reader, wrong
+from engiagent.models.thermal import ThermalNetwork, ThermalZone
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Room:
+    """A zone of a network.
+
+    Attributes
+    ----------
+    reader
+        Its slots.
+    walls
+        Resistances [K/kW] to its neighbours, as expressions.
+    heat
+        The heat [kW] into it in period ``t`` as an expression, walls excepted; empty for none.
+    """
+
+    reader: Reader
+    walls: Mapping[str, str]
+    heat: str
+
+
+def exact_step(rooms: Mapping[str, Room], name: str) -> tuple[tuple[ParameterDef, ...], str]:
+    """Return the derived parameters and the equation of one room of a network.
+
+    Raises
+    ------
+    InputError
+        When the capacitances and resistances cannot be evaluated without data files.
+    """
+    room = rooms[name]
+    if any(_is_missing(r) for r in rooms.values()):
+        transition, response = None, None
+    else:
+        transition, response = _matrices(rooms)
+    own = f"{name}_temperature"
+    row, parameters, terms = list(rooms).index(name), [], []
+    for column, (other, part) in enumerate(rooms.items()):
+        if other != name:
+            factor = _derived(room, f"{name}_from_{other}", transition, row, column, "1")
+            parameters.append(factor)
+            terms.append(f"{_at(factor)}*({other}_temperature[t] - {own}[t])")
+        if heat := _heat_above(part, own):
+            factor = _derived(room, f"{name}_heat_{other}", response, row, column, "K/kW")
+            parameters.append(factor)
+            terms.append(f"{_at(factor)}*({heat})")
+    return tuple(parameters), f"{own}[t+1] == {own}[t] + {' + '.join(terms)}"
+
+
+def _at(parameter: ParameterDef) -> str:
+    return f"{parameter.name}[t]" if parameter.index else parameter.name
+
+
+def _heat_above(room: Room, own: str) -> str:
+    """Return the heat into a room if the zero of the scale lies at the temperature ``own``."""
+    parts = [room.heat] if room.heat else []
+    if room.reader.given("resistance"):
+        ambient = room.reader.text("ambient_temperature")
+        parts.append(f"({ambient} - {own}[t])/{room.reader.text('resistance')}")
+    return " + ".join(parts)
+
+
+def _derived(
+    room: Room, name: str, matrices: Floats | None, row: int, column: int, unit: str
+) -> ParameterDef:
+    source = room.reader.source("capacitance", "resistance")
+    parameter = ParameterDef(
+        name=name,
+        unit=unit,
+        description="element of the matrix exponential of the coupled rooms",
+        source_reference=FrozenMap(
+            {
+                "kind": "derived",
+                **({"of": source} if source is not None else {}),
+                "note": "matrix exponential of the network of heat capacities and resistances",
+            }
+        ),
+    )
+    if matrices is None:
+        return replace(parameter, status="missing")
+    values = matrices[:, row, column]
+    if np.all(values == values[0]):
+        return replace(parameter, value=float(values[0]))
+    return replace(parameter, index=(room.reader.time,), value=tuple(map(float, values)))
+
+
+def _is_missing(room: Room) -> bool:
+    """Whether a number that the matrices need is declared as missing."""
+    missing = {p.name for p in room.reader.around.core.parameters if p.status == "missing"}
+    slots = [room.reader.component.parameters.get(s) for s in ("capacitance", "resistance")]
+    return any(value in missing for value in [*slots, *room.walls.values()])
+
+
+def _matrices(rooms: Mapping[str, Room]) -> tuple[Floats, Floats]:
+    """Return transition [-] and response to heat [K/kW] per period, shape (N, n, n)."""
+    zones = tuple(
+        ThermalZone(
+            name=name,
+            capacitance=_number(room.reader, room.reader.text("capacitance"), "kWh/K"),
+            resistance=_number(room.reader, room.reader.text("resistance"), "K/kW")
+            if room.reader.given("resistance")
+            else float("inf"),
+            neighbours={o: _number(room.reader, r, "K/kW") for o, r in room.walls.items()},
+        )
+        for name, room in rooms.items()
+    )
+    network = ThermalNetwork(zones)
+    steps = _steps(next(iter(rooms.values())).reader)
+    different, which = np.unique(steps, return_inverse=True)
+    pairs = [network.discretise(float(step), "exact") for step in different]
+    transition = np.stack([a for a, _ in pairs])[which]
+    return transition, np.stack([b[:, 1:] for _, b in pairs])[which]
+
+
+def _numbers_of(core: Core) -> Core:
+    """Return the sets and parameters alone."""
+    return replace(
+        core, decision_variables=(), components=(), expressions=(), constraints=(),
+        objective_function=None,
+    )  # fmt: skip
+
+
+def _number(reader: Reader, text: str, unit: str) -> float:
+    core = _numbers_of(reader.around.core)
+    wanted = ParameterDef(name="wanted__", value=text, unit=unit)
+    core = replace(core, parameters=(*core.parameters, wanted))
+    try:
+        return float(Elaboration(core).table("wanted__").values)
+    except EngiagentError as error:
+        raise wrong(
+            reader.component,
+            f"the exact scheme of coupled zones needs the value of {text} [{unit}]: {error}",
+        ) from None
+
+
+def _steps(reader: Reader) -> Floats:
+    """Return the lengths of the periods [h], shape (N,)."""
+    axis = Elaboration(_numbers_of(reader.around.core)).index_set(reader.time).axis
+    if axis is None or axis.step_unit != "h":
+        raise wrong(reader.component, f"the exact scheme needs a step length for {reader.time}")
+    return axis.steps

@@ -1,0 +1,193 @@
+r"""From components to algebra: every component's fragment, and the balance of every bus.
+
+.. math:: \sum \text{supplies}_t = \sum \text{demands}_t
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from engiagent.blueprint.document import Blueprint, ComponentDef, ConstraintDef, Core, SetDef
+from engiagent.errors import InputError
+from engiagent.formulations.components import BUILDERS
+from engiagent.formulations.components.fragment import (
+    Fragment,
+    Surroundings,
+    Terminal,
+    balance,
+    connection_of,
+    wrong,
+)
+
+
+def expand(blueprint: Blueprint) -> Blueprint:
+    """Return the blueprint with every component's variables and constraints written out.
+
+    Components that are marked ``expanded`` are left alone, so that expanding twice changes
+    nothing. The blueprint that is given is not changed.
+
+    Raises
+    ------
+    InputError
+        When a component is of no known model, lacks a parameter, is connected to nothing that
+        exists, or would declare a name that is taken.
+    """
+    core = blueprint.core
+    if all(component.expanded for component in core.components):
+        return blueprint
+    _refuse_double_names(core)
+    needed = _needed(core)
+    core = replace(
+        core,
+        components=tuple(_on_time(c, core) if c.name in needed else c for c in core.components),
+    )
+    core = replace(core, sets=core.sets + _instants(core))
+    around = Surroundings(core, {str(s.of): s.name for s in core.sets if s.kind == "instants"})
+    fragments = _build(needed, around)
+    new = Fragment()
+    for component in core.components:
+        if not component.expanded:
+            new += fragments[component.name]
+    balances = _balances(core, fragments)
+    _refuse_taken(core, new, balances)
+    return blueprint.with_core(
+        sets=core.sets + new.sets,
+        parameters=core.parameters + new.parameters,
+        decision_variables=core.decision_variables + new.variables,
+        expressions=new.expressions + core.expressions,
+        constraints=core.constraints + new.constraints + balances,
+        components=tuple(replace(c, expanded=True) for c in core.components),
+    )
+
+
+def _needed(core: Core) -> set[str]:
+    """Return the components to expand and those that share a bus with one of them."""
+    new = {c.name for c in core.components if not c.expanded}
+    for members in _buses(core).values():
+        names = {c.name for c in members}
+        if names & new:
+            new |= names
+    return new
+
+
+def _build(needed: set[str], around: Surroundings) -> dict[str, Fragment]:
+    """Return the fragments; grids come last because they see the others' limits."""
+    fragments: dict[str, Fragment] = {}
+    for component in sorted(around.core.components, key=lambda c: c.model == "grid"):
+        if component.name not in needed:
+            continue
+        if component.model not in BUILDERS:
+            raise wrong(component, "unknown model", expected=", ".join(BUILDERS))
+        fragments[component.name] = BUILDERS[component.model](component, around)
+        around = replace(around, terminals=around.terminals + fragments[component.name].terminals)
+    return fragments
+
+
+def _times(core: Core) -> list[str]:
+    return [s.name for s in core.sets if s.kind in ("time", "periods")]
+
+
+def _on_time(component: ComponentDef, core: Core) -> ComponentDef:
+    """Return the component with its time set: the only one there is when it names none."""
+    times = _times(core)
+    if component.index in times:
+        return component
+    if component.index is None and len(times) == 1:
+        return replace(component, index=times[0])
+    raise wrong(
+        component,
+        "it needs a time set",
+        found="no index" if component.index is None else repr(component.index),
+        expected=", ".join(times) or "a set of kind 'time'",
+    )
+
+
+def _instants(core: Core) -> tuple[SetDef, ...]:
+    """Return the instants of the time sets that components live on, where there are none yet."""
+    groups = (core.sets, core.parameters, core.decision_variables, core.expressions)
+    names = {item.name for group in groups for item in group}
+    present = {str(s.of) for s in core.sets if s.kind == "instants"}
+    used = {c.index for c in core.components}
+    result = []
+    for time in _times(core):
+        if time in used and time not in present:
+            choices = ("I", f"{time}_instants", *(f"{time}_instants{k}" for k in range(2, 999)))
+            name = next(choice for choice in choices if choice not in names)
+            names.add(name)
+            result.append(SetDef(name=name, kind="instants", of=time))
+    return tuple(result)
+
+
+def _balances(core: Core, fragments: dict[str, Fragment]) -> tuple[ConstraintDef, ...]:
+    """Return the power balance of every bus that has something new on it."""
+    result = []
+    for bus, members in _buses(core).items():
+        if all(component.expanded for component in members):
+            continue
+        terminals = [t for c in members for t in fragments[c.name].terminals]
+        if len(members) == 1:
+            raise wrong(
+                members[0],
+                f"nothing else is on the bus {bus}, so its power could only be zero; "
+                "add a grid, or leave the connection out",
+            )
+        times = {c.index for c in members}
+        if len(times) > 1:
+            found = ", ".join(f"{c.name}: {c.index}" for c in members)
+            raise InputError(f"the bus {bus} joins components of different time sets", found=found)
+        result.append(_balance(bus, str(members[0].index), terminals))
+    return tuple(result)
+
+
+def _buses(core: Core) -> dict[str, list[ComponentDef]]:
+    buses: dict[str, list[ComponentDef]] = {}
+    for component in core.components:
+        bus = connection_of(component, "bus")
+        if bus is not None:
+            buses.setdefault(str(bus), []).append(component)
+    return buses
+
+
+def _balance(bus: str, time: str, terminals: list[Terminal]) -> ConstraintDef:
+    supply = balance(t.power for t in terminals if t.supplies)
+    demand = balance(t.power for t in terminals if not t.supplies)
+    return ConstraintDef(
+        constraint_id=f"balance_{bus}",
+        name=f"power balance of {bus}",
+        forall=(f"t in {time}",),
+        expression=f"{supply} == {demand}",
+        category="Supply-Demand Balance",
+        hard=True,
+    )
+
+
+def _refuse_double_names(core: Core) -> None:
+    names = [component.name for component in core.components]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"two components are called {name}")
+
+
+def _refuse_taken(core: Core, new: Fragment, balances: tuple[ConstraintDef, ...]) -> None:
+    """Refuse names that a component would declare a second time."""
+    taken: set[str] = set()
+    fresh: list[str] = []
+    for group in (core.sets, core.parameters, core.decision_variables, core.expressions):
+        taken.update(item.name for item in group)
+    for part in (new.sets, new.parameters, new.variables, new.expressions):
+        fresh += [item.name for item in part]
+    _refuse(fresh, taken, "name")
+    _refuse(
+        [c.constraint_id for c in new.constraints + balances],
+        {c.constraint_id for c in core.constraints},
+        "constraint",
+    )
+
+
+def _refuse(fresh: Iterable[str], taken: set[str], what: str) -> None:
+    for name in fresh:
+        if name in taken:
+            raise InputError(
+                f"a component declares the {what} {name}, which is there already; rename yours, "
+                "or mark the component as expanded"
+            )
+        taken.add(name)
