@@ -1,0 +1,218 @@
+"""Files of a problem: read inside one folder only, hash, and write so that no half file remains."""
+
+import hashlib
+import os
+import stat
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from engiagent.errors import InputError
+
+MAX_BYTES: Final = 200_000_000
+"""Default limit of a file's size."""
+
+_MAX_NAME = 240
+_DEVICES = frozenset(
+    ["con", "prn", "aux", "nul", *(f"{d}{n}" for d in ("com", "lpt") for n in range(1, 10))]
+)
+
+
+def inside_parts(
+    relative: str, file: str | None = None, line: int | None = None, column: int | None = None
+) -> tuple[str, ...]:
+    """Return the components of a relative path that stays inside its folder.
+
+    Parameters
+    ----------
+    relative
+        The path as written, with forward slashes.
+    file, line, column
+        The place where it is written, for the message.
+
+    Raises
+    ------
+    InputError
+        For an empty, absolute or overlong path, ``..``, a backslash, a drive letter, a web
+        address, a control character and the device names of Windows.
+    """
+    problem = _path_problem(relative)
+    if problem is not None:
+        raise InputError(
+            problem,
+            file,
+            line,
+            column,
+            found=repr(relative[:80]),
+            expected="the name of a file in the problem's own folder, as 'prices.csv'",
+        )
+    return tuple(relative.split("/"))
+
+
+def _path_problem(relative: str) -> str | None:
+    if not relative.strip():
+        return "an empty file name"
+    if len(relative) > _MAX_NAME:
+        return f"a file name of more than {_MAX_NAME} characters"
+    if any(ord(c) < 32 or ord(c) == 127 for c in relative):
+        return "a control character in a file name"
+    if "://" in relative:
+        return "a web address where a file is needed; nothing is fetched from the network"
+    if "\\" in relative:
+        return "a backslash in a file name; write paths with '/'"
+    if relative.startswith(("/", "~")) or relative[1:2] == ":":
+        return "an absolute path leaves the problem's folder"
+    parts = relative.split("/")
+    if ".." in parts:
+        return "'..' leaves the problem's folder"
+    if "." in parts or "" in parts:
+        return "an empty or '.' component in a path"
+    if any(part.split(".")[0].strip().lower() in _DEVICES for part in parts):
+        return "the name of a device, not of a file"
+    return None
+
+
+def open_inside(
+    folder: Path,
+    relative: str,
+    *,
+    max_bytes: int = MAX_BYTES,
+    file: str | None = None,
+    line: int | None = None,
+    column: int | None = None,
+) -> bytes:
+    """Return the content of a regular file that lies inside ``folder``.
+
+    Every component below the folder is opened without following symbolic links, so that no name
+    leads elsewhere, not even when a link is swapped in between two looks.
+
+    Parameters
+    ----------
+    folder
+        The folder; the path to it may contain links, it is the user's own.
+    relative
+        The path below it, with forward slashes.
+    max_bytes
+        Refuse a larger file.
+    file, line, column
+        The place where the name is written, for the message.
+
+    Raises
+    ------
+    InputError
+        When the path leaves the folder, is a link, a folder, a pipe or a device, is absent,
+        unreadable or too large.
+    """
+    parts = inside_parts(relative, file, line, column)
+    try:
+        handle = _open_parts(folder, parts)
+        with os.fdopen(handle, "rb") as stream:
+            status = os.fstat(stream.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise InputError(
+                    f"{relative} is no regular file", file, line, column, expected="a plain file"
+                )
+            data = stream.read(max_bytes + 1)
+    except OSError as error:
+        raise InputError(_reason(folder, parts, error), file, line, column) from None
+    if len(data) > max_bytes:
+        raise InputError(
+            f"{relative} is too large",
+            file,
+            line,
+            column,
+            found=f"more than {max_bytes} bytes",
+            expected=f"at most {max_bytes}",
+        )
+    return data
+
+
+def _open_parts(folder: Path, parts: tuple[str, ...]) -> int:
+    if os.open not in os.supports_dir_fd or not hasattr(os, "O_NOFOLLOW"):
+        return _open_checked(folder, parts)
+    base = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for part in parts[:-1]:
+            flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+            inner = os.open(part, flags, dir_fd=base)
+            os.close(base)
+            base = inner
+        # Without O_NONBLOCK the open itself would wait for the other end of a pipe.
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+        return os.open(parts[-1], flags, dir_fd=base)
+    finally:
+        os.close(base)
+
+
+def _open_checked(folder: Path, parts: tuple[str, ...]) -> int:
+    """Open on a system without ``openat``: look at every component first."""
+    path = folder
+    for part in parts:
+        path = path / part
+        if path.is_symlink():
+            raise OSError("a symbolic link")
+    return os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+
+
+def _reason(folder: Path, parts: tuple[str, ...], error: OSError) -> str:
+    name = "/".join(parts)
+    path = folder
+    if not folder.is_dir():
+        return f"the folder {folder} is not there"
+    for part in parts:
+        path = path / part
+        if path.is_symlink():
+            return f"{name} is a symbolic link; links are not followed, put the file itself there"
+        if not path.exists():
+            return f"{name} is not there{_neighbours(path)}"
+    return f"{name} cannot be read: {error.strerror or error}"
+
+
+def _neighbours(path: Path) -> str:
+    from difflib import get_close_matches
+
+    try:
+        names = sorted(entry.name for entry in path.parent.iterdir())[:1000]
+    except OSError:
+        return ""
+    close = get_close_matches(path.name, names, n=1, cutoff=0.6)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def sha256_bytes(data: bytes) -> str:
+    """Return the SHA-256 of some bytes, in hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def write_atomic(path: Path, data: bytes | str) -> None:
+    """Write a file under a temporary name and rename it, so that readers see all of it or nothing.
+
+    Text is written in UTF-8 with the newlines it has.
+
+    Raises
+    ------
+    InputError
+        When the folder is not there or cannot be written to.
+    """
+    content = data.encode("utf-8") if isinstance(data, str) else data
+    temporary = None
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:60]}.")
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
+    finally:
+        if temporary is not None and os.path.exists(temporary):
+            os.unlink(temporary)
+
+
+def _umask() -> int:
+    """Return the process's umask; asking means setting, so it is set back at once."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
