@@ -1,0 +1,209 @@
+"""A crash, a hang, a limit or Ctrl-C in a solve is a result with a reason."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engiagent.errors import EngiagentError
+from engiagent.solvers import Progress, SolveOptions, solve
+from tests.solvers.programs import dense_linear, knapsack, market_split
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+
+def children(pid: int) -> list[int]:
+    """Return the processes that a process started."""
+    found: list[int] = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        found += [int(word) for word in (task / "children").read_text().split()]
+    return found
+
+
+def holds(matrix_of: "np.ndarray[tuple[int], np.dtype[np.float64]]", n: int = 200) -> bool:
+    program = knapsack(n)
+    whole = bool(np.all(matrix_of == np.round(matrix_of)))
+    return whole and bool(np.all(program.activity_at(matrix_of) <= program.row_upper + 1e-6))
+
+
+def test_time_limit_keeps_the_best_schedule_and_its_bound() -> None:
+    started = time.monotonic()
+    result = solve(knapsack(), SolveOptions(time_limit=1))
+    assert time.monotonic() - started < 4
+    assert result.status == "feasible"
+    assert result.reason.startswith("time limit of 1 s reached after ")
+    assert result.x is not None
+    assert holds(result.x)
+    assert result.objective is not None
+    assert result.bound is not None
+    assert result.bound < result.objective
+    assert result.gap == pytest.approx(abs(1 - result.bound / result.objective))
+
+
+def test_time_limit_without_any_schedule() -> None:
+    result = solve(market_split(), SolveOptions(time_limit=0.5))
+    assert (result.status, result.x) == ("limit", None)
+    assert "no schedule found" in result.reason
+
+
+def test_progress_arrives_while_the_solver_runs() -> None:
+    seen: list[Progress] = []
+    solve(knapsack(), SolveOptions(time_limit=1), on_progress=seen.append)
+    assert len(seen) >= 2
+    assert [p.elapsed for p in seen] == sorted(p.elapsed for p in seen)
+    last = seen[-1]
+    assert last.objective is not None
+    assert last.bound is not None
+    assert last.bound < last.objective
+
+
+def test_memory_limit() -> None:
+    result = solve(knapsack(1000, 500), SolveOptions(memory_limit_mb=15))
+    assert result.status == "limit"
+    assert "memory limit of 15 MB" in result.reason
+
+
+def test_memory_limit_leaves_room_for_small_programs() -> None:
+    assert solve(knapsack(20, 2), SolveOptions(memory_limit_mb=200)).status == "optimal"
+
+
+def test_memory_limit_needs_a_process() -> None:
+    with pytest.raises(EngiagentError, match="process of its own"):
+        solve(knapsack(), SolveOptions(memory_limit_mb=100), isolate=False)
+
+
+@pytest.mark.parametrize("isolate", [True, False])
+def test_cancel_from_another_thread(isolate: bool) -> None:
+    cancel = threading.Event()
+    timer = threading.Timer(1.0, cancel.set)
+    timer.start()
+    started = time.monotonic()
+    result = solve(knapsack(), isolate=isolate, cancel=cancel)
+    timer.join()
+    assert time.monotonic() - started < 5
+    assert result.status == "interrupted"
+    assert result.x is not None
+    assert holds(result.x)
+    assert result.bound is not None
+
+
+def test_a_linear_program_can_be_cancelled_too() -> None:
+    cancel = threading.Event()
+    timer = threading.Timer(0.5, cancel.set)
+    timer.start()
+    started = time.monotonic()
+    result = solve(dense_linear(), cancel=cancel)
+    timer.join()
+    assert time.monotonic() - started < 4
+    assert (result.status, result.reason) == ("interrupted", "interrupted, no schedule found")
+
+
+@linux
+def test_a_killed_worker_is_a_result_and_its_best_schedule_is_kept() -> None:
+    def kill(progress: Progress) -> None:
+        if progress.objective is not None and progress.elapsed > 0.5:
+            for pid in children(os.getpid()):
+                os.kill(pid, signal.SIGKILL)
+
+    result = solve(knapsack(), on_progress=kill)
+    assert result.status == "error"
+    assert "killed by signal 9 (out of memory?)" in result.reason
+    assert result.x is not None
+    assert holds(result.x)
+
+
+@linux
+def test_a_worker_that_hangs_is_ended_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    from engiagent.solvers import isolation
+
+    monkeypatch.setattr(isolation, "LIMIT_GRACE", 0.5)
+    monkeypatch.setattr(isolation, "STOP_GRACE", 0.5)
+
+    def freeze(progress: Progress) -> None:
+        for pid in children(os.getpid()):
+            os.kill(pid, signal.SIGSTOP)
+
+    started = time.monotonic()
+    result = solve(market_split(), SolveOptions(time_limit=1), on_progress=freeze)
+    assert time.monotonic() - started < 5
+    assert result.status == "limit"
+    assert "time limit of 1 s enforced from outside" in result.reason
+
+
+SCRIPT = """
+import os, signal, sys, threading
+from engiagent.solvers import solve
+from tests.solvers.programs import knapsack
+# No guard of the main module and a thread that is running: neither may matter.
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+def ready(progress):
+    if progress.objective is not None:
+        print("ready", flush=True)
+result = solve(knapsack(), on_progress=ready)
+print(result.status, result.x is not None, flush=True)
+"""
+
+
+def run_script(folder: Path) -> "subprocess.Popen[str]":
+    script = folder / "plan.py"
+    script.write_text(SCRIPT)
+    root = Path(__file__).parents[2]
+    return subprocess.Popen(
+        [sys.executable, str(script)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(root)},
+        start_new_session=True,
+    )
+
+
+def test_ctrl_c_in_a_script_returns_the_best_schedule(tmp_path: Path) -> None:
+    with run_script(tmp_path) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        os.killpg(process.pid, signal.SIGINT)
+        lines = process.stdout.read().splitlines()
+    assert lines[-1] == "interrupted True"
+    assert process.returncode == 0
+
+
+@linux
+def test_the_worker_dies_with_its_parent(tmp_path: Path) -> None:
+    with run_script(tmp_path) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        (worker,) = children(process.pid)
+        process.kill()
+    for _ in range(50):
+        if not Path(f"/proc/{worker}").exists():
+            return
+        time.sleep(0.1)
+    pytest.fail("the worker outlived its parent by 5 s")
+
+
+def test_the_worker_imports_no_more_than_it_needs() -> None:
+    code = "import sys, engiagent.solvers.worker, highspy; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert not loaded & {"xarray", "pandas", "scipy", "pyomo", "click", "rich", "subprocess"}
+
+
+def test_modules_beside_the_users_script_do_not_break_the_worker(tmp_path: Path) -> None:
+    (tmp_path / "numpy.py").write_text("raise RuntimeError('not the real numpy')")
+    code = (
+        "import sys; sys.path.pop(0)\n"
+        "from engiagent.solvers import solve; from tests.solvers.programs import knapsack\n"
+        "print(solve(knapsack(10, 1)).status)"
+    )
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True,
+        env=os.environ | {"PYTHONPATH": str(root)},
+    )  # fmt: skip
+    assert done.stdout == "optimal\n"
