@@ -6,12 +6,11 @@ from typing import Any
 _EXPORTS = {
     "Program": "engiagent.formulations.program",
     "compile_blueprint": "engiagent.formulations.compile",
-    "emit_latex": "engiagent.formulations.latex",
     "emit_pyomo": "engiagent.formulations.pyomo_script",
     "expand": "engiagent.formulations.expand",
 }
 
-__all__ = ["Program", "compile_blueprint", "emit_latex", "emit_pyomo", "expand"]
+__all__ = ["Program", "compile_blueprint", "emit_pyomo", "expand"]
 
 
 def __getattr__(name: str) -> Any:

@@ -85,7 +85,10 @@ class Variable:
 
 @dataclass(frozen=True, eq=False)
 class Constraint:
-    """A constraint with its checked comparison and its rows."""
+    """A constraint with its checked comparison and its rows.
+
+    ``notes`` are the announcements of the type checker: a column and a text each.
+    """
 
     definition: ConstraintDef
     path: str
@@ -94,6 +97,7 @@ class Constraint:
     grid: Grid
     positions: Ints | None
     typed: Typed
+    notes: tuple[tuple[int, str], ...]
 
     @property
     def comparison(self) -> Compare:
@@ -110,6 +114,7 @@ class Objective:
     node: Node
     unit: Unit
     degree: int
+    notes: tuple[tuple[int, str], ...]
 
 
 def checked_variable(elaboration: Elaboration, position: int) -> Variable:
@@ -211,7 +216,8 @@ def checked_constraint(elaboration: Elaboration, position: int) -> Constraint:
         grid, positions = elaboration.grid_with_positions(binders, definition.where)
     sets = tuple(elaboration.index_set(b.set) for b in binders)
     kept = positions if definition.where is not None else None
-    return Constraint(definition, path, binders, sets, grid, kept, typed)
+    notes = tuple(checker.notes)
+    return Constraint(definition, path, binders, sets, grid, kept, typed, notes)
 
 
 def checked_objective(elaboration: Elaboration) -> Objective | None:
@@ -223,7 +229,7 @@ def checked_objective(elaboration: Elaboration) -> Objective | None:
         checker = elaboration.checker()
         unit = parse_unit(definition.unit) if definition.unit is not None else None
         typed = checker.number(parse(definition.expression), {}, unit)
-    return Objective(definition, typed.node, typed.unit, typed.degree)
+    return Objective(definition, typed.node, typed.unit, typed.degree, tuple(checker.notes))
 
 
 def checked_variables(elaboration: Elaboration) -> Iterator[Variable]:

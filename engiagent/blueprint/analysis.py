@@ -1,0 +1,247 @@
+"""Static analysis: everything that can be said about a blueprint before any solver runs."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from engiagent.blueprint.checked import (
+    ModelEvaluator,
+    Variable,
+    checked_constraint,
+    checked_objective,
+    checked_variable,
+)
+from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, located
+from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.elaborate import PATH, Elaboration
+from engiagent.blueprint.grammar import ExpressionError, Node, Ref, parse, walk
+from engiagent.blueprint.grid import EMPTY_GRID
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What static analysis found.
+
+    Attributes
+    ----------
+    diagnostics
+        Errors first, then warnings, then notes, each in the order of the document.
+    problem_class
+        ``LP`` or ``MILP``; None when errors leave it open.
+    variables, constraints
+        How many single variables and rows there are.
+    missing
+        Parameters that are declared as missing.
+    """
+
+    diagnostics: tuple[Diagnostic, ...]
+    problem_class: str | None
+    variables: int
+    constraints: int
+    missing: tuple[str, ...]
+
+    @property
+    def errors(self) -> tuple[Diagnostic, ...]:
+        """The findings that forbid compilation."""
+        return tuple(d for d in self.diagnostics if d.severity == "error")
+
+
+def analyse(blueprint: Blueprint, folder: Path | str | None = None) -> Analysis:
+    """Return all findings about a blueprint whose components are expanded.
+
+    Never raises for what the blueprint says; unreadable data files are findings too.
+    """
+    return _Analyser(blueprint, Path(folder) if folder is not None else None).run()
+
+
+class _Analyser:
+    """One analysis."""
+
+    def __init__(self, blueprint: Blueprint, folder: Path | None) -> None:
+        self.core = blueprint.core
+        self.folder = folder
+        self.found: list[Diagnostic] = []
+        self.used: set[str] = set()
+        self.constrained: set[str] = set()
+        self.rows = 0
+
+    def run(self) -> Analysis:
+        variables: dict[str, Variable] = {}
+        missing: tuple[str, ...] = ()
+        try:
+            elaboration = Elaboration(self.core, self.folder)
+            missing = elaboration.missing
+            _ = elaboration.symbols
+        except BlueprintError as error:
+            self.found += error.diagnostics
+        else:
+            self._data(elaboration)
+            variables = self._variables(elaboration)
+            evaluator = ModelEvaluator(elaboration, variables)
+            self._constraints(elaboration, evaluator)
+            self._objective(elaboration, evaluator)
+            self._unused(variables)
+        for name in missing:
+            self._note("EB015", "warning", "parameters", name, "its value is missing")
+        order = {"error": 0, "warning": 1, "info": 2}
+        self.found.sort(key=lambda d: order[d.severity])
+        broken = any(d.severity == "error" for d in self.found)
+        integer = any(v.definition.type != "continuous" for v in variables.values())
+        return Analysis(
+            tuple(self.found),
+            None if broken else "MILP" if integer else "LP",
+            sum(v.size for v in variables.values()),
+            self.rows,
+            missing,
+        )
+
+    def _note(
+        self, code: str, severity: str, group: str, name: str, message: str, hint: str | None = None
+    ) -> None:
+        items = getattr(self.core, group)
+        position = next(k for k, item in enumerate(items) if item.name == name)
+        path = f"{PATH}.{group}[{position}]"
+        self.found.append(
+            Diagnostic(code, severity, path, message, None, hint, name)  # type: ignore[arg-type]
+        )
+
+    def _data(self, elaboration: Elaboration) -> None:
+        for definition in self.core.sets:
+            try:
+                elaboration.index_set(definition.name)
+            except BlueprintError as error:
+                self.found += error.diagnostics
+        for parameter in self.core.parameters:
+            try:
+                values = elaboration.table(parameter.name).values
+            except BlueprintError as error:
+                self.found += [d for d in error.diagnostics if d not in self.found]
+                continue
+            if values.dtype == np.float64 and not np.all(np.isfinite(values)):
+                self._note("EB016", "error", "parameters", parameter.name, "a value is not finite")
+            if isinstance(parameter.value, str) and (parameter.type or "number") == "number":
+                self._mark(parse(parameter.value), self.used)
+
+    def _variables(self, elaboration: Elaboration) -> dict[str, Variable]:
+        variables = {}
+        for position, definition in enumerate(self.core.decision_variables):
+            try:
+                variable = checked_variable(elaboration, position)
+            except BlueprintError as error:
+                self.found += [d for d in error.diagnostics if d not in self.found]
+                continue
+            variables[definition.name] = variable
+            for text in (definition.lower, definition.upper, definition.where):
+                if isinstance(text, str):
+                    self._mark(parse(text), self.used)
+            self._bounds(variable)
+        return variables
+
+    def _bounds(self, variable: Variable) -> None:
+        name = variable.definition.name
+        crossed = np.flatnonzero(variable.lower > variable.upper)
+        if len(crossed):
+            low, high = variable.lower[crossed[0]], variable.upper[crossed[0]]
+            self._note(
+                "EB018", "warning", "decision_variables", name,
+                f"the lower bound {low:g} lies above the upper bound {high:g}",
+            )  # fmt: skip
+        if not np.all(np.isfinite(variable.lower) & np.isfinite(variable.upper)):
+            self._note(
+                "EB019", "info", "decision_variables", name, "it has no finite bound on one side",
+                "give every variable its physical bounds; certificates are sharper with them",
+            )  # fmt: skip
+
+    def _constraints(self, elaboration: Elaboration, evaluator: ModelEvaluator) -> None:
+        seen: set[str] = set()
+        for position, definition in enumerate(self.core.constraints):
+            path = f"{PATH}.constraints[{position}]"
+            label = definition.name or definition.constraint_id
+            if definition.constraint_id in seen:
+                message = f"the id {definition.constraint_id!r} is used twice"
+                self.found.append(Diagnostic("EB012", "error", path, message, name=label))
+            seen.add(definition.constraint_id)
+            try:
+                constraint = checked_constraint(elaboration, position)
+                with located(f"{path}.expression", label):
+                    _refuse_nonlinear(constraint.typed.degree, constraint.comparison)
+                    for side in constraint.comparison.operands:
+                        evaluator.number(side, constraint.grid)
+            except BlueprintError as error:
+                self.found += error.diagnostics
+                continue
+            self.rows += constraint.grid.size
+            met: set[str] = set()
+            self._mark(parse(definition.expression), met)
+            if definition.where is not None:
+                self._mark(parse(definition.where), met)
+            self._report(constraint.notes, f"{path}.expression", label)
+            self.used |= met
+            self.constrained |= met
+            if not any(self._reaches_variable(name, evaluator) for name in met):
+                message = "no variable occurs in it, so it decides nothing"
+                self.found.append(Diagnostic("EB023", "warning", path, message, name=label))
+
+    def _reaches_variable(self, name: str, evaluator: ModelEvaluator) -> bool:
+        if name in evaluator.variables:
+            return True
+        named = evaluator.named.get(name)
+        inner = {n.name for n in walk(named.body) if isinstance(n, Ref)} if named else set()
+        return any(self._reaches_variable(part, evaluator) for part in inner)
+
+    def _objective(self, elaboration: Elaboration, evaluator: ModelEvaluator) -> None:
+        path = f"{PATH}.objective_function"
+        try:
+            objective = checked_objective(elaboration)
+            if objective is None:
+                message = "there is no objective: any feasible schedule will do"
+                self.found.append(Diagnostic("EB022", "warning", path, message))
+                return
+            with located(f"{path}.expression", objective.definition.name):
+                _refuse_nonlinear(objective.degree, objective.node)
+                evaluator.number(objective.node, EMPTY_GRID)
+        except BlueprintError as error:
+            self.found += error.diagnostics
+            return
+        self._report(objective.notes, f"{path}.expression", objective.definition.name)
+        self._mark(parse(objective.definition.expression), self.used)
+
+    def _report(self, notes: tuple[tuple[int, str], ...], path: str, label: str | None) -> None:
+        for column, text in notes:
+            self.found.append(Diagnostic("EB021", "info", path, text, column, name=label))
+
+    def _mark(self, node: Node, names: set[str]) -> None:
+        names |= {part.name for part in walk(node) if isinstance(part, Ref)}
+
+    def _unused(self, variables: dict[str, Variable]) -> None:
+        for definition in self.core.expressions:
+            if definition.name in self.used or definition.quantity is not None:
+                self._mark(parse(definition.expression), self.used)
+                if definition.name in self.constrained:
+                    self._mark(parse(definition.expression), self.constrained)
+        for subset in self.core.sets:
+            if subset.where is not None:
+                self._mark(parse(subset.where), self.used)
+        for component in self.core.components:
+            for text in component.parameters.values():
+                if isinstance(text, str):
+                    self._mark(parse(text), self.used)
+        for parameter in self.core.parameters:
+            if parameter.name not in self.used:
+                self._note("EB020", "warning", "parameters", parameter.name, "nothing uses it")
+        for name in variables:
+            if name not in self.used:
+                self._note("EB020", "warning", "decision_variables", name, "nothing uses it")
+            elif name not in self.constrained:
+                self._note("EB024", "info", "decision_variables", name, "no constraint holds it")
+
+
+def _refuse_nonlinear(degree: int, node: Node) -> None:
+    if degree > 1:
+        raise ExpressionError(
+            "this is not linear in the variables",
+            node.span[0] + 1,
+            "this version solves linear and mixed-integer models",
+            "EB008",
+        )
