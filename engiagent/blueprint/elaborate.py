@@ -7,6 +7,7 @@ a circle is an error that names its members.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -50,19 +51,23 @@ class Elaboration:
         self._refuse_double_names()
 
     def _refuse_double_names(self) -> None:
-        seen = dict.fromkeys(self._set_defs, "a set")
+        seen: dict[str, str] = {}
         groups: tuple[tuple[str, tuple[Any, ...]], ...] = (
+            ("sets", self.core.sets),
             ("parameters", self.core.parameters),
             ("decision_variables", self.core.decision_variables),
             ("expressions", self.core.expressions),
         )
         for group, items in groups:
             for position, item in enumerate(items):
+                path = f"{PATH}.{group}[{position}]"
                 if item.name in seen:
-                    path = f"{PATH}.{group}[{position}]"
-                    message = f"the name {item.name!r} is already that of {seen[item.name]}"
+                    message = f"the name {item.name!r} is already used under {seen[item.name]!r}"
                     raise BlueprintError([Diagnostic("EB012", "error", path, message)])
-                seen[item.name] = "something else"
+                if iskeyword(item.name):
+                    message = f"the name {item.name!r} is a word of the expression syntax"
+                    raise BlueprintError([Diagnostic("EB012", "error", path, message)])
+                seen[item.name] = group
 
     @property
     def missing(self) -> tuple[str, ...]:
