@@ -2,8 +2,8 @@
 
 import hashlib
 import os
+import secrets
 import stat
-import tempfile
 from pathlib import Path
 from typing import Final
 
@@ -195,24 +195,14 @@ def write_atomic(path: Path, data: bytes | str) -> None:
         When the folder is not there or cannot be written to.
     """
     content = data.encode("utf-8") if isinstance(data, str) else data
-    temporary = None
+    temporary = path.with_name(f".{path.name[:60]}.{secrets.token_hex(6)}.tmp")
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:60]}.")
-        with os.fdopen(handle, "wb") as stream:
+        with open(temporary, "xb") as stream:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
     finally:
-        if temporary is not None and os.path.exists(temporary):
-            os.unlink(temporary)
-
-
-def _umask() -> int:
-    """Return the process's umask; asking means setting, so it is set back at once."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
+        temporary.unlink(missing_ok=True)
