@@ -1,0 +1,206 @@
+"""One run of one tool on the battery LP, in a process of its own; prints one JSON object.
+
+``battery_lp.py`` starts this file once per repetition. Each tool first solves a tiny instance, so
+that imports and caches of the interpreter are no part of what is timed.
+"""
+
+import json
+import resource
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any
+
+import battery_instance as instance
+import numpy as np
+
+WARM_UP = 24
+"""Periods of the instance that is solved before the clock starts."""
+
+
+@dataclass
+class Lap:
+    """Times of the stages of one run, in seconds."""
+
+    times: dict[str, float] = field(default_factory=dict)
+    started: float = field(default_factory=perf_counter)
+
+    def stop(self, stage: str) -> None:
+        """Give the time since the last stop to a stage."""
+        now = perf_counter()
+        self.times[stage] = self.times.get(stage, 0.0) + now - self.started
+        self.started = now
+
+
+def floor(periods: int, folder: Path) -> dict[str, Any]:
+    """Hand-written matrices into HiGHS: the least that any tool must take."""
+    import highspy
+
+    prices = instance.prices(periods)
+    lap = Lap()
+    highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    highs.setOptionValue("output_flag", False)
+    _pass_matrices(highs, prices)
+    lap.stop("build_s")
+    highs.run()
+    lap.stop("solve_s")
+    solution = highs.getSolution()
+    for values in (solution.col_value, solution.col_dual, solution.row_dual):
+        np.array(values)
+    lap.stop("extract_s")
+    status = highs.getModelStatus().name
+    return {**lap.times, "status": status, "objective": -highs.getObjectiveValue()}
+
+
+def _pass_matrices(highs: Any, prices: instance.Floats) -> None:
+    """Pass columns charge [MW], discharge [MW] and energy [MWh] at the instants, by columns."""
+    n = len(prices)
+    cost = np.concatenate((prices, instance.WEAR - prices, np.zeros(n + 1)))
+    lower = np.zeros(3 * n + 1)
+    upper = np.full(3 * n + 1, instance.POWER)
+    upper[2 * n :] = instance.ENERGY
+    lower[2 * n] = upper[2 * n] = lower[3 * n] = instance.ENERGY_START
+    # Row t: E[t+1] - E[t] - efficiency*charge[t] + discharge[t]/efficiency == 0.
+    period = np.arange(n, dtype=np.int32)
+    energy_rows = np.stack((period[:-1], period[1:]), axis=1).ravel()
+    rows = np.concatenate((period, period, [0], energy_rows, [n - 1])).astype(np.int32)
+    values = np.concatenate(
+        (
+            np.full(n, -instance.EFFICIENCY),
+            np.full(n, 1.0 / instance.EFFICIENCY),
+            [-1.0],
+            np.tile([1.0, -1.0], n - 1),
+            [1.0],
+        )
+    )
+    counts = np.ones(3 * n + 1, dtype=np.int32)
+    counts[2 * n + 1 : 3 * n] = 2
+    starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
+    by_columns, minimise, zero = 1, 1, np.zeros(n)
+    highs.passModel(
+        3 * n + 1, n, len(values), by_columns, minimise, 0.0, cost, lower, upper, zero, zero,
+        starts, rows, values, np.zeros(3 * n + 1, dtype=np.int32),
+    )  # fmt: skip
+
+
+def engiagent(periods: int, folder: Path, isolate: bool = False) -> dict[str, Any]:
+    """From the parsed blueprint to the certificate, all in this process."""
+    from engiagent.blueprint import Blueprint
+    from engiagent.formulations.compile import compile_blueprint
+    from engiagent.formulations.expand import expand
+    from engiagent.problems import Problem
+    from engiagent.solvers import solve, to_dataset
+    from engiagent.verify import check
+
+    problem = Problem.load(folder)
+    blueprint = Blueprint.load(folder / "expert" / "blueprint.json")
+    lap = Lap()
+    full = expand(blueprint)
+    program = compile_blueprint(full, folder)
+    lap.stop("build_s")
+    result = solve(program, isolate=isolate)
+    lap.stop("solve_s")
+    dataset = to_dataset(program, result)
+    lap.stop("extract_s")
+    certificate = check(problem, dataset, full)
+    lap.stop("check_s")
+    status = certificate.verdict
+    return {**lap.times, "status": status, "objective": result.objective}
+
+
+def engiagent_isolated(periods: int, folder: Path) -> dict[str, Any]:
+    """As ``engiagent``, with the solver in its worker process, as the command line does it."""
+    return engiagent(periods, folder, isolate=True)
+
+
+def pyomo(periods: int, folder: Path) -> dict[str, Any]:
+    """Solve an ordinary concrete Pyomo model by HiGHS in this process."""
+    import pyomo.environ as pyo
+    from pyomo.contrib.appsi.solvers.highs import Highs
+
+    prices = instance.prices(periods).tolist()
+    lap = Lap()
+    model = _pyomo_model(pyo, prices)
+    lap.stop("build_s")
+    solver = Highs()
+    solver.config.load_solution = True
+    result = solver.solve(model)
+    lap.stop("solve_s")
+    for part in (model.charge, model.discharge, model.energy):
+        np.array([part[index].value for index in part])
+    lap.stop("extract_s")
+    status = result.termination_condition.name
+    return {**lap.times, "status": status, "objective": pyo.value(model.profit)}
+
+
+def _pyomo_model(pyo: Any, prices: list[float]) -> Any:
+    n, model = len(prices), pyo.ConcreteModel()
+    power, energy = (0.0, instance.POWER), (0.0, instance.ENERGY)
+    model.charge = pyo.Var(range(n), bounds=power)
+    model.discharge = pyo.Var(range(n), bounds=power)
+    model.energy = pyo.Var(range(n + 1), bounds=energy)
+
+    def balance(m: Any, t: int) -> Any:
+        into = instance.EFFICIENCY * m.charge[t] - m.discharge[t] / instance.EFFICIENCY
+        return m.energy[t + 1] == m.energy[t] + into
+
+    model.balance = pyo.Constraint(range(n), rule=balance)
+    model.start = pyo.Constraint(expr=model.energy[0] == instance.ENERGY_START)
+    model.end = pyo.Constraint(expr=model.energy[n] >= instance.ENERGY_START)
+    model.profit = pyo.Objective(
+        expr=sum(
+            prices[t] * (model.discharge[t] - model.charge[t]) - instance.WEAR * model.discharge[t]
+            for t in range(n)
+        ),
+        sense=pyo.maximize,
+    )
+    return model
+
+
+TOOLS: dict[str, Callable[[int, Path], dict[str, Any]]] = {
+    "floor": floor,
+    "engiagent": engiagent,
+    "engiagent-isolated": engiagent_isolated,
+    "pyomo": pyomo,
+}
+GOOD = ("kOptimal", "certified", "optimal")
+
+
+def run(tool: str, periods: int) -> dict[str, Any]:
+    """Return the row of one run.
+
+    Raises
+    ------
+    SystemExit
+        When the tool reaches no optimum, or the checker does not certify it.
+    """
+    row: dict[str, Any] = {}
+    for size in (WARM_UP, periods):
+        with TemporaryDirectory() as name:
+            if tool.startswith("engiagent"):
+                instance.write_problem(Path(name), size)
+            row = TOOLS[tool](size, Path(name))
+    if row["status"] not in GOOD:
+        raise SystemExit(f"{tool} at T = {periods} ends {row['status']}")
+    times = {key: row.get(key, 0.0) for key in ("build_s", "solve_s", "extract_s", "check_s")}
+    total = sum(times.values())
+    times["solve_s"] += times["extract_s"]
+    peak = _peak(resource.RUSAGE_SELF) + _peak(resource.RUSAGE_CHILDREN)
+    objective = row["objective"]
+    return {
+        "tool": tool, "T": periods, **times, "total_s": total, "peak_mb": peak,
+        "objective": objective,
+    }  # fmt: skip
+
+
+def _peak(who: int) -> float:
+    """Return the largest resident memory in MB."""
+    size = resource.getrusage(who).ru_maxrss
+    return size / 1e6 if sys.platform == "darwin" else size * 1024 / 1e6
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(sys.argv[1], int(sys.argv[2]))))
