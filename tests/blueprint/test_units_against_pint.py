@@ -1,5 +1,6 @@
 """The unit table against pint, an independent source of every factor."""
 
+import contextlib
 import time
 from typing import Any
 
@@ -116,7 +117,7 @@ def test_a_written_product_reads_as_the_product_of_its_parts(parts: list[tuple[s
 
 @pytest.mark.parametrize("name", sorted(units._AMBIGUOUS))
 def test_an_ambiguous_spelling_is_refused_with_advice(name: str) -> None:
-    with pytest.raises(UnitError, match="ambiguous.*write"):
+    with pytest.raises(UnitError, match=r"ambiguous.*write"):
         parse_unit(name)
 
 
@@ -156,7 +157,5 @@ def test_hostile_text_is_refused_at_once(case: str) -> None:
 
 @given(st.text(max_size=80))
 def test_any_text_is_a_unit_or_a_unit_error(text: str) -> None:
-    try:
+    with contextlib.suppress(UnitError):
         assert parse_unit(text).factor > 0
-    except UnitError:
-        pass

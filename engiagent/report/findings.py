@@ -1,0 +1,233 @@
+"""The certificate in rows: levels, margins, violations, and what kept it from a verdict."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from engiagent.blueprint.document import ConstraintDef
+from engiagent.report import words
+from engiagent.report.artefacts import Run
+
+LEVELS = {
+    "data": "Are these the problem's numbers?",
+    "algebra": "Do the requirements hold?",
+    "physics": "Does the plan work when it is executed?",
+    "optimality": "How far is it from the best?",
+}
+_STATUS = {
+    "pass": ("✔", "good", "holds"),
+    "fail": ("✘", "bad", "does not hold"),
+    "unchecked": ("?", "open", "not checked"),
+}
+_SHOWN_ELSEWHERE = ("status", "checks", "findings")
+MOST = 200
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level of the certificate, with what it found in words."""
+
+    name: str
+    question: str
+    symbol: str
+    tone: str
+    status: str
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check with its worst margin."""
+
+    level: str
+    name: str
+    quote: str
+    text: str
+    margin: str
+    where: str
+    tolerance: str
+    symbol: str
+    tone: str
+    status: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that stands against the schedule or the problem, with its words in the text."""
+
+    text: str
+    quote: str = ""
+
+
+def levels(run: Run) -> list[Level]:
+    """Return the levels of the certificate in their order."""
+    found = _mapping(run.certificate.get("levels"))
+    rows = []
+    for name, question in LEVELS.items():
+        if name not in found:
+            continue
+        level = _mapping(found[name])
+        symbol, tone, status = _status(level.get("status"))
+        notes = [finding.text for finding in map(_finding, _sequence(level.get("findings")))]
+        notes += [f"{key.replace('_', ' ')}: {value}" for key, value in _plain(level)]
+        rows.append(Level(name, question, symbol, tone, status, tuple(notes[:MOST])))
+    return rows
+
+
+def checks(run: Run) -> list[Check]:
+    """Return the checks of all levels, within a level those with the least margin first."""
+    found = _mapping(run.certificate.get("levels"))
+    rows = []
+    for name in LEVELS:
+        members = _sequence(_mapping(found.get(name)).get("checks"))
+        rows += [_check(name, _mapping(item)) for item in members]
+    return rows[:MOST]
+
+
+def violations(run: Run) -> list[Finding]:
+    """Return what must hold and does not."""
+    return [_violation(_mapping(item)) for item in _listed(run, "violations")]
+
+
+def missing(run: Run) -> list[Finding]:
+    """Return the data that the problem does not give."""
+    return [_finding(item) for item in _listed(run, "missing")]
+
+
+def not_understood(run: Run) -> list[Finding]:
+    """Return the sentences that nobody understood."""
+    return [_finding(item) for item in _listed(run, "not_understood")]
+
+
+def conflicts(run: Run) -> list[Finding]:
+    """Return the limits that a proof of infeasibility combines."""
+    if run.solution is None:
+        return []
+    titles: dict[str, ConstraintDef] = {}
+    if run.blueprint is not None:
+        for item in run.blueprint.core.constraints:
+            titles[item.constraint_id.replace("/", "_")] = item
+    rows = []
+    for key, array in run.solution.data_vars.items():
+        name = str(key)
+        if not name.startswith("farkas__"):
+            continue
+        count = int(np.sum(np.abs(np.nan_to_num(np.asarray(array.values))) > 1e-12))
+        if not count:
+            continue
+        title, quote = _titled(name.removeprefix("farkas__"), titles)
+        times = "" if count == 1 else f", at {count} places"
+        rows.append(Finding(f"{title}{times}", quote))
+    return rows
+
+
+def _titled(name: str, constraints: Mapping[str, ConstraintDef]) -> tuple[str, str]:
+    """Return a constraint's title and the words of the text that it rests on."""
+    constraint = constraints.get(name)
+    if constraint is None:
+        return name, ""
+    quote = _mapping(constraint.source_reference).get("quote")
+    return constraint.name or constraint.constraint_id, str(quote or "")
+
+
+def _listed(run: Run, key: str) -> Sequence[Any]:
+    return _sequence(run.certificate.get(key, run.record.get(key)))[:MOST]
+
+
+def _status(value: Any) -> tuple[str, str, str]:
+    return _STATUS.get(value, ("?", "open", str(value) if value else "not checked"))
+
+
+def _check(level: str, item: Mapping[str, Any]) -> Check:
+    worst = _mapping(item.get("worst"))
+    symbol, tone, status = _status(item.get("status"))
+    unit = worst.get("unit")
+    return Check(
+        level=level,
+        name=str(item.get("name") or item.get("id") or ""),
+        quote=str(item.get("quote") or ""),
+        text=str(item.get("text") or ""),
+        margin=words.quantity(worst["slack"], unit, 4) if "slack" in worst else "–",
+        where=place(worst.get("where")),
+        tolerance=_tolerance(item.get("tolerance"), unit),
+        symbol=symbol,
+        tone=tone,
+        status=status,
+    )
+
+
+def _tolerance(value: Any, unit: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return "–" if value is None else words.quantity(value, unit, 4)
+
+
+def place(where: Any) -> str:
+    """Return the place of a row: the elements of its sets."""
+    if isinstance(where, Mapping):
+        return ", ".join(str(label).replace("T", " ") for label in where.values())
+    return "" if where is None else str(where)
+
+
+def _violation(item: Mapping[str, Any]) -> Finding:
+    name = str(item.get("name") or item.get("check") or "a check")
+    where = place(item.get("where"))
+    at = f" at {where}" if where else ""
+    level = f" [{item['level']}]" if item.get("level") else ""
+    by = ""
+    if "amount" in item:
+        by = f", by {words.quantity(item['amount'], item.get('unit'), 4)}"
+        if item.get("tolerance") is not None:
+            by += f" (tolerance {_tolerance(item['tolerance'], item.get('unit'))})"
+    message = f": {item['message']}" if item.get("message") else ""
+    return Finding(f"{name}{at}{by}{message}{level}", str(item.get("quote") or ""))
+
+
+def _finding(item: Any) -> Finding:
+    """Return an entry that may be a sentence or an object with a quote and a message."""
+    if not isinstance(item, Mapping):
+        return Finding(str(item))
+    quote = next((str(item[k]) for k in ("quote", "sentence", "text") if item.get(k)), "")
+    said = [str(item[k]) for k in ("name", "message", "reason", "hint") if item.get(k)]
+    return Finding(": ".join(said) or quote, quote if said else "")
+
+
+def _plain(level: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what else a level says, one line for each value."""
+    for key, value in level.items():
+        if key in _SHOWN_ELSEWHERE or value in (None, "", [], {}):
+            continue
+        yield from _lines(key, value, 0)
+
+
+def _lines(key: str, value: Any, depth: int) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        unit = value.get("unit")
+        number = next((value[k] for k in ("value", "amount", "slack") if k in value), None)
+        if isinstance(number, int | float) and not isinstance(number, bool):
+            at = place(value.get("where"))
+            yield key, words.quantity(number, unit, 4) + (f" at {at}" if at else "")
+        elif depth < 2:
+            for name, item in value.items():
+                yield from _lines(f"{key}, {name}", item, depth + 1)
+    elif isinstance(value, list | tuple):
+        if all(isinstance(item, str | int | float) for item in value):
+            yield key, ", ".join(str(item) for item in value[:20])
+        elif depth < 2:
+            for item in value[:20]:
+                label = item.get("name") or item.get("id") if isinstance(item, Mapping) else None
+                yield from _lines(f"{key}, {label}" if label else key, item, depth + 1)
+    elif isinstance(value, bool):
+        yield key, "yes" if value else "no"
+    elif value is not None and value != "":
+        yield key, words.number(value) if isinstance(value, int | float) else str(value)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _sequence(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list | tuple) else ()

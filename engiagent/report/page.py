@@ -1,0 +1,220 @@
+"""The page: everything that a run left, in one HTML file that asks nobody for anything."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from engiagent.files import write_atomic
+from engiagent.report import charts, duals, findings, model, words
+from engiagent.report.artefacts import Run, load_run
+from engiagent.report.markup import printable
+from engiagent.report.schedule import build_schedule
+
+if TYPE_CHECKING:
+    import jinja2
+
+REPORT = "report.html"
+_FRONT_TITLE = re.compile(r"^title:[ \t]*(\S.*)$", re.MULTILINE)
+_HEADING = re.compile(r"^#[ \t]+(\S.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A drawn panel with its number on the page and its caption."""
+
+    number: int
+    caption: str
+    svg: Markup
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A number with its name and, small, what is to be said about it."""
+
+    name: str
+    value: str
+    note: str = ""
+
+
+def render_report(run_folder: str | Path) -> str:
+    """Return the report of a run folder as HTML.
+
+    What the run did not come to write is left out, and the page says so.
+
+    Raises
+    ------
+    InputError
+        When the folder does not exist or holds nothing of a run.
+    """
+    run = load_run(Path(run_folder))
+    text = _environment().get_template("report.html.j2").render(_context(run))
+    return printable(text)
+
+
+def write_report(run_folder: str | Path) -> Path:
+    """Write ``report.html`` into a run folder and return its path; the file is whole or absent."""
+    target = Path(run_folder) / REPORT
+    text = render_report(run_folder)
+    write_atomic(target, text)
+    return target
+
+
+@lru_cache(maxsize=1)
+def _environment() -> "jinja2.Environment":
+    import jinja2
+
+    folder = files("engiagent.report").joinpath("templates")
+    sources = {item.name: item.read_text("utf-8") for item in folder.iterdir() if item.is_file()}
+    environment = jinja2.Environment(
+        loader=jinja2.DictLoader(sources),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals["style"] = Markup(sources["report.css"])
+    return environment
+
+
+def _context(run: Run) -> dict[str, Any]:
+    schedule = build_schedule(run)
+    drawn = [
+        Chart(number, _caption(panel.title, panel.unit), charts.draw(panel, f"chart-{number}"))
+        for number, panel in enumerate(schedule.panels, start=1)
+    ]
+    return {
+        "title": _title(run),
+        "verdict": words.verdict(_verdict_name(run), run.record.get("state")),
+        "reason": _reason(run),
+        "facts": _objective(run),
+        "violations": findings.violations(run),
+        "missing": findings.missing(run),
+        "not_understood": findings.not_understood(run),
+        "conflicts": findings.conflicts(run),
+        "charts": drawn,
+        "schedule": schedule,
+        "quantity": words.quantity,
+        "levels": findings.levels(run),
+        "checks": findings.checks(run),
+        "binding": duals.binding_limits(run),
+        "duals_note": run.solution.attrs.get("duals", "") if run.solution is not None else "",
+        "assumptions": model.assumptions(run),
+        "model": model.build_model(run),
+        "problem_name": run.problem_name,
+        "problem_text": run.problem_text,
+        "notes": [str(note) for note in run.record.get("notes") or ()],
+        "commands": _commands(run),
+        "asked": [(key, item) for key, item in _pairs(run.record.get("asked")) if item != "None"],
+        "hashes": _pairs(run.certificate.get("inputs")),
+        "versions": _versions(run),
+        "trouble": run.trouble,
+    }
+
+
+def _caption(title: str, unit: str) -> str:
+    shown = words.unit(unit)
+    return f"{title}, in {shown}" if shown else title
+
+
+def _verdict_name(run: Run) -> Any:
+    return run.certificate.get("verdict", run.record.get("verdict"))
+
+
+def _reason(run: Run) -> str:
+    """Return why a run ended as it did, as far as anything in the folder says so."""
+    for place, key in ((run.record, "reason"), (run.certificate, "reason"), (run.record, "error")):
+        if isinstance(place.get(key), str) and place[key]:
+            return str(place[key])
+    reason = run.solution.attrs.get("reason") if run.solution is not None else None
+    return str(reason) if reason and run.certificate.get("verdict") != "certified" else ""
+
+
+def _title(run: Run) -> str:
+    text = run.problem_text or ""
+    front = text.split("\n---", 1)[0] if text.startswith("---") else ""
+    match = _FRONT_TITLE.search(front) or _HEADING.search(text)
+    if match:
+        return match[1].strip().strip("\"'")
+    return str(run.certificate.get("problem") or run.record.get("problem") or run.folder.name)
+
+
+def _objective(run: Run) -> list[Fact]:
+    """Return what was reached, what bounds it, and how the solver got there."""
+    stated = run.certificate.get("objective")
+    objective: Mapping[str, Any] = stated if isinstance(stated, Mapping) else {}
+    attrs: Mapping[str, Any] = run.solution.attrs if run.solution is not None else {}
+    value = objective.get("value", attrs.get("objective"))
+    unit = objective.get("unit", attrs.get("objective_unit"))
+    sense = objective.get("sense", attrs.get("sense"))
+    facts: list[Fact] = []
+    if value is not None:
+        word = {"minimize": "minimised", "maximize": "maximised"}.get(str(sense), "")
+        facts.append(Fact("Objective", _amount(value, unit), word))
+    if objective.get("claimed") not in (None, objective.get("value")):
+        facts.append(Fact("Claimed by the solver", _amount(objective["claimed"], unit)))
+    facts += _bound(run, attrs, unit)
+    if attrs.get("solver"):
+        version = attrs.get("solver_version", "")
+        facts.append(Fact("Solver", f"{attrs['solver']} {version}".strip()))
+    if attrs.get("seconds") is not None:
+        facts.append(Fact("Solved in", words.quantity(_number(attrs["seconds"]), "s", 3)))
+    return facts
+
+
+def _bound(run: Run, attrs: Mapping[str, Any], unit: Any) -> list[Fact]:
+    stated = run.certificate.get("bound")
+    bound: Mapping[str, Any] = stated if isinstance(stated, Mapping) else {}
+    facts: list[Fact] = []
+    if bound.get("value") is not None:
+        method = str(bound.get("method") or "")
+        facts.append(Fact("Proven bound", _amount(bound["value"], unit), method))
+    elif attrs.get("bound") is not None:
+        facts.append(Fact("The solver's bound", _amount(attrs["bound"], unit)))
+    gap = bound.get("gap", attrs.get("gap"))
+    if gap is not None:
+        facts.append(Fact("Gap to the bound", f"{words.number(100 * _number(gap), 3)}\u00a0%"))
+    return facts
+
+
+def _amount(value: Any, unit: Any) -> str:
+    return words.quantity(_number(value), unit, 9)
+
+
+def _number(value: Any) -> float:
+    return (
+        float(value) if isinstance(value, int | float) or hasattr(value, "item") else float("nan")
+    )
+
+
+def _commands(run: Run) -> list[tuple[str, str]]:
+    """Return what to type, each with what it does."""
+    commands = []
+    if run.problem_name:
+        commands.append(("engiagent run problem", "run it again, from the copy in this folder"))
+    if (run.folder / "solution.nc").is_file():
+        commands.append(("engiagent check .", "check the schedule again"))
+    if (run.folder / "model.py").is_file():
+        commands.append(("python model.py", "solve the model without engiagent, with Pyomo"))
+    return commands
+
+
+def _versions(run: Run) -> list[tuple[str, str]]:
+    found = dict(_pairs(run.certificate.get("versions")))
+    if run.record.get("engiagent"):
+        found.setdefault("engiagent", str(run.record["engiagent"]))
+    if run.solution is not None and run.solution.attrs.get("solver_version"):
+        name = str(run.solution.attrs.get("solver", "solver"))
+        found.setdefault(name, str(run.solution.attrs["solver_version"]))
+    return sorted(found.items())
+
+
+def _pairs(value: Any) -> list[tuple[str, str]]:
+    if not isinstance(value, Mapping):
+        return []
+    return [(str(key), str(item)) for key, item in value.items()]

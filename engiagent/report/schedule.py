@@ -1,0 +1,247 @@
+"""The schedule as panels of charts, as a table and as a CSV file."""
+
+import base64
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from engiagent.report import words
+from engiagent.report.artefacts import Run
+from engiagent.report.charts import STYLES, Curve, Panel
+from engiagent.report.limits import Limit, find_limits
+from engiagent.report.series import Scalar, Series, given_series, solution_series, split
+from engiagent.report.timeline import Axis, Floats
+
+MAX_PANELS = 24
+MAX_ROWS = 200
+MAX_CSV_BYTES = 700_000
+_MONEY_PER_ENERGY = ("Wh", "J", "BTU", "therm")
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Series of one axis side by side.
+
+    Attributes
+    ----------
+    rows
+        The first rows as text, the label of the axis first.
+    total
+        How many rows there are.
+    csv, csv_rows
+        The file as a data URI, and how many rows it holds.
+    """
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    total: int
+    csv: str
+    csv_rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """All that the page shows of a solution."""
+
+    panels: tuple[Panel, ...]
+    left_out: int
+    tables: tuple[Table, ...]
+    scalars: tuple[Scalar, ...]
+
+
+def build_schedule(run: Run) -> Schedule:
+    """Return the schedule of a run; empty when the run has none."""
+    series, scalars = solution_series(run)
+    if not series and not scalars:
+        return Schedule((), 0, (), ())
+    given = given_series(run)
+    limits = find_limits(run)
+    panels = [*_grouped(series, _limit_curves(run, limits, series)), *_given_panels(given)]
+    return Schedule(
+        panels=tuple(panels[:MAX_PANELS]),
+        left_out=max(len(panels) - MAX_PANELS, 0),
+        tables=tuple(_tables([*series, *given])),
+        scalars=tuple(scalars),
+    )
+
+
+# --- panels ------------------------------------------------------------------------------------
+
+
+def _grouped(series: Sequence[Series], limits: dict[str, list[Curve]]) -> list[Panel]:
+    """Put the series of one component and unit together, at most six to a panel."""
+    groups: dict[tuple[str, str, str], list[Series]] = {}
+    for item in series:
+        groups.setdefault((item.owner, item.unit, item.axis.kind), []).append(item)
+    panels = []
+    for (owner, unit, _), members in groups.items():
+        for first in range(0, len(members), STYLES):
+            part = members[first : first + STYLES]
+            curves = [curve(item) for item in part]
+            curves += _fitting([c for item in part for c in limits.get(item.label, [])], curves)
+            title = owner or ", ".join(dict.fromkeys(item.source for item in part))
+            panels.append(Panel(title, unit, part[0].axis, tuple(curves)))
+    return panels
+
+
+def _given_panels(given: Sequence[Series]) -> list[Panel]:
+    """Return panels of the given data by unit, prices first."""
+    ordered = sorted(given, key=lambda item: not _is_price(item.unit))
+    groups: dict[tuple[str, str], list[Series]] = {}
+    for item in ordered:
+        groups.setdefault((item.unit, item.axis.kind), []).append(item)
+    panels = []
+    for (unit, _), members in groups.items():
+        for first in range(0, len(members), STYLES):
+            part = members[first : first + STYLES]
+            names = ", ".join(dict.fromkeys(item.source for item in part))
+            title = f"Given: {names}"
+            panels.append(Panel(title, unit, part[0].axis, tuple(curve(item) for item in part)))
+    return panels
+
+
+def _is_price(unit: str) -> bool:
+    _, slash, below = unit.partition("/")
+    return bool(slash) and below.endswith(_MONEY_PER_ENERGY)
+
+
+def curve(item: Series) -> Curve:
+    """Return a series as a curve: a line through instants, steps over periods."""
+    if item.instants:
+        return Curve(item.label, item.axis.places, item.values, "line")
+    return Curve(item.label, item.axis.edges, item.values, "step")
+
+
+def _limit_curves(
+    run: Run, limits: Sequence[Limit], series: Sequence[Series]
+) -> dict[str, list[Curve]]:
+    """Return the limits of every series, by its label."""
+    axes = {item.source: item for item in series}
+    result: dict[str, list[Curve]] = {}
+    for limit in limits:
+        like = axes.get(limit.variable)
+        if like is None or run.solution is None or limit.variable not in run.solution:
+            continue
+        array = run.solution[limit.variable]
+        if array.shape != limit.values.shape:
+            continue
+        from engiagent.report.series import solution_dimensions
+
+        label = str(array.attrs.get("quantity") or limit.variable)
+        values = np.where(np.isfinite(limit.values), limit.values, np.nan)
+        if limit.side == "lower":
+            values[values == 0.0] = np.nan  # that nothing falls below zero needs no line
+        found, _ = split(limit.variable, label, like.unit, solution_dimensions(run, array), values)
+        for item in found:
+            word = "most" if limit.side == "upper" else "least"
+            name = f"{word} allowed for {item.label}"
+            shown = Curve(name, _reach(item), item.values, "step", "limit")
+            result.setdefault(item.label, []).append(shown)
+    return result
+
+
+def _reach(item: Series) -> Floats:
+    """Return where a limit begins and ends; that of an instant reaches half-way to the next."""
+    places = item.axis.places
+    if not item.instants:
+        return item.axis.edges
+    return np.concatenate([places[:1], (places[1:] + places[:-1]) / 2, places[-1:]])
+
+
+def _fitting(limits: Sequence[Curve], curves: Sequence[Curve]) -> list[Curve]:
+    """Leave out limits so far away that they would flatten the curves, and repeated ones."""
+    finite = [abs(v) for c in curves for v in c.values if np.isfinite(v)]
+    reach = 3.0 * max(finite, default=0.0)
+    kept: list[Curve] = []
+    for limit in limits:
+        if not np.nanmax(np.abs(limit.values)) <= reach:
+            continue
+        twin = next((k for k in kept if _same(k, limit)), None)
+        if twin is not None:
+            kept[kept.index(twin)] = Curve(
+                f"{twin.label}, {limit.label.rpartition(' ')[2]}",
+                twin.places,
+                twin.values,
+                twin.shape,
+                "limit",
+            )
+        else:
+            kept.append(limit)
+    return kept
+
+
+def _same(a: Curve, b: Curve) -> bool:
+    same_side = a.label.partition(" ")[0] == b.label.partition(" ")[0]
+    return same_side and np.array_equal(a.values, b.values, equal_nan=True)
+
+
+# --- tables ------------------------------------------------------------------------------------
+
+
+def _tables(series: Sequence[Series]) -> list[Table]:
+    groups: dict[tuple[str, str | None], list[Series]] = {}
+    for item in series:
+        name = item.axis.name if item.axis.kind == "number" else ""
+        groups.setdefault((item.axis.kind + name, item.axis.zone), []).append(item)
+    return [_table(members) for members in groups.values()]
+
+
+def _table(members: Sequence[Series]) -> Table:
+    """Return series of one kind of axis side by side, a row for every place of any of them."""
+    places = np.unique(np.concatenate([item.axis.places for item in members]))
+    columns = []
+    for item in members:
+        column = np.full(places.size, np.nan)
+        column[np.searchsorted(places, item.axis.places)] = item.values
+        columns.append(column)
+    labels = _labels_of(places, [item.axis for item in members])
+    axis = members[0].axis
+    head = (axis.title, *(_heading(item) for item in members))
+    shown = tuple(
+        (labels[row], *(_cell(column[row]) for column in columns))
+        for row in range(min(places.size, MAX_ROWS))
+    )
+    uri, count = _csv(head, labels, columns)
+    return Table(f"Schedule over {axis.title}", head, shown, places.size, uri, count)
+
+
+def _labels_of(places: Floats, axes: Sequence[Axis]) -> list[str]:
+    names: dict[float, str] = {}
+    for axis in axes:
+        for place, label in zip(axis.places, axis.labels, strict=True):
+            names.setdefault(float(place), label)
+    return [names[float(place)] for place in places]
+
+
+def _heading(item: Series) -> str:
+    unit = words.unit(item.unit)
+    return f"{item.label} [{unit}]" if unit else item.label
+
+
+def _cell(value: float) -> str:
+    return "" if np.isnan(value) else words.number(float(value))
+
+
+def _csv(head: Sequence[str], labels: Sequence[str], columns: Sequence[Floats]) -> tuple[str, int]:
+    """Return a CSV file of bounded size as a data URI, and how many rows it holds."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([_inert(text) for text in head])
+    count = 0
+    for row, label in enumerate(labels):
+        if out.tell() > MAX_CSV_BYTES:
+            break
+        cells = ["" if np.isnan(c[row]) else f"{c[row]:.9g}" for c in columns]
+        writer.writerow([_inert(label), *cells])
+        count += 1
+    payload = base64.b64encode(out.getvalue().encode("utf-8", "replace")).decode("ascii")
+    return f"data:text/csv;charset=utf-8;base64,{payload}", count
+
+
+def _inert(text: str) -> str:
+    """Keep a spreadsheet from reading a name as a formula."""
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text

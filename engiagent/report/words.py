@@ -1,0 +1,194 @@
+"""Numbers, units, verdicts and sources in words."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_UNITS = {"degC": "°C", "degF": "°F", "degC_diff": "K", "m2": "m²", "m3": "m³", "ohm": "Ω"}
+
+
+def number(value: Any, digits: int = 6) -> str:
+    """Return a number for people; what is no finite number becomes a dash.
+
+    >>> number(-1234.5), number(2.5e-7), number(float("nan"))
+    ('−1234.5', '2.5×10⁻⁷', '–')
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value) if isinstance(value, str) else "–"
+    if math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    mantissa, _, exponent = f"{value:.{digits}g}".partition("e")
+    if exponent:
+        power = str(int(exponent)).translate(_SUPERSCRIPTS)
+        return f"{mantissa}×10{power}".replace("-", "−")
+    return ("0" if mantissa == "-0" else mantissa).replace("-", "−")
+
+
+def unit(text: Any) -> str:
+    """Return a unit as it is printed: °C for degC, nothing for a pure number.
+
+    >>> unit("degC"), unit("W/(m2*K)"), unit("1")
+    ('°C', 'W/(m²·K)', '')
+    """
+    if not isinstance(text, str) or text in ("", "1", "-"):
+        return ""
+    parts: list[str] = []
+    word = ""
+    for char in text + " ":
+        if char.isalnum() or char in "_%":
+            word += char
+            continue
+        parts += [_UNITS.get(word, word), "·" if char == "*" else char]
+        word = ""
+    return "".join(parts).strip()
+
+
+def quantity(value: Any, unit_text: Any, digits: int = 6) -> str:
+    """Return a number with its unit, as ``12.5 kW``; a no-break space keeps them together."""
+    shown = unit(unit_text)
+    return f"{number(value, digits)}\u00a0{shown}" if shown else number(value, digits)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A verdict as the page shows it.
+
+    Attributes
+    ----------
+    word, symbol
+        The verdict and a mark that does not rest on colour.
+    tone
+        ``good``, ``bad`` or ``open``: the style class.
+    meaning
+        One sentence that says what it means for whoever wants to use the schedule.
+    """
+
+    word: str
+    symbol: str
+    tone: str
+    meaning: str
+
+
+_VERDICTS = {
+    "certified": Verdict(
+        "Certified",
+        "✔",
+        "good",
+        "The schedule obeys the data, the requirements and the physics of the problem, and it was "
+        "proven that no allowed schedule is better by more than the gap shown here.",
+    ),
+    "feasible": Verdict(
+        "Feasible",
+        "✔",
+        "good",
+        "The schedule obeys the data, the requirements and the physics of the problem; how far it "
+        "is from the best one was not proven.",
+    ),
+    "reproduced": Verdict(
+        "Reproduced",
+        "✔",
+        "good",
+        "The values follow from the definitions; two independent evaluations agree.",
+    ),
+    "violated": Verdict(
+        "Violated",
+        "✘",
+        "bad",
+        "Something that must hold does not hold; do not use this schedule.",
+    ),
+    "proven infeasible": Verdict(
+        "Proven infeasible",
+        "⊘",
+        "bad",
+        "No schedule can meet all requirements at once; the proof was checked.",
+    ),
+    "undecided": Verdict(
+        "Undecided",
+        "?",
+        "open",
+        "Nothing is claimed, because something is missing, was not understood or could not be "
+        "checked; what, is listed here.",
+    ),
+}
+_STATES = {
+    "interrupted": "The run was interrupted before it came to a verdict.",
+    "failed": "The run failed before it came to a verdict.",
+    "running": "The run has not ended yet, or its process ended without a word.",
+}
+
+
+def verdict(name: Any, state: Any) -> Verdict:
+    """Return the verdict of a certificate, or of a run that never came to one."""
+    if isinstance(name, str) and name in _VERDICTS:
+        return _VERDICTS[name]
+    meaning = _STATES.get(state, "The folder holds no certificate, so nothing was checked.")
+    return Verdict("No verdict", "…", "open", meaning)
+
+
+def source(reference: Any, depth: int = 0) -> str:
+    """Say in words where a number comes from.
+
+    >>> source({"kind": "file", "file": "prices.csv", "column": "price"})
+    'column price of prices.csv'
+    """
+    if reference is None:
+        return "not stated"
+    if isinstance(reference, str):
+        return f"{reference} (untraced)"
+    if not isinstance(reference, Mapping) or depth > 5:
+        return "not readable"
+    kind = reference.get("kind")
+    writer = _SOURCES.get(kind) if isinstance(kind, str) else None
+    return writer(reference, depth) if writer else "not readable"
+
+
+def _from_text(reference: Mapping[str, Any], depth: int) -> str:
+    return f"text: “{reference.get('quote', '')}”{_span(reference)}"
+
+
+def _from_table(reference: Mapping[str, Any], depth: int) -> str:
+    place = [f"{part} {reference[part]}" for part in ("row", "column") if part in reference]
+    which = f"table {reference['table']}" if "table" in reference else "table"
+    return f"{', '.join([which, *place])}: “{reference.get('quote', '')}”{_span(reference)}"
+
+
+def _from_file(reference: Mapping[str, Any], depth: int) -> str:
+    return f"column {reference.get('column', '?')} of {reference.get('file', '?')}"
+
+
+def _from_others(reference: Mapping[str, Any], depth: int) -> str:
+    parts = reference.get("of")
+    several = parts if isinstance(parts, list | tuple) else [parts]
+    verb = "converted from" if reference.get("kind") == "conversion" else "derived from"
+    text = f"{verb} {'; '.join(source(part, depth + 1) for part in several)}"
+    return f"{text} ({reference['note']})" if reference.get("note") else text
+
+
+def _from_assumption(reference: Mapping[str, Any], depth: int) -> str:
+    return f"assumption: {reference.get('reason', '')}"
+
+
+def _from_user(reference: Mapping[str, Any], depth: int) -> str:
+    return f"given by the user: {reference.get('note', '')}"
+
+
+def _span(reference: Mapping[str, Any]) -> str:
+    span = reference.get("span")
+    if isinstance(span, list | tuple) and len(span) == 2:
+        return f" (characters {span[0]}–{span[1]})"
+    return ""
+
+
+_SOURCES = {
+    "text": _from_text,
+    "table": _from_table,
+    "file": _from_file,
+    "conversion": _from_others,
+    "derived": _from_others,
+    "assumption": _from_assumption,
+    "user": _from_user,
+}

@@ -1,0 +1,303 @@
+import base64
+import csv
+import io
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import xarray
+
+from engiagent.errors import EngiagentError
+from engiagent.report import render_report, write_report
+
+MakeRun = Callable[..., Path]
+VOID = {"meta", "br", "link", "img", "hr", "input"}
+
+
+class Page(HTMLParser):
+    """Reads a page strictly: every end tag must fit, every attribute is kept."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.under: dict[str, list[str]] = {}
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if self.open:
+            self.under.setdefault(self.open[-1], []).append(tag)
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] != "style":
+            self.texts.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.texts).split())
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attrs for name, attrs in self.tags if name == tag]
+
+
+def assert_sound(text: str) -> Page:
+    """What holds for every report, whatever is in the folder."""
+    page = Page(text)
+    names = {name for name, _ in page.tags}
+    assert not names & {"script", "iframe", "object", "embed", "form", "link", "base", "img"}
+    for name, attrs in page.tags:
+        assert not [key for key in attrs if key.startswith("on")], name
+        for key in ("href", "src", "action", "data", "xlink:href"):
+            assert re.match(r"#|data:text/csv;", attrs.get(key) or "#"), attrs
+    assert "url(" not in text
+    assert "@import" not in text
+    ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    for _, attrs in page.tags:
+        for key in ("aria-labelledby", "for"):
+            for target in (attrs.get(key) or "").split():
+                assert target in ids
+    assert text.count("<table") == text.count("<caption>")
+    assert all("scope" in attrs for attrs in page.all("th"))
+    levels = [int(name[1]) for name, _ in page.tags if re.fullmatch(r"h[1-6]", name)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(b - a <= 1 for a, b in pairwise(levels))
+    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+    assert any(attrs.get("content") == policy for attrs in page.all("meta"))
+    assert page.all("html") == [{"lang": "en"}]
+    assert len(page.all("main")) == 1
+    for attrs in page.all("svg"):
+        assert attrs["role"] == "img"
+    regions = [attrs for attrs in page.all("div") if "tabindex" in attrs]
+    assert all(a["role"] == "region" and a["aria-label"] for a in regions)
+    assert len({a["aria-label"] for a in regions}) == len(regions)
+    return page
+
+
+def test_the_verdict_comes_first_and_everything_is_there(make_run: MakeRun) -> None:
+    path = write_report(make_run())
+    assert path.name == "report.html"
+    page = assert_sound(path.read_text("utf-8"))
+    order = [
+        "Certified", "−12.5\u00a0EUR", "Schedule", "battery.charge", "Certificate",
+        "What holds it back", "Assumptions", "Model", "Data", "How to repeat this",
+    ]  # fmt: skip
+    text = " ".join(page.texts)
+    places = [text.index(word) for word in order]
+    assert places == sorted(places)
+    assert len(page.all("svg")) == 3  # power, energy, price
+    assert len(page.all("math")) > 8
+
+
+def test_shadow_prices_are_told_with_sign_unit_and_place(make_run: MakeRun) -> None:
+    text = assert_sound(render_report(make_run())).text
+    # minimise: a positive multiplier of a lower limit means that a lower limit would save
+    assert (
+        "If “reserve in the evening” were 1 kWh lower at 2025-03-30 04:00+02:00, "
+        "it would save 0.125 EUR."
+    ) in text
+    assert "If “bound of battery.charge” were 1 kW higher at" in text
+    assert "energy balance” were" not in text  # an equation is no limit
+
+
+def test_a_maximised_objective_turns_the_words_round(make_run: MakeRun, solution: Any) -> None:
+    data = solution(24)
+    data.attrs["sense"] = "maximize"
+    text = assert_sound(render_report(make_run(solution=data))).text
+    assert "If “reserve in the evening” were 1 kWh higher" in text
+    assert "it would gain 0.125 EUR" in text
+
+
+def test_assumptions_and_sources_are_shown(make_run: MakeRun) -> None:
+    text = assert_sound(render_report(make_run())).text
+    assert "eta = 0.95: the text gives no efficiency <i>" in text
+    assert "the price is known: day ahead" in text
+    assert "text: “200 kWh” (characters 40–47)" in text
+    assert "column price of prices.csv" in text
+
+
+def test_the_csv_holds_the_schedule(make_run: MakeRun, solution: Any) -> None:
+    page = assert_sound(render_report(make_run()))
+    uri = next(a["href"] for a in page.all("a") if (a["href"] or "").startswith("data:"))
+    assert uri is not None
+    rows = list(csv.reader(io.StringIO(base64.b64decode(uri.partition(",")[2]).decode())))
+    assert len(rows) == 26  # a head, 24 periods, the last instant
+    assert rows[0] == [
+        "Europe/Berlin", "battery.charge [kW]", "battery.discharge [kW]",
+        "battery.state_of_charge [kWh]", "price [EUR/MWh]",
+    ]  # fmt: skip
+    assert rows[1][0] == "2025-03-30 00:00+01:00"
+    assert rows[3][0] == "2025-03-30 03:00+02:00"
+    assert [float(r[1]) for r in rows[1:25]] == pytest.approx(list(solution(24).charge.values))
+    assert rows[25][1] == ""
+
+
+def test_hostile_words_stay_words(make_run: MakeRun, blueprint: Any, certificate: Any) -> None:
+    evil = "<script>alert(1)</script>\" onload='x' \x00\x1b ]]> &amp; </style>"
+    document, proof = blueprint(24), certificate()
+    document["core_model_elements"]["parameters"][1]["description"] = evil
+    document["core_model_elements"]["constraints"][1]["name"] = evil
+    proof |= {"problem": evil, "missing": [evil], "versions": {evil: evil}}
+    proof["violations"] = [{"level": evil, "name": evil, "where": {evil: evil}, "message": evil}]
+    record = {
+        "state": evil,
+        "verdict": evil,
+        "reason": evil,
+        "notes": [evil],
+        "asked": {evil: evil},
+    }
+    text = render_report(
+        make_run(blueprint=document, certificate=proof, record=record, text=f"# {evil}")
+    )
+    page = assert_sound(text)
+    assert "\x00" not in text
+    assert "alert(1)" in page.text
+
+
+@pytest.mark.parametrize(
+    "verdict", ["certified", "feasible", "violated", "proven infeasible", "undecided", "nonsense"]
+)
+def test_every_verdict_is_said_in_words(verdict: str, make_run: MakeRun, certificate: Any) -> None:
+    page = assert_sound(render_report(make_run(certificate=certificate(verdict))))
+    word = "No verdict" if verdict == "nonsense" else verdict.capitalize()
+    assert f"{word} " in page.text
+
+
+def test_what_is_wrong_is_quoted(make_run: MakeRun, certificate: Any) -> None:
+    proof = certificate("violated")
+    proof["violations"] = [
+        {"level": "algebra", "check": "R1", "name": "power", "where": {"T": "2025-03-30T03:00"},
+         "amount": 1.25, "unit": "kW", "tolerance": 1e-6, "message": "too much"}
+    ]  # fmt: skip
+    proof["missing"] = [{"name": "battery.efficiency", "message": "give it with --set"}]
+    proof["not_understood"] = [{"quote": "The moon must be full.", "reason": "no rule covers it"}]
+    text = assert_sound(render_report(make_run(certificate=proof))).text
+    assert "power at 2025-03-30 03:00, by 1.25 kW (tolerance 1×10⁻⁶ kW): too much" in text
+    assert "battery.efficiency: give it with --set" in text
+    assert "no rule covers it: The moon must be full." in text
+
+
+def test_an_infeasible_run_names_the_conflict(make_run: MakeRun) -> None:
+    data = xarray.Dataset(
+        {"farkas__C2": ("T", [0.0, 1.0, 1.0]), "farkas__C1": ("T", [0.0, 0.0, 0.0])},
+        attrs={"status": "infeasible", "reason": "the rows contradict each other"},
+    )
+    text = assert_sound(render_report(make_run(solution=data, certificate=None))).text
+    assert "reserve in the evening, at 2 places: keep a fifth" in text
+    assert "energy balance, at" not in text
+    assert "The run left no schedule." in text
+
+
+PARTS = ("blueprint", "solution", "certificate", "record", "text")
+
+
+@pytest.mark.parametrize("kept", PARTS[:4])
+def test_whatever_exists_is_shown(kept: str, make_run: MakeRun) -> None:
+    parts = {part: None for part in PARTS if part != kept}
+    assert_sound(render_report(make_run(**parts)))
+
+
+@pytest.mark.parametrize("lost", PARTS)
+def test_no_single_artefact_is_needed(lost: str, make_run: MakeRun) -> None:
+    assert_sound(render_report(make_run(**{lost: None})))
+
+
+def test_an_interrupted_run_says_so(make_run: MakeRun) -> None:
+    record = {"state": "interrupted", "verdict": None, "reason": "Ctrl-C while solving"}
+    text = assert_sound(
+        render_report(make_run(record=record, certificate=None, solution=None))
+    ).text
+    assert "No verdict The run was interrupted before it came to a verdict." in text
+    assert "Ctrl-C while solving" in text
+
+
+@pytest.mark.parametrize(
+    "name", ["run.json", "certificate.json", "blueprint.json", "solution.nc", "problem/prices.csv"]
+)
+@pytest.mark.parametrize("damage", [b"", b"{", b"\xff\xfe\x00garbage", b"[1, 2]"])
+def test_a_damaged_artefact_is_named_and_the_rest_shown(
+    name: str, damage: bytes, make_run: MakeRun
+) -> None:
+    folder = make_run()
+    (folder / name).write_bytes(damage)
+    page = assert_sound(render_report(folder))
+    if name.endswith((".json", ".nc")):
+        assert f"{name} " in page.text
+
+
+def test_no_run_folder_is_an_error_for_the_user(tmp_path: Path) -> None:
+    for folder in (tmp_path / "nowhere", tmp_path):
+        with pytest.raises(EngiagentError):
+            render_report(folder)
+
+
+def test_a_year_of_hours_stays_small(make_run: MakeRun) -> None:
+    text = render_report(make_run(8760))
+    assert_sound(text)
+    assert len(text.encode()) < 2_000_000
+    assert text.count("<tr>") < 400
+
+
+def test_the_same_folder_gives_the_same_page(make_run: MakeRun) -> None:
+    folder = make_run()
+    assert render_report(folder) == render_report(folder)
+
+
+def test_many_series_are_bounded(make_run: MakeRun) -> None:
+    import numpy as np
+
+    labels = [f"G{k}" for k in range(300)]
+    values = np.arange(7200.0).reshape(300, 24)
+    data = xarray.Dataset(
+        {"p": (("G", "K"), values, {"units": "MW"})}, coords={"G": labels, "K": range(24)}
+    )
+    page = assert_sound(render_report(make_run(solution=data, blueprint=None)))
+    assert len(page.all("svg")) <= 24
+    assert "more charts are left out" in page.text
+
+
+CSS = (Path(__file__).parents[2] / "engiagent/report/templates/report.css").read_text("utf-8")
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(a: str, b: str) -> float:
+    high, low = sorted((luminance(a), luminance(b)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_colours_are_told_from_their_ground(scheme: int) -> None:
+    block = CSS.split("prefers-color-scheme: dark")[scheme]
+    colours = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", block))
+    for name in ("ink", "soft", "link", "good", "bad", "open"):
+        assert contrast(colours[name], colours["paper"]) >= 4.5, name
+    for name in ("ink", "soft"):
+        assert contrast(colours[name], colours["panel"]) >= 4.5, name
+    for name in ("good", "bad", "open"):
+        for text in (name, "ink"):
+            assert contrast(colours[text], colours[f"{name}-paper"]) >= 4.5, name
+    for name in ("s0", "s1", "s2", "s3", "s4", "s5", "limit"):
+        assert contrast(colours[name], colours["panel"]) >= 4.5, name
