@@ -90,7 +90,7 @@ def engiagent(periods: int, folder: Path, isolate: bool = False) -> dict[str, An
     """From the parsed blueprint to the certificate, all in this process."""
     from engiagent.blueprint import Blueprint
     from engiagent.formulations.compile import compile_blueprint
-    from engiagent.formulations.expand import expand
+    from engiagent.formulations.expansion import expand
     from engiagent.problems import Problem
     from engiagent.solvers import solve, to_dataset
     from engiagent.verify import check

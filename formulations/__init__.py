@@ -7,7 +7,7 @@ _EXPORTS = {
     "Program": "engiagent.formulations.program",
     "compile_blueprint": "engiagent.formulations.compile",
     "emit_pyomo": "engiagent.formulations.pyomo_script",
-    "expand": "engiagent.formulations.expand",
+    "expand": "engiagent.formulations.expansion",
 }
 
 __all__ = ["Program", "compile_blueprint", "emit_pyomo", "expand"]

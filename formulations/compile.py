@@ -28,7 +28,7 @@ from engiagent.blueprint.elaborate import PATH, Elaboration
 from engiagent.blueprint.evaluate import Value
 from engiagent.blueprint.grid import EMPTY_GRID
 from engiagent.blueprint.sets import IndexSet
-from engiagent.formulations.expand import expand
+from engiagent.formulations.expansion import expand
 from engiagent.formulations.linear import Affine, AffineEvaluator
 from engiagent.formulations.program import (
     ColumnBlock,

@@ -24,7 +24,7 @@ from engiagent.blueprint.grammar import (
     parse,
 )
 from engiagent.blueprint.sets import IndexSet
-from engiagent.formulations.expand import expand
+from engiagent.formulations.expansion import expand
 from engiagent.formulations.pyomo_expressions import ExpressionPrinter, compact, element, scope_of
 
 _WIDTH = 96

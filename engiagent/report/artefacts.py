@@ -103,7 +103,7 @@ def _blueprint(folder: Path, trouble: list[str]) -> Blueprint | None:
     except EngiagentError as error:
         trouble.append(f"blueprint.json cannot be read: {error}")
         return None
-    from engiagent.formulations.expand import expand
+    from engiagent.formulations.expansion import expand
 
     try:
         return expand(blueprint)

@@ -12,7 +12,7 @@ from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.document import Blueprint
 from engiagent.errors import EngiagentError
 from engiagent.formulations.compile import compile_blueprint
-from engiagent.formulations.expand import expand
+from engiagent.formulations.expansion import expand
 from engiagent.models.battery import Battery
 from engiagent.models.thermal import ThermalNetwork, ThermalZone
 from engiagent.solvers import solve, to_dataset
