@@ -1,0 +1,144 @@
+"""The expert material of every corpus problem: traced, complete, and in agreement with itself."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engiagent.blueprint.analysis import analyse
+from engiagent.blueprint.document import Blueprint, thaw
+from engiagent.errors import EngiagentError
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.expansion import expand
+from engiagent.solvers import solve
+from engiagent.verify.requirements import load_requirements, quote_findings
+
+FOLDERS = sorted(p.parents[1] for p in Path(__file__).parents[2].glob("problems/*/*/expert/*.yaml"))
+each_problem = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.name))
+
+NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+
+
+def text_of(folder: Path) -> str:
+    return (folder / "problem.md").read_text(encoding="utf-8")
+
+
+def answer_of(folder: Path) -> Any:
+    return json.loads((folder / "expert" / "answer.json").read_text(encoding="utf-8"))
+
+
+def blueprint_of(folder: Path) -> Blueprint:
+    return Blueprint.load(folder / "expert" / "blueprint.json")
+
+
+def quoted(value: Any) -> Iterator[Any]:
+    """Yield everything in a document that quotes the text: an object with span and quote."""
+    if isinstance(value, dict):
+        if "span" in value:
+            yield value
+        for item in value.values():
+            yield from quoted(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from quoted(item)
+
+
+def test_there_are_enough_problems_of_each_kind() -> None:
+    verdicts = [answer_of(folder)["verdict"] for folder in FOLDERS]
+    assert {"certified", "proven infeasible", "undecided"} <= set(verdicts)
+    assert [folder.parent.name for folder in FOLDERS].count("battery") >= 2
+    assert [folder.parent.name for folder in FOLDERS].count("thermal") >= 2
+
+
+@each_problem
+def test_the_reference_blueprint_is_canonical_and_without_errors(folder: Path) -> None:
+    blueprint = blueprint_of(folder)
+    file = folder / "expert" / "blueprint.json"
+    assert blueprint.to_json() == file.read_text(encoding="utf-8")
+    found = analyse(expand(blueprint), folder).diagnostics
+    assert [str(d) for d in found if d.severity == "error"] == []
+
+
+@each_problem
+def test_every_span_quotes_the_text(folder: Path) -> None:
+    text = text_of(folder)
+    references = list(quoted(thaw(blueprint_of(folder))))
+    assert references
+    for reference in references:
+        start, end = reference["span"]
+        assert text[start:end] == reference["quote"]
+
+
+@each_problem
+def test_every_number_of_the_text_is_used_or_said_to_be_unused(folder: Path) -> None:
+    text = text_of(folder)
+    covered = np.zeros(len(text), dtype=bool)
+    for reference in quoted(thaw(blueprint_of(folder))):
+        covered[slice(*reference["span"])] = True
+    body = text.index("\n---\n", 4) + 5
+    left = [
+        f"{match[0]} in {text[match.start() - 30 : match.end() + 30]!r}"
+        for match in NUMBER.finditer(text, body)
+        if not covered[match.start() : match.end()].all()
+    ]
+    assert left == []
+
+
+@each_problem
+def test_every_number_of_the_blueprint_is_the_one_it_quotes(folder: Path) -> None:
+    for parameter in blueprint_of(folder).core.parameters:
+        assert parameter.source_reference is not None, parameter.name
+        if isinstance(parameter.value, int | float):
+            quote = parameter.source_reference["quote"]
+            assert float(re.match(r"-?[\d ]+(?:\.\d+)?", quote)[0].replace(" ", "")) == (  # type: ignore[index]
+                parameter.value
+            )
+
+
+@each_problem
+def test_every_requirement_quotes_the_text(folder: Path) -> None:
+    requirements = load_requirements(folder / "expert" / "requirements.yaml")
+    assert requirements.requirements
+    assert quote_findings(requirements, text_of(folder)) == []
+    assert all(r.tolerance is not None for r in requirements.requirements)
+
+
+@each_problem
+def test_every_data_file_is_declared_and_every_declared_one_is_there(folder: Path) -> None:
+    declared = re.search(r"^data: \[(.*)\]$", text_of(folder), re.MULTILINE)
+    names = set() if declared is None else {n.strip() for n in declared[1].split(",")}
+    assert names == {path.name for path in folder.glob("*.csv")}
+
+
+@each_problem
+def test_the_reference_blueprint_reaches_the_answer(folder: Path) -> None:
+    blueprint, answer = blueprint_of(folder), answer_of(folder)
+    if answer["verdict"] == "undecided":
+        with pytest.raises(EngiagentError, match="eta_charge, eta_discharge"):
+            compile_blueprint(blueprint, folder)
+        return
+    result = solve(compile_blueprint(blueprint, folder), isolate=False)
+    if answer["verdict"] == "proven infeasible":
+        assert result.status == "infeasible"
+        return
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(
+        answer["objective"]["value"], rel=answer["relative_tolerance"]
+    )
+    assert blueprint.core.objective_function is not None
+    assert blueprint.core.objective_function.unit == answer["objective"]["unit"]
+    assert blueprint.core.objective_function.sense == answer["objective"]["sense"]
+
+
+def test_the_rooftop_buys_three_and_a_hundred_and_two_panels() -> None:
+    from engiagent.solvers import to_dataset
+
+    folder = next(f for f in FOLDERS if f.name == "rooftop_pv")
+    program = compile_blueprint(blueprint_of(folder), folder)
+    data = to_dataset(program, solve(program, isolate=False))
+    assert data.panels.values.tolist() == [3, 102, 0]
+    assert data.mounting.values.tolist() == [0, 1, 0]
