@@ -1,1 +1,11 @@
-"""To be described."""
+"""The command line. Results go to standard output, what is said to people to standard error."""
+
+from typing import NoReturn
+
+
+def main() -> NoReturn:
+    """Run the command line; the entry point of the ``engiagent`` script."""
+    from engiagent.cli.app import app
+
+    app.main(prog_name="engiagent")
+    raise AssertionError("click always exits")

@@ -1,0 +1,166 @@
+"""What the commands print: one JSON object for programs, a few lines for people."""
+
+import json
+import math
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+WORST = 10
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_STYLES = {
+    "certified": "bold green",
+    "feasible": "green",
+    "reproduced": "bold green",
+    "violated": "bold red",
+    "proven infeasible": "bold magenta",
+    "undecided": "bold yellow",
+}
+
+
+def summary(
+    *,
+    problem: str | None = None,
+    verdict: str | None = None,
+    objective: Mapping[str, Any] | None = None,
+    bound: float | None = None,
+    missing: Sequence[Any] = (),
+    not_understood: Sequence[Any] = (),
+    violations: Sequence[Any] = (),
+    run: str | None = None,
+    error: str | None = None,
+) -> dict[str, Any]:
+    """Return the object that ``--json`` prints; ``error`` is there only when something failed."""
+    goal = objective or {}
+    result: dict[str, Any] = {
+        "problem": problem,
+        "verdict": verdict,
+        "objective": {key: goal.get(key) for key in ("value", "unit", "sense")},
+        "bound": bound,
+        "missing": list(missing),
+        "not_understood": list(not_understood),
+        "violations": list(violations),
+        "run": run,
+    }
+    return result if error is None else {**result, "error": error}
+
+
+def print_json(value: Mapping[str, Any]) -> None:
+    """Print one JSON object to standard output; a number that is not finite becomes null."""
+    text = json.dumps(_plain(value), allow_nan=False, indent=2)
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if value is None or isinstance(value, str | int):
+        return value
+    return str(value)
+
+
+def clean(text: object) -> str:
+    """Return a text without control characters, which a file could use to fool a terminal."""
+    return _CONTROL.sub("\ufffd", str(text))
+
+
+def say(text: str, style: str | None = None) -> None:
+    """Print a line for people to standard error."""
+    console().print(clean(text), style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def console() -> "Console":
+    """Return a console on standard error."""
+    from rich.console import Console
+
+    return Console(stderr=True)
+
+
+def number(value: object, unit: object = None) -> str:
+    """Return a number for people, with its unit.
+
+    >>> number(3866.586666667, "EUR")
+    '3,866.586667 EUR'
+    """
+    if not isinstance(value, int | float) or not math.isfinite(value):
+        return "unknown"
+    text = f"{value:,.10g}"
+    return f"{text} {unit}" if unit not in (None, "", "1") else text
+
+
+def say_verdict(
+    title: str,
+    verdict: str | None,
+    *,
+    reason: str | None = None,
+    objective: Mapping[str, Any] | None = None,
+    bound: float | None = None,
+    missing: Sequence[Any] = (),
+    not_understood: Sequence[Any] = (),
+    violations: Sequence[Any] = (),
+    certificate: Mapping[str, Any] | None = None,
+) -> None:
+    """Print a verdict and what belongs to it."""
+    say(f"{title}: {verdict or 'no verdict'}", _STYLES.get(verdict or "", "bold"))
+    goal = objective or {}
+    if goal.get("value") is not None:
+        line = f"  objective  {number(goal['value'], goal.get('unit'))} ({goal.get('sense')})"
+        say(line + ("" if bound is None else f", bound {number(bound, goal.get('unit'))}"))
+    if reason:
+        say(f"  reason     {reason}")
+    say_items("missing", missing)
+    say_items("not understood", not_understood)
+    say_items("violated", violations)
+    say_items("tightest", tightest(certificate or {}))
+
+
+def say_items(title: str, items: Iterable[Any]) -> None:
+    """Print the worst few of a list."""
+    lines = [item_text(item) for item in items]
+    for line in lines[:WORST]:
+        say(f"  {title + ':':<15} {line}")
+    if len(lines) > WORST:
+        say(f"  {title + ':':<15} … and {len(lines) - WORST} more")
+
+
+def item_text(item: Any) -> str:
+    """Return one entry of a certificate's list as a line."""
+    if not isinstance(item, Mapping):
+        return str(item)
+    for key in ("message", "quote", "text", "name", "reason"):
+        if item.get(key):
+            where = item.get("where")
+            place = ", ".join(str(v) for v in where.values()) if isinstance(where, Mapping) else ""
+            message = " ".join(str(item[key]).split())
+            return f"{item.get('check', '')} {message} {f'({place})' if place else ''}".strip()
+    return json.dumps(_plain(item))
+
+
+def tightest(certificate: Mapping[str, Any], count: int = 3) -> list[str]:
+    """Return the requirements with the least room, as lines."""
+    levels = certificate.get("levels") or {}
+    checks = (levels.get("algebra") or {}).get("checks") or []
+    rows = []
+    for entry in checks:
+        worst = entry.get("worst") or {}
+        slack = worst.get("slack")
+        if isinstance(slack, int | float) and math.isfinite(slack):
+            rows.append((float(slack), entry, worst))
+    rows.sort(key=lambda row: row[0])
+    lines = []
+    for slack, entry, worst in rows[:count]:
+        where = worst.get("where")
+        place = ", ".join(str(v) for v in where.values()) if isinstance(where, Mapping) else ""
+        name = entry.get("name") or entry.get("id")
+        at = f" at {place}" if place else ""
+        lines.append(f"{name}: {number(slack, worst.get('unit'))} to spare{at}")
+    return lines

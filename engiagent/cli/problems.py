@@ -1,0 +1,110 @@
+"""``engiagent problems``: the corpus that comes with the package."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from engiagent.cli.output import clean, print_json, say
+from engiagent.errors import EngiagentError
+
+if TYPE_CHECKING:
+    from engiagent.problems import Problem
+
+
+def corpus_root() -> Path:
+    """Return the folder of the problems that come with the package."""
+    import engiagent.problems
+
+    return Path(next(iter(engiagent.problems.__path__)))
+
+
+def problem_folders(root: Path) -> list[Path]:
+    """Return every folder below ``root``, or ``root`` itself, that holds a problem, sorted."""
+    found = {path.parent for path in root.rglob("problem.md")}
+    found |= {path.parent for path in root.rglob("problem.txt")}
+    return sorted(path for path in found if not any(p.startswith(".") for p in path.parts[1:]))
+
+
+@click.group()
+def problems() -> None:
+    """Look at the problems that come with engiagent."""
+
+
+@problems.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def list_problems(as_json: bool) -> None:
+    """List the corpus."""
+    from engiagent.problems import Problem
+
+    root = corpus_root()
+    rows = []
+    for folder in problem_folders(root):
+        problem = Problem.load(folder)
+        name = folder.relative_to(root).as_posix()
+        rows.append(
+            {
+                "name": name,
+                "id": problem.id,
+                "title": problem.title,
+                "family": problem.family,
+                "tags": list(problem.tags),
+                "path": str(folder),
+            }
+        )
+    if as_json:
+        print_json({"problems": rows})
+        return
+    width = max((len(str(row["name"])) for row in rows), default=0)
+    for row in rows:
+        click.echo(f"{row['name']:<{width}}  {clean(row['title'])}")
+    say(f"{len(rows)} problems; see one with: engiagent problems show NAME")
+
+
+@problems.command("show")
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def show(name: str, as_json: bool) -> None:
+    """Show the problem NAME, as 'problems list' prints it, or by its id or path."""
+    problem = find_problem(name)
+    if as_json:
+        print_json(
+            {
+                "id": problem.id,
+                "title": problem.title,
+                "family": problem.family,
+                "tags": list(problem.tags),
+                "path": str(problem.path),
+                "data": list(problem.data),
+                "text": problem.text,
+            }
+        )
+        return
+    click.echo(clean(problem.text))
+    say(f"{problem.path}; data: {', '.join(problem.data) or 'none'}")
+
+
+def find_problem(name: str) -> "Problem":
+    """Return a problem by its place in the corpus, its id, or its path.
+
+    Raises
+    ------
+    EngiagentError
+        When there is none of that name; close names are suggested.
+    """
+    from difflib import get_close_matches
+
+    from engiagent.problems import Problem
+
+    if Path(name).exists():
+        return Problem.load(name)
+    root = corpus_root()
+    folders = {folder.relative_to(root).as_posix(): folder for folder in problem_folders(root)}
+    if name in folders:
+        return Problem.load(folders[name])
+    ids = {folder.name: place for place, folder in folders.items()}
+    if name in ids:
+        return Problem.load(folders[ids[name]])
+    close = get_close_matches(name, [*folders, *ids], n=3, cutoff=0.4)
+    hint = f"; did you mean {' or '.join(close)}?" if close else ""
+    raise EngiagentError(f"there is no problem {name!r}{hint}")

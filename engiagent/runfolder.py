@@ -1,0 +1,257 @@
+"""The folder of one run: what was asked, how far it came, and every artefact, whole or absent.
+
+``run.json`` is written first, with the state ``running``, and again whenever the state changes, so
+that a run that was killed still says how far it came. ``trace.jsonl`` gets a line at the start
+and at the end of each stage.
+"""
+
+import json
+import os
+import re
+import shutil
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Final, Literal
+
+from engiagent import __version__
+from engiagent.errors import EngiagentError, InputError
+from engiagent.files import write_atomic
+from engiagent.jsontext import dumps_canonical, loads_strict
+
+SCHEMA: Final = "engiagent-run/1"
+RECORD: Final = "run.json"
+TRACE: Final = "trace.jsonl"
+TRACEBACK: Final = "traceback.txt"
+BLUEPRINT: Final = "blueprint.json"
+SCRIPT: Final = "model.py"
+SOLUTION: Final = "solution.nc"
+CERTIFICATE: Final = "certificate.json"
+REPORT: Final = "report.html"
+PROBLEM: Final = "problem"
+ARTEFACTS: Final = (BLUEPRINT, SCRIPT, SOLUTION, CERTIFICATE, REPORT, TRACE, TRACEBACK, PROBLEM)
+
+State = Literal["running", "done", "failed", "interrupted"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StageEvent:
+    """A stage starts, ends, or has something to say.
+
+    Attributes
+    ----------
+    stage
+        Its name, as ``solve``.
+    kind
+        ``start``, ``end`` or ``note``.
+    text
+        What there is to say; for an end, how it ended when it did not end well.
+    seconds
+        How long the stage took, at its end.
+    """
+
+    stage: str
+    kind: Literal["start", "end", "note"]
+    text: str = ""
+    seconds: float | None = None
+
+
+OnEvent = Callable[[StageEvent], None]
+
+
+@dataclass
+class RunFolder:
+    """A run's folder and the record that it keeps in ``run.json``."""
+
+    path: Path
+    record: dict[str, Any]
+    on_event: OnEvent | None = None
+    notes: list[str] = field(default_factory=list)
+
+    @classmethod
+    def create(
+        cls,
+        out: Path | str | None,
+        problem: str,
+        asked: Mapping[str, Any],
+        *,
+        force: bool = False,
+        on_event: OnEvent | None = None,
+    ) -> "RunFolder":
+        """Make the folder of a new run and write its record.
+
+        Parameters
+        ----------
+        out
+            The folder; None for a new one below ``runs/``.
+        problem
+            The problem's id, for the name of a new folder.
+        asked
+            What was asked, for the record.
+        force
+            Allow a folder that holds an earlier run, whose artefacts are then removed.
+
+        Raises
+        ------
+        InputError
+            When the folder holds something that must not be overwritten, or cannot be made.
+        """
+        path = _unused(problem) if out is None else Path(out)
+        _clear(path, force)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot make the folder: {error.strerror}", str(path)) from None
+        record: dict[str, Any] = {
+            "schema": SCHEMA,
+            "problem": problem,
+            "asked": dict(asked),
+            "state": "running",
+            "stage": None,
+            "verdict": None,
+            "reason": None,
+            "started": _now(),
+            "finished": None,
+            "pid": os.getpid(),
+            "engiagent": __version__,
+            "notes": [],
+            "artefacts": [],
+        }
+        folder = cls(path, record, on_event)
+        folder.save()
+        return folder
+
+    def save(self) -> None:
+        """Write ``run.json``."""
+        present = [name for name in ARTEFACTS if (self.path / name).exists()]
+        self.record |= {"artefacts": present, "notes": self.notes}
+        write_atomic(self.path / RECORD, dumps_canonical(self.record))
+
+    def write(self, name: str, content: str | bytes) -> None:
+        """Write an artefact; it is whole or absent."""
+        target = self.path / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(target, content)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Record the start and the end of a stage, however it ends."""
+        self.record["stage"] = name
+        self.save()
+        self._trace({"stage": name, "event": "start"})
+        self._tell(StageEvent(stage=name, kind="start"))
+        started = perf_counter()
+        outcome = "done"
+        try:
+            yield
+        except BaseException as error:
+            outcome = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+            raise
+        finally:
+            seconds = perf_counter() - started
+            self._trace(
+                {"stage": name, "event": "end", "outcome": outcome, "seconds": round(seconds, 6)}
+            )
+            text = "" if outcome == "done" else outcome
+            self._tell(StageEvent(stage=name, kind="end", text=text, seconds=seconds))
+
+    def note(self, text: str) -> None:
+        """Record something that a reader of the run should know but that stops nothing."""
+        stage = str(self.record["stage"])
+        self.notes.append(text)
+        self._trace({"stage": stage, "event": "note", "text": text})
+        self._tell(StageEvent(stage=stage, kind="note", text=text))
+
+    def finish(self, state: State, verdict: str | None, reason: str | None) -> None:
+        """Record how the run ended."""
+        self.record |= {"state": state, "verdict": verdict, "reason": reason, "finished": _now()}
+        self.save()
+
+    def save_traceback(self, error: BaseException) -> Path:
+        """Write the traceback of an unexpected error and return its path."""
+        self.write(TRACEBACK, "".join(traceback.format_exception(error)))
+        return self.path / TRACEBACK
+
+    def _trace(self, line: Mapping[str, Any]) -> None:
+        text = json.dumps({"time": _now(), **line}, ensure_ascii=False)
+        with open(self.path / TRACE, "a", encoding="utf-8") as file:
+            file.write(text + "\n")
+
+    def _tell(self, event: StageEvent) -> None:
+        if self.on_event is not None:
+            self.on_event(event)
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """Return the record of a run folder.
+
+    Raises
+    ------
+    InputError
+        When the folder holds no readable ``run.json`` of a run.
+    """
+    file = path / RECORD
+    try:
+        record = loads_strict(file.read_text(encoding="utf-8"), str(file))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read the run's record: {error}", str(file)) from None
+    if not (isinstance(record, dict) and record.get("schema") == SCHEMA):
+        raise InputError("this is no record of a run", str(file), expected=f'schema "{SCHEMA}"')
+    return record
+
+
+def is_run_folder(path: Path) -> bool:
+    """Whether a folder holds the record of a run."""
+    try:
+        read_record(path)
+    except EngiagentError:
+        return False
+    return True
+
+
+def _clear(path: Path, force: bool) -> None:
+    """Make sure that nothing but an earlier run, and that only by request, is overwritten."""
+    if path.is_symlink() or (path.exists() and not path.is_dir()):
+        raise InputError("the run's folder is a file or a link", str(path), expected="a folder")
+    if not path.is_dir() or not any(path.iterdir()):
+        return
+    if not is_run_folder(path):
+        raise InputError(
+            "the folder is not empty and holds no earlier run",
+            str(path),
+            expected="a new or an empty folder",
+        )
+    if not force:
+        raise InputError(
+            "the folder holds an earlier run", str(path), expected="a new folder, or --force"
+        )
+    for name in (*ARTEFACTS, RECORD):
+        old = path / name
+        if old.is_dir() and not old.is_symlink():
+            shutil.rmtree(old)
+        else:
+            old.unlink(missing_ok=True)
+
+
+def _unused(problem: str) -> Path:
+    """Return a folder below ``runs/`` that does not exist yet."""
+    slug = re.sub(r"[^A-Za-z0-9._-]+", "-", problem).strip(".-")[:80] or "problem"
+    stem = f"{slug}-{datetime.now():%Y%m%d-%H%M%S}"
+    for number in range(1, 1000):
+        path = Path("runs") / (stem if number == 1 else f"{stem}-{number}")
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise InputError(f"cannot make the folder: {error.strerror}", str(path)) from None
+        return path
+    raise InputError("there are too many runs of this second", f"runs/{stem}")
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,391 @@
+"""The way through the house: from a problem file, or a blueprint, to a run folder with a verdict.
+
+The verdict is the certificate's and nobody else's. Whatever ends a run, its folder says so.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from engiagent.blueprint import Blueprint
+from engiagent.blueprint.diagnostics import BlueprintError, MissingDataError
+from engiagent.errors import EngiagentError
+from engiagent.runfolder import (
+    BLUEPRINT,
+    CERTIFICATE,
+    PROBLEM,
+    SCRIPT,
+    SOLUTION,
+    OnEvent,
+    RunFolder,
+    State,
+)
+from engiagent.runinputs import copy_data, copy_problem, problem_beside, problem_folder_of
+from engiagent.solvers.result import OnProgress, SolveOptions, SolverResult
+
+if TYPE_CHECKING:
+    import xarray
+
+    from engiagent.formulations.program import Program
+    from engiagent.problems import Problem
+
+ENGINES: Final = ("offline",)
+UNDECIDED: Final = "undecided"
+
+
+class InternalError(EngiagentError):
+    """An error that nobody expected; its traceback lies in the run folder."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOutcome:
+    """How a run ended.
+
+    Attributes
+    ----------
+    state
+        ``done``, ``failed`` (an error stopped it) or ``interrupted``.
+    verdict
+        The certificate's; ``undecided`` where a run ends without one, None when it failed.
+    reason
+        What led to a verdict other than certified, or to the state.
+    solver_status
+        The solver's own status, None when nothing was solved.
+    objective, bound
+        As the certificate has them: value, unit and sense, and the bound's value.
+    missing, not_understood, violations
+        What the problem does not give, sentences that were not understood, broken requirements.
+    error
+        The error behind the state ``failed``.
+    """
+
+    problem: str
+    folder: Path
+    state: State
+    verdict: str | None
+    reason: str | None = None
+    solver_status: str | None = None
+    objective: Mapping[str, Any] | None = None
+    bound: float | None = None
+    missing: tuple[Any, ...] = ()
+    not_understood: tuple[Any, ...] = ()
+    violations: tuple[Any, ...] = ()
+    certificate: Mapping[str, Any] | None = None
+    error: Exception | None = None
+    notes: tuple[str, ...] = ()
+
+
+def run_problem(
+    problem_path: Path | str,
+    engine: str = "offline",
+    out: Path | str | None = None,
+    overrides: Mapping[str, str] | None = None,
+    options: SolveOptions | None = None,
+    *,
+    force: bool = False,
+    on_event: OnEvent | None = None,
+    on_progress: OnProgress | None = None,
+) -> RunOutcome:
+    """Take a problem through every stage.
+
+    Parameters
+    ----------
+    problem_path
+        A problem file, or the folder of one.
+    engine
+        Who writes the blueprint.
+    out
+        The run's folder; None for a new one below ``runs/``.
+    overrides
+        Values that the user gives, by name, as ``{"battery.charge_efficiency": "0.95"}``.
+    options
+        Limits and settings of the solver.
+    force
+        Allow ``out`` to hold an earlier run, which is replaced.
+    on_event, on_progress
+        Called at the start and end of stages, and while the solver runs.
+
+    Returns
+    -------
+    The outcome, also when a stage fails or Ctrl-C ends the run.
+
+    Raises
+    ------
+    EngiagentError
+        When the problem cannot be read or the folder cannot be used; there is no run then.
+    """
+    from engiagent.problems import Problem
+
+    if engine not in ENGINES:
+        raise EngiagentError(
+            f"the engine {engine!r} is not available; available: {', '.join(ENGINES)}"
+        )
+    problem = Problem.load(problem_path)
+    options = options or SolveOptions()
+    asked = {
+        "problem": str(problem_path),
+        "engine": engine,
+        "overrides": dict(overrides or {}),
+        **_asked(options),
+    }
+    folder = RunFolder.create(out, problem.id, asked, force=force, on_event=on_event)
+    run = _Run(folder, problem, options, on_progress)
+    return run.guarded(lambda: run.from_problem(dict(overrides or {})))
+
+
+def solve_blueprint(
+    path: Path | str,
+    out: Path | str | None = None,
+    options: SolveOptions | None = None,
+    *,
+    force: bool = False,
+    on_event: OnEvent | None = None,
+    on_progress: OnProgress | None = None,
+) -> RunOutcome:
+    """Take a blueprint through the stages after analysis; see :func:`run_problem`.
+
+    The problem that the blueprint belongs to is found beside it: in its own folder, in the folder
+    above ``expert/``, or in the run that it came from.
+    """
+    blueprint = Blueprint.load(path)
+    source = problem_folder_of(Path(path))
+    problem = problem_beside(Path(path))
+    options = options or SolveOptions()
+    name = problem.id if problem is not None else Path(path).stem
+    asked = {"blueprint": str(path), **_asked(options)}
+    folder = RunFolder.create(out, name, asked, force=force, on_event=on_event)
+    run = _Run(folder, problem, options, on_progress)
+    return run.guarded(lambda: run.from_blueprint_file(blueprint, source))
+
+
+def _asked(options: SolveOptions) -> dict[str, Any]:
+    return {
+        "time_limit": options.time_limit,
+        "memory_limit_mb": options.memory_limit_mb,
+        "gap": options.gap,
+    }
+
+
+@dataclass
+class _Run:
+    """One run under way: what it found so far."""
+
+    folder: RunFolder
+    problem: "Problem | None"
+    options: SolveOptions
+    on_progress: OnProgress | None
+    missing: tuple[Any, ...] = ()
+    not_understood: tuple[Any, ...] = ()
+    reason: str | None = None
+    status: str | None = None
+    state: State = "done"
+    certificate: Mapping[str, Any] | None = None
+    error: Exception | None = field(default=None)
+
+    @property
+    def data(self) -> Path:
+        """Where the run's copy of the problem and its data lie."""
+        return self.folder.path / PROBLEM
+
+    def guarded(self, work: Callable[[], None]) -> RunOutcome:
+        """Do the work; whatever ends it, record how the run ended."""
+        try:
+            work()
+        except KeyboardInterrupt:
+            self.state, self.reason = "interrupted", self.reason or "interrupted"
+        except MissingDataError as error:
+            self.missing, self.reason = error.names, str(error)
+            self._report()
+        except EngiagentError as error:
+            self.state, self.error, self.reason = "failed", error, str(error)
+            self._report()
+        except Exception as error:
+            place = self.folder.save_traceback(error)
+            kind = type(error).__name__
+            self.error = InternalError(f"internal error ({kind}); the traceback is in {place}")
+            self.state, self.reason = "failed", str(self.error)
+        outcome = self._outcome()
+        self.folder.finish(outcome.state, outcome.verdict, outcome.reason)
+        return outcome
+
+    def from_problem(self, overrides: dict[str, str]) -> None:
+        """Analyse the problem and go on from its blueprint, if everything was understood."""
+        from engiagent.agents.offline import analyse
+
+        assert self.problem is not None
+        with self.folder.stage("load"):
+            copy_problem(self.problem, self.folder)
+        with self.folder.stage("analyse"):
+            analysis = analyse(self.problem, overrides)
+            blueprint = analysis.blueprint
+            self.missing = tuple(analysis.missing)
+            self.not_understood = tuple(analysis.not_understood)
+            if blueprint is not None:
+                self.folder.write(BLUEPRINT, blueprint.to_json())
+        if self.missing or self.not_understood or blueprint is None:
+            self.reason = _why_not_solved(self.missing, self.not_understood)
+            self._check(blueprint, None)
+            self._report()
+            return
+        self._solve(blueprint)
+
+    def from_blueprint_file(self, blueprint: Blueprint, source: Path) -> None:
+        """Copy what the blueprint needs and go on from it."""
+        with self.folder.stage("load"):
+            if self.problem is not None:
+                copy_problem(self.problem, self.folder)
+            copy_data(blueprint, source, self.folder)
+            self.folder.write(BLUEPRINT, blueprint.to_json())
+        self._solve(blueprint)
+
+    def _solve(self, blueprint: Blueprint) -> None:
+        from engiagent.formulations import expand
+
+        # The run keeps the algebra in full: it is what was solved and what the checker reads.
+        blueprint = expand(blueprint)
+        self.folder.write(BLUEPRINT, blueprint.to_json())
+        program = self._compile(blueprint)
+        with self.folder.stage("solve"):
+            solution, result = solve_program(program, self.options, self.on_progress)
+            self.status = result.status
+            if result.status != "optimal":
+                self.reason = result.reason
+            save(solution, self.folder)
+        self._check(blueprint, solution)
+        with self.folder.stage("emit"):
+            self._aside(lambda: self._emit(blueprint))
+        if result.status == "interrupted":
+            self.state = "interrupted"
+        self._report()
+
+    def _compile(self, blueprint: Blueprint) -> "Program":
+        from engiagent.formulations import compile_blueprint, expand
+
+        with self.folder.stage("static analysis"):
+            found = static_findings(expand(blueprint), self.data)
+            for text in found.warnings:
+                self.folder.note(text)
+            if found.error is not None:
+                raise found.error
+        with self.folder.stage("compile"):
+            program: Program = compile_blueprint(blueprint, self.data)
+            return program
+
+    def _check(self, blueprint: Blueprint | None, solution: "xarray.Dataset | None") -> None:
+        from engiagent.certify import certify
+
+        with self.folder.stage("check"):
+            text, self.certificate = certify(
+                self.problem,
+                solution,
+                blueprint,
+                missing=self.missing,
+                not_understood=self.not_understood,
+                folder=self.data,
+            )
+            self.folder.write(CERTIFICATE, text)
+
+    def _emit(self, blueprint: Blueprint) -> None:
+        from engiagent.formulations import emit_pyomo
+
+        self.folder.write(SCRIPT, emit_pyomo(blueprint, self.data))
+
+    def _report(self) -> None:
+        """Write the report, which shows how the run ended, so the record goes first."""
+        outcome = self._outcome()
+        with self.folder.stage("report"):
+            self.folder.record |= {
+                "state": outcome.state,
+                "verdict": outcome.verdict,
+                "reason": outcome.reason,
+            }
+            self.folder.save()
+            self._aside(lambda: write_report(self.folder.path))
+
+    def _aside(self, work: Callable[[], None]) -> None:
+        """Do what the verdict does not hang on; if it fails, the run goes on and says so."""
+        try:
+            work()
+        except EngiagentError as error:
+            self.folder.note(f"the stage {self.folder.record['stage']} failed: {error}")
+        except Exception as error:
+            place = self.folder.save_traceback(error)
+            stage, kind = self.folder.record["stage"], type(error).__name__
+            self.folder.note(f"the stage {stage} failed ({kind}); the traceback is in {place}")
+
+    def _outcome(self) -> RunOutcome:
+        found = self.certificate or {}
+        verdict = found.get("verdict")
+        if verdict is None and self.error is None:
+            verdict = UNDECIDED
+        bound = found.get("bound")
+        objective = found.get("objective")
+        return RunOutcome(
+            problem=str(self.folder.record["problem"]),
+            folder=self.folder.path,
+            state=self.state,
+            verdict=verdict,
+            reason=self.reason or found.get("reason"),
+            solver_status=self.status,
+            objective=objective,
+            bound=bound.get("value") if isinstance(bound, Mapping) else None,
+            missing=tuple(found.get("missing") or self.missing),
+            not_understood=tuple(found.get("not_understood") or self.not_understood),
+            violations=tuple(found.get("violations") or ()),
+            certificate=self.certificate,
+            error=self.error,
+            notes=tuple(self.folder.notes),
+        )
+
+
+def _why_not_solved(missing: tuple[Any, ...], not_understood: tuple[Any, ...]) -> str:
+    parts = []
+    if missing:
+        parts.append(f"{len(missing)} value(s) missing")
+    if not_understood:
+        parts.append(f"{len(not_understood)} sentence(s) not understood")
+    return " and ".join(parts) or "no blueprint could be written"
+
+
+@dataclass(frozen=True)
+class StaticFindings:
+    """What static analysis found: warnings as text, errors as one exception."""
+
+    warnings: tuple[str, ...]
+    error: EngiagentError | None
+
+
+def static_findings(expanded: Blueprint, folder: Path) -> StaticFindings:
+    """Return the warnings and the errors of an expanded blueprint."""
+    from engiagent.blueprint.analysis import analyse
+
+    found = analyse(expanded, folder)
+    warnings = tuple(str(d) for d in found.diagnostics if d.severity == "warning")
+    if found.missing:
+        return StaticFindings(warnings, MissingDataError(found.missing))
+    return StaticFindings(warnings, BlueprintError(found.errors) if found.errors else None)
+
+
+def solve_program(
+    program: "Program", options: SolveOptions, on_progress: OnProgress | None = None
+) -> tuple["xarray.Dataset", SolverResult]:
+    """Solve in a child process and return the solution dataset and the solver's account."""
+    from engiagent.solvers import solve, to_dataset
+
+    result = solve(program, options, on_progress=on_progress)
+    return to_dataset(program, result), result
+
+
+def save(solution: "xarray.Dataset", folder: RunFolder) -> None:
+    """Write the solution into a run folder."""
+    from engiagent.solvers import save_solution
+
+    save_solution(solution, folder.path / SOLUTION)
+
+
+def write_report(folder: Path) -> None:
+    """Write the report of a run folder."""
+    from engiagent.report import write_report as write
+
+    write(folder)
