@@ -1,0 +1,47 @@
+"""The pages say what is so."""
+
+import re
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from engiagent import __version__
+from engiagent.cli.exit_codes import MEANINGS
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "notebooks/README.md"])
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s#]+)(?:#[^)]*)?\)")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in LINK.findall(page.read_text("utf-8")):
+        if not target.startswith(("http://", "https://", "mailto:")):
+            assert (page.parent / target).exists(), target
+
+
+def test_the_table_of_exit_codes_is_the_one_in_use() -> None:
+    text = (ROOT / "docs/exit-codes.md").read_text("utf-8")
+    rows = re.findall(r"^\| (\d+) \| (.+) \|$", text, re.MULTILINE)
+    assert {int(code): meaning for code, meaning in rows} == dict(MEANINGS)
+
+
+def test_the_citation_file_is_valid_and_current() -> None:
+    citation = YAML(typ="safe").load((ROOT / "CITATION.cff").read_text("utf-8"))
+    required = {"cff-version", "message", "title", "authors"}
+    known = required | {"type", "abstract", "license", "version", "keywords"}
+    assert required <= set(citation) <= known
+    assert citation["cff-version"] == "1.2.0"
+    assert citation["version"] == __version__
+
+
+def test_decisions_are_numbered_without_a_gap() -> None:
+    names = [p.name for p in sorted((ROOT / "docs/decisions").glob("[0-9]*.md"))]
+    assert [int(name[:4]) for name in names] == list(range(1, len(names) + 1))
+
+
+def test_make_targets_named_in_the_pages_exist() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md"):
+        assert set(re.findall(r"\bmake ([a-z]+)\b", page.read_text("utf-8"))) <= targets
