@@ -1,0 +1,222 @@
+"""What every command promises: one JSON object, an exit code of the table, no traceback."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from engiagent.cli import exit_codes
+from engiagent.cli.app import app
+from engiagent.cli.exit_codes import ExitCode
+from engiagent.cli.output import print_json, summary, tightest
+
+KEYS = [
+    "problem",
+    "verdict",
+    "objective",
+    "bound",
+    "missing",
+    "not_understood",
+    "violations",
+    "run",
+]
+
+
+def invoke(*args: str) -> Result:
+    return CliRunner().invoke(app, [str(arg) for arg in args])
+
+
+def engiagent(*args: object, **more: Any) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "engiagent", *map(str, args)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, **more)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["run", "no/such/problem"],
+        ["run", "--engine", "anthropic", "x"],
+        ["run", "--engine", "wizard", "x"],
+        ["run", "x", "--set", "efficiency"],
+        ["run", "x", "--set", "=1"],
+        ["run", "x", "--set", "a=1", "--set", "a=2"],
+        ["run", "x", "--time-limit", "0"],
+        ["run", "x", "--time-limit", "nan"],
+        ["run", "x", "--memory-limit", "-3"],
+        ["run"],
+        ["solve", "no_such.json"],
+        ["check", "no_such"],
+        ["check", "a", "b", "--solution", "c"],
+        ["check", "a", "--map", "x=y"],
+        ["lint", "no_such.json"],
+        ["report", "no_such"],
+        ["problems", "show", "no_such"],
+        ["frobnicate"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_and_unreadable_input_exit_with_2_and_one_object(args: list[str]) -> None:
+    result = invoke(*args, "--json")
+    assert result.exit_code == 2, result.stderr
+    answer = json.loads(result.stdout)
+    assert list(answer) == [*KEYS, "error"]
+    assert answer["error"]
+    assert "Traceback" not in result.stderr
+    assert result.stderr.startswith("engiagent: ")
+
+
+def test_without_json_nothing_but_results_goes_to_standard_output() -> None:
+    result = invoke("run", "no/such/problem")
+    assert (result.exit_code, result.stdout) == (2, "")
+
+
+def test_help_names_every_exit_code_and_command() -> None:
+    text = invoke("--help").stdout
+    for code, meaning in exit_codes.MEANINGS.items():
+        assert f"{int(code)}  {meaning}" in text
+    for name in app.commands:
+        assert f"  {name} " in text
+        assert invoke(name, "--help").exit_code == 0
+
+
+def test_the_exit_codes_of_the_documentation_are_those_of_the_table() -> None:
+    page = (Path(__file__).parents[2] / "docs/exit-codes.md").read_text()
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line[:3].strip("| ")]
+    written = {int(row[0]): row[1] for row in rows if len(row) == 2 and row[0].isdigit()}
+    assert written == {int(code): meaning for code, meaning in exit_codes.MEANINGS.items()}
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, engiagent.cli.app; "
+        "print(*({'numpy', 'pandas', 'xarray', 'pyomo', 'highspy', 'rich', 'jsonschema'}"
+        " & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+def test_version_and_module_entry() -> None:
+    done = engiagent("--version")
+    assert done.returncode == 0
+    assert done.stdout.startswith("engiagent, version ")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "status", "code"),
+    [
+        ("certified", "optimal", 0),
+        ("feasible", "feasible", 0),
+        ("feasible", "limit", 0),
+        ("violated", "optimal", 1),
+        ("violated", "feasible", 1),
+        ("proven infeasible", "infeasible", 3),
+        ("undecided", "infeasible", 4),
+        ("undecided", None, 4),
+        ("undecided", "limit", 5),
+        ("undecided", "feasible", 5),
+        ("a verdict of the future", "optimal", 4),
+        (None, None, 4),
+    ],
+)
+def test_exit_codes_of_verdicts(verdict: str | None, status: str | None, code: int) -> None:
+    assert exit_codes.of_verdict(verdict, status) == code
+
+
+def test_the_worst_of_several_codes() -> None:
+    every = list(ExitCode)
+    assert exit_codes.worst([]) == 0
+    assert exit_codes.worst([ExitCode.INFEASIBLE, ExitCode.VIOLATED]) == ExitCode.VIOLATED
+    assert exit_codes.worst(every) == ExitCode.INTERRUPTED
+    assert exit_codes.worst([ExitCode.FEASIBLE, ExitCode.USAGE]) == ExitCode.USAGE
+
+
+def test_json_has_no_nan(capsys: pytest.CaptureFixture[str]) -> None:
+    nan = float("nan")
+    print_json(summary(bound=nan, violations=[{"amount": float("inf"), "where": {"T": 1}}]))
+    answer = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert answer["bound"] is None
+    assert answer["violations"] == [{"amount": None, "where": {"T": 1}}]
+
+
+def test_control_characters_of_a_file_do_not_reach_the_terminal() -> None:
+    result = invoke("run", "\x1b[2Jgone\x07")
+    assert "\x1b" not in result.stderr
+    assert "\x07" not in result.stderr
+
+
+def test_markup_in_a_name_is_only_text() -> None:
+    assert "[bold]x[/bold]" in invoke("run", "[bold]x[/bold]").stderr
+
+
+def test_tightest_requirements_first_and_never_a_nan() -> None:
+    checks = [
+        {"id": f"R{i}", "name": f"rule {i}", "worst": {"where": {"T": "03:00"}, "slack": slack}}
+        for i, slack in enumerate([5.0, 0.0, float("nan"), None, 2.0, 3.0])
+    ]
+    lines = tightest({"levels": {"algebra": {"checks": checks}}})
+    assert [line.split(":")[0] for line in lines] == ["rule 1", "rule 4", "rule 5"]
+    assert tightest({}) == tightest({"levels": {"algebra": {}}}) == []
+
+
+def test_doctor_tries_a_solve() -> None:
+    result = invoke("doctor", "--json")
+    answer = json.loads(result.stdout)
+    assert result.exit_code == 0, answer
+    assert answer["self_test"]["ok"]
+    assert {entry["name"] for entry in answer["packages"]} >= {"click", "highspy", "numpy"}
+    assert answer["fix"] is None
+    assert "all is well" in invoke("doctor").stdout
+
+
+def test_doctor_says_how_to_install_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    from engiagent.cli import doctor
+
+    needs = ["numpy>=2.0", "highspy>=999", "no-such-thing>=1,<2", "extra-only; extra == 'x'"]
+    monkeypatch.setattr(doctor, "requires", lambda name: needs)
+    result = invoke("doctor", "--json")
+    assert result.exit_code == 1
+    fix = json.loads(result.stdout)["fix"]
+    assert fix.endswith("-m pip install 'highspy>=999' 'no-such-thing>=1,<2'")
+
+
+def test_the_schema_is_json() -> None:
+    assert "$schema" in json.loads(invoke("schema").stdout)
+
+
+def test_an_internal_error_shows_one_line_and_keeps_its_traceback(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import tempfile
+
+    from engiagent.cli import doctor
+
+    def explode() -> None:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr(doctor, "examine", explode)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    result = invoke("doctor", "--json")
+    assert result.exit_code == 70
+    (trace,) = tmp_path.iterdir()
+    assert "explode" in trace.read_text()
+    assert str(trace) in json.loads(result.stdout)["error"]
+    assert "Traceback" not in result.stderr
+    monkeypatch.setenv("ENGIAGENT_DEBUG", "1")
+    assert "Traceback" in invoke("doctor").stderr
+
+
+def test_a_reader_that_leaves_is_no_error() -> None:
+    command = [sys.executable, "-m", "engiagent", "schema"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""

@@ -1,0 +1,99 @@
+"""A run's folder: never over anything else, always with a record of how far the run came."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engiagent.errors import InputError
+from engiagent.runfolder import RunFolder, StageEvent, is_run_folder, read_record
+
+
+def create(path: Path | None, force: bool = False) -> RunFolder:
+    return RunFolder.create(path, "my problem/1", {"engine": "offline"}, force=force)
+
+
+def test_the_record_stands_before_any_work(tmp_path: Path) -> None:
+    create(tmp_path / "a" / "b")
+    record = read_record(tmp_path / "a" / "b")
+    assert record["state"] == "running"
+    assert record["asked"] == {"engine": "offline"}
+    assert isinstance(record["pid"], int)
+
+
+def test_default_folders_are_new_and_named_by_the_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folders = {create(None).path for _ in range(3)}
+    assert len(folders) == 3
+    for path in folders:
+        assert path.parent == Path("runs")
+        assert path.name.startswith("my-problem-1-")
+
+
+@pytest.mark.parametrize("name", ["../../etc", "..", "", "a" * 300, "\x00", "C:\\x"])
+def test_a_problems_id_cannot_lead_out_of_runs(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = RunFolder.create(None, name, {})
+    assert folder.path.resolve().parent == tmp_path / "runs"
+
+
+def test_a_folder_with_other_things_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("years of work")
+    for force in (False, True):
+        with pytest.raises(InputError, match="not empty and holds no earlier run"):
+            create(tmp_path, force)
+    assert [p.name for p in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_an_earlier_run_is_replaced_by_request_only(tmp_path: Path) -> None:
+    first = create(tmp_path)
+    first.write("blueprint.json", "{}")
+    first.write("problem/problem.md", "old")
+    (tmp_path / "my notes.txt").write_text("keep")
+    with pytest.raises(InputError, match="--force"):
+        create(tmp_path)
+    create(tmp_path, force=True)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["my notes.txt", "run.json"]
+
+
+def test_a_file_or_a_link_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "link").symlink_to(tmp_path)
+    for name in ("file", "link"):
+        with pytest.raises(InputError, match="a file or a link"):
+            create(tmp_path / name)
+
+
+def test_a_record_of_something_else_is_no_run(tmp_path: Path) -> None:
+    for content in ("", "[]", '{"schema": "other"}', '{"schema": NaN}', "\xff"):
+        (tmp_path / "run.json").write_text(content)
+        assert not is_run_folder(tmp_path)
+
+
+def test_stages_leave_a_trace_however_they_end(tmp_path: Path) -> None:
+    events: list[StageEvent] = []
+    folder = RunFolder.create(tmp_path / "run", "p", {}, on_event=events.append)
+    with folder.stage("load"):
+        pass
+    with pytest.raises(ZeroDivisionError), folder.stage("solve"):
+        raise ZeroDivisionError
+    with pytest.raises(KeyboardInterrupt), folder.stage("check"):
+        raise KeyboardInterrupt
+    lines = [json.loads(line) for line in (tmp_path / "run/trace.jsonl").read_text().splitlines()]
+    ends = {line["stage"]: line["outcome"] for line in lines if line["event"] == "end"}
+    assert ends == {"load": "done", "solve": "failed", "check": "interrupted"}
+    assert [event.kind for event in events] == ["start", "end"] * 3
+    assert read_record(tmp_path / "run")["stage"] == "check"
+
+
+def test_no_half_file_remains(tmp_path: Path) -> None:
+    folder = create(tmp_path / "run")
+    folder.write("certificate.json", "{}")
+    folder.finish("done", "certified", None)
+    names = sorted(p.name for p in (tmp_path / "run").iterdir())
+    assert names == ["certificate.json", "run.json"]
+    assert read_record(tmp_path / "run")["artefacts"] == ["certificate.json"]
