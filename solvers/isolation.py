@@ -47,7 +47,7 @@ def solve_isolated(
     with tempfile.TemporaryDirectory(prefix="engiagent-") as name:
         folder = Path(name)
         transport.write_program(folder / worker.PROGRAM, program, options)
-        with open(folder / "stderr", "wb") as stderr, _start(folder, stderr) as child:
+        with open(folder / "stderr", "wb") as stderr, _start(folder, stderr, on_progress) as child:
             overseer = _Overseer(child, options, on_progress, cancel)
             try:
                 overseer.watch()
@@ -56,7 +56,9 @@ def solve_isolated(
         return _collect(program, options, folder, overseer)
 
 
-def _start(folder: Path, stderr: IO[bytes]) -> "subprocess.Popen[bytes]":
+def _start(
+    folder: Path, stderr: IO[bytes], on_progress: OnProgress | None
+) -> "subprocess.Popen[bytes]":
     # The child finds every package where this process found it, and OpenBLAS starts no threads
     # whose stacks would count as the solver's memory.
     paths = [str(Path(entry or ".").resolve()) for entry in sys.path]
@@ -64,8 +66,9 @@ def _start(folder: Path, stderr: IO[bytes]) -> "subprocess.Popen[bytes]":
         "PYTHONPATH": os.pathsep.join(paths),
         "OPENBLAS_NUM_THREADS": "1",
     }
+    command = [sys.executable, "-P", "-m", worker.__name__, str(folder), str(os.getpid())]
     return subprocess.Popen(
-        [sys.executable, "-P", "-m", worker.__name__, str(folder), str(os.getpid())],
+        command if on_progress is None else [*command, "progress"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=stderr,

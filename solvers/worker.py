@@ -1,7 +1,7 @@
-"""The child process that solves: ``python -m engiagent.solvers.worker FOLDER PARENT``.
+"""The child process that solves: ``python -m engiagent.solvers.worker FOLDER PARENT [progress]``.
 
-It reads ``program`` in the folder and writes ``result`` there; progress goes to its standard
-output as JSON lines. The line ``stop`` on its standard input asks for the best point so far; the
+It reads ``program`` in the folder and writes ``result`` there; progress, if it is asked for, goes
+to its standard output as JSON lines. The line ``stop`` on its standard input asks for the best point so far; the
 end of standard input, or the parent's death, ends the process.
 """
 
@@ -50,7 +50,12 @@ def _solve(folder: Path, channel: int) -> None:
     stop = threading.Event()
     threading.Thread(target=_obey, args=(stop, program.is_mip), daemon=True).start()
     keeper = _Keeper(folder / INCUMBENT)
-    watch = highs.Watch(lambda progress: _tell(channel, progress, keeper), keeper.take, stop.is_set)
+    watch = None
+    # A callback for every iteration slows a linear program down by a tenth.
+    if program.is_mip or "progress" in sys.argv[3:]:
+        watch = highs.Watch(
+            lambda progress: _tell(channel, progress, keeper), keeper.take, stop.is_set
+        )
     if options.memory_limit_mb is not None:
         _limit_memory(options.memory_limit_mb)
     result = linear.solve_here(program, options, watch)
