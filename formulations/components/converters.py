@@ -15,7 +15,7 @@ def converter(component: ComponentDef, around: Surroundings, output: str) -> Fra
 
     .. math:: 0 \le P_t \le P^{\max}_t, \qquad \dot Q_t = \mathrm{COP}_t P_t
     """
-    reader = Reader(component, around, SLOTS, (), CONNECTIONS)
+    reader = read(component, around)
     _check_zone(reader)
     power = f"{reader.name}_electric_power"
     limit = reader.optional("electric_power_max")
@@ -46,6 +46,11 @@ def converter(component: ComponentDef, around: Surroundings, output: str) -> Fra
         ),
         terminals=reader.terminal(f"{power}[t]", limit, supplies=False),
     )
+
+
+def read(component: ComponentDef, around: Surroundings) -> Reader:
+    """Return the reader of a unit's slots."""
+    return Reader(component, around, SLOTS, (), CONNECTIONS)
 
 
 def _check_zone(reader: Reader) -> None:

@@ -110,16 +110,16 @@ def _matrices(rooms: Mapping[str, Room]) -> tuple[Floats, Floats]:
     zones = tuple(
         ThermalZone(
             name=name,
-            capacitance=_number(room.reader, room.reader.text("capacitance"), "kWh/K"),
-            resistance=_number(room.reader, room.reader.text("resistance"), "K/kW")
+            capacitance=number(room.reader, room.reader.text("capacitance"), "kWh/K"),
+            resistance=number(room.reader, room.reader.text("resistance"), "K/kW")
             if room.reader.given("resistance")
             else float("inf"),
-            neighbours={o: _number(room.reader, r, "K/kW") for o, r in room.walls.items()},
+            neighbours={o: number(room.reader, r, "K/kW") for o, r in room.walls.items()},
         )
         for name, room in rooms.items()
     )
     network = ThermalNetwork(zones)
-    steps = _steps(next(iter(rooms.values())).reader)
+    steps = step_hours(next(iter(rooms.values())).reader)
     different, which = np.unique(steps, return_inverse=True)
     pairs = [network.discretise(float(step), "exact") for step in different]
     transition = np.stack([a for a, _ in pairs])[which]
@@ -134,7 +134,14 @@ def _numbers_of(core: Core) -> Core:
     )  # fmt: skip
 
 
-def _number(reader: Reader, text: str, unit: str) -> float:
+def number(reader: Reader, text: str, unit: str) -> float:
+    """Return the value of an expression over parameters in a unit, without any data file.
+
+    Raises
+    ------
+    InputError
+        When it cannot be evaluated.
+    """
     core = _numbers_of(reader.around.core)
     wanted = ParameterDef(name="wanted__", value=text, unit=unit)
     core = replace(core, parameters=(*core.parameters, wanted))
@@ -147,8 +154,14 @@ def _number(reader: Reader, text: str, unit: str) -> float:
         ) from None
 
 
-def _steps(reader: Reader) -> Floats:
-    """Return the lengths of the periods [h], shape (N,)."""
+def step_hours(reader: Reader) -> Floats:
+    """Return the lengths of the periods [h], shape (N,).
+
+    Raises
+    ------
+    InputError
+        When the periods have no length in hours.
+    """
     axis = Elaboration(_numbers_of(reader.around.core)).index_set(reader.time).axis
     if axis is None or axis.step_unit != "h":
         raise wrong(reader.component, f"the exact scheme needs a step length for {reader.time}")

@@ -30,6 +30,7 @@ from engiagent.blueprint.document import (
     ParameterDef,
     VariableDef,
 )
+from engiagent.formulations.components import converters
 from engiagent.formulations.components.fragment import (
     Fragment,
     Reader,
@@ -39,6 +40,7 @@ from engiagent.formulations.components.fragment import (
     connection_of,
     wrong,
 )
+from engiagent.formulations.components.thermal_bounds import bounds
 from engiagent.formulations.components.thermal_coupling import Room, exact_step
 
 SLOTS = {
@@ -62,12 +64,13 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
         raise wrong(
             component, "resistance and ambient_temperature belong together; give both or neither"
         )
+    rooms = _network(reader)
     heating, cooling = (_flow(reader, series) for series in ("heating", "cooling"))
     return (
-        Fragment(variables=(_temperature(reader),), constraints=(_initial(reader),))
+        Fragment(variables=(_temperature(reader, rooms),), constraints=(_initial(reader),))
         + heating
         + cooling
-        + _dynamics(reader)
+        + _dynamics(reader, rooms)
     )
 
 
@@ -120,10 +123,13 @@ def quantity(name: str, series: str) -> str:
     return f"zone.{series}" if name == "zone" else f"zone.{name}.{series}"
 
 
-def _temperature(reader: Reader) -> VariableDef:
+def _temperature(reader: Reader, rooms: dict[str, Room]) -> VariableDef:
+    lower, upper = bounds(rooms, {name: _heat_limits(room.reader) for name, room in rooms.items()})
     return VariableDef(
         name=f"{reader.name}_temperature",
         index=(f"i in {reader.instants}",),
+        lower=lower,
+        upper=upper,
         unit="degC",
         quantity=quantity(reader.name, "temperature"),
         role="state",
@@ -220,12 +226,36 @@ def _has(reader: Reader, series: str) -> bool:
     return _is_free(reader, series) or bool(_units(reader, series))
 
 
-def _dynamics(reader: Reader) -> Fragment:
+def _limits(reader: Reader, series: str) -> list[str] | None:
+    """Return the largest heating (or cooling) [kW] of every source, None without a limit."""
+    if _is_free(reader, series):
+        return [reader.text(f"{series}_power_max")] if reader.given(f"{series}_power_max") else None
+    limits = []
+    model = "heater" if series == "heating" else "cooler"
+    for part in reader.around.connected(model, "zone", reader.name):
+        unit = converters.read(part, reader.around)
+        if not unit.given("electric_power_max"):
+            return None
+        power, cop = unit.text("electric_power_max"), unit.optional("cop")
+        limits.append(power if cop is None else f"{cop}*{power}")
+    return limits
+
+
+def _heat_limits(reader: Reader) -> tuple[str | None, str | None]:
+    """Return the smallest and the largest heat [kW] into a zone, walls excepted."""
+    gains = [reader.text("gains")] if reader.given("gains") else []
+    most, least = _limits(reader, "heating"), _limits(reader, "cooling")
+    lower = None if least is None else balance(gains, least) if gains or least else "0[kW]"
+    upper = None if most is None else balance([*gains, *most]) if gains or most else "0[kW]"
+    return lower, upper
+
+
+def _dynamics(reader: Reader, rooms: dict[str, Room]) -> Fragment:
     scheme = reader.scheme(SCHEMES)
-    walls = neighbours(reader)
+    walls = dict(rooms[reader.name].walls)
     parameters: tuple[ParameterDef, ...] = ()
     if scheme == "exact" and walls:
-        parameters, expression = exact_step(_network(reader), reader.name)
+        parameters, expression = exact_step(rooms, reader.name)
     elif scheme == "exact" and reader.given("resistance"):
         parameters, expression = _exact(reader)
     else:
