@@ -1,8 +1,8 @@
 """The child process that solves: ``python -m engiagent.solvers.worker FOLDER PARENT [progress]``.
 
 It reads ``program`` in the folder and writes ``result`` there; progress, if it is asked for, goes
-to its standard output as JSON lines. The line ``stop`` on its standard input asks for the best point so far; the
-end of standard input, or the parent's death, ends the process.
+to its standard output as JSON lines. The line ``stop`` on its standard input asks for the best
+point so far; the end of standard input, or the parent's death, ends the process.
 """
 
 import json
