@@ -1,0 +1,525 @@
+"""The check: problem, schedule, blueprint and requirements in, a certificate out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.units import parse_unit
+from engiagent.errors import EngiagentError, InputError
+from engiagent.verify.certificate import Certificate, decide
+from engiagent.verify.documents import Bench, Declarations
+from engiagent.verify.findings import Report, Violation, finite_or_none
+from engiagent.verify.frames import EvaluationError
+from engiagent.verify.levels import algebra, optimality
+from engiagent.verify.levels.algebra import Objective, Outcome, Rule
+from engiagent.verify.levels.data import check_data
+from engiagent.verify.levels.execution import Plant, as_series, dynamics_of
+from engiagent.verify.levels.physics import check_physics
+from engiagent.verify.levels.sources import ProblemLike
+from engiagent.verify.requirements import (
+    Dynamics,
+    Goal,
+    Requirements,
+    load_requirements,
+    quote_findings,
+)
+from engiagent.verify.schedule import Schedule, as_energy, read_schedule
+from engiagent.verify.series import Series
+from engiagent.verify.tolerances import TOLERANCES, tolerances_sha256
+
+UNCHECKED = Report("unchecked", {"findings": ["there is nothing to check"]})
+
+
+@dataclass
+class _Case:
+    """Everything that one check has at hand."""
+
+    problem: ProblemLike
+    blueprint: Blueprint | None
+    requirements: Requirements | None
+    schedule: Schedule
+    series: dict[str, Series]
+    notes: list[str] = field(default_factory=list)
+
+    def bench(self, annotated: bool) -> Bench | None:
+        """Return the requirements' or the blueprint's view of the schedule."""
+        document = self.requirements if annotated else self.blueprint
+        if document is None:
+            return None
+        return Bench(Declarations(document.core, self.problem.folder), self.series)
+
+
+def check(
+    problem: ProblemLike,
+    solution: Any,
+    blueprint: Blueprint | None = None,
+    requirements: Requirements | str | Path | None = None,
+    mapping: Mapping[str, str] | None = None,
+) -> Certificate:
+    """Check a schedule against its problem.
+
+    Parameters
+    ----------
+    problem
+        The problem, as :class:`engiagent.problems.Problem`.
+    solution
+        An ``xarray.Dataset``, a table, a mapping of arrays, or the path of a netCDF, CSV or JSON
+        file, made by anybody.
+    blueprint
+        The blueprint that the schedule came from; None for a schedule from elsewhere.
+    requirements
+        Annotated requirements or their path; by default ``requirements.yaml`` among the problem's
+        expert files, if there is one.
+    mapping
+        Quantity or variable to column, for schedules with headers of their own.
+
+    Raises
+    ------
+    InputError
+        When an input is unreadable. Everything else that is wrong stands in the certificate.
+    """
+    annotated = _requirements(problem, requirements)
+    if blueprint is None and annotated is None:
+        raise InputError(
+            "there is nothing to check against",
+            expected="a blueprint or annotated requirements",
+        )
+    case = _case(problem, solution, blueprint, annotated, mapping)
+    missing = _missing(case)
+    if case.schedule.status == "infeasible":
+        return _infeasible(case, missing)
+    if not case.series:
+        return _certificate(case, "undecided", {}, [], missing, ["there is no schedule to check"])
+    return _checked(case, missing)
+
+
+def _requirements(
+    problem: ProblemLike, given: Requirements | str | Path | None
+) -> Requirements | None:
+    if isinstance(given, Requirements):
+        return given
+    if given is not None:
+        return load_requirements(Path(given))
+    if problem.expert is None:
+        return None
+    path = Path(problem.expert) / "requirements.yaml"
+    return load_requirements(path) if path.is_file() else None
+
+
+def _case(
+    problem: ProblemLike,
+    solution: Any,
+    blueprint: Blueprint | None,
+    requirements: Requirements | None,
+    mapping: Mapping[str, str] | None,
+) -> _Case:
+    units, core = _units(blueprint, requirements)
+    first: dict[str, float] = {}
+    capacities: dict[str, float] = {}
+    if core is not None:
+        plant = Plant(Bench(Declarations(core, problem.folder), {}), units)
+        first, capacities = _known_states(plant)
+    schedule = read_schedule(solution, blueprint.core if blueprint else None, mapping, first)
+    schedule = as_energy(schedule, capacities)
+    case = _Case(
+        problem, blueprint, requirements, schedule, dict(schedule.series), list(schedule.notes)
+    )
+    if schedule.status not in (None, "optimal", "feasible") and not _has_point(schedule):
+        case.series = {}
+    _complete(case, units)
+    return case
+
+
+def _has_point(schedule: Schedule) -> bool:
+    return any(np.isfinite(series.data).any() for series in schedule.series.values())
+
+
+def _units(
+    blueprint: Blueprint | None, requirements: Requirements | None
+) -> tuple[Sequence[Dynamics], Any]:
+    """Return the declared units and the declarations in which their parameters are read."""
+    if requirements is not None and requirements.dynamics:
+        return requirements.dynamics, requirements.core
+    if blueprint is not None and blueprint.core.components:
+        return dynamics_of(blueprint.core), blueprint.core
+    return (), None
+
+
+def _known_states(plant: Plant) -> tuple[dict[str, float], dict[str, float]]:
+    """Return first values of states and capacities, by quantity, in SI."""
+    first: dict[str, float] = {}
+    capacities: dict[str, float] = {}
+    slots = {
+        "battery": ("state_of_charge", "initial_energy", "kWh"),
+        "thermal_zone": ("temperature", "initial_temperature", "degC"),
+    }
+    for unit in plant.units:
+        if unit.model not in slots:
+            continue
+        word, slot, unit_text = slots[unit.model]
+        try:
+            known = plant.slot(unit, slot, unit_text)
+            capacity = plant.slot(unit, "energy_capacity", "kWh")
+        except EngiagentError:
+            continue  # the levels say what is wrong with it
+        scale = parse_unit(unit_text)
+        for name in plant.names(unit, word):
+            if known is not None:
+                first[name] = float(known[0]) * float(scale.factor) + float(scale.zero or 0)
+            if capacity is not None and unit.model == "battery":
+                capacities[name] = float(capacity[0]) * float(scale.factor)
+    return first, capacities
+
+
+def _complete(case: _Case, units: Sequence[Dynamics]) -> None:
+    """Add what a schedule leaves out and physics answers: states, heat, cooling."""
+    bench = case.bench(case.requirements is not None and bool(case.requirements.dynamics))
+    if bench is None or not case.series:
+        return
+    plant = Plant(bench, units)
+    added: dict[str, Series] = {}
+    kilowatt = parse_unit("kW")
+    for unit in units:
+        outputs = {
+            "heater": ["heat"],
+            "cooler": ["cooling"],
+            "thermal_zone": ["heating", "cooling"],
+        }
+        for word in outputs.get(unit.model, []):
+            names = plant.names(unit, word)
+            if any(name in case.series for name in names):
+                continue
+            try:
+                zone = unit.model == "thermal_zone"
+                data = plant.heat(unit, word) if zone else plant.output(unit, word)
+                over = plant.periods(unit).name
+            except EngiagentError:
+                continue  # not recomputable: whoever needs it stays unchecked
+            if data is not None:
+                for name in names:
+                    added[name] = Series(name, data, kilowatt, (over,))
+    for trajectory in plant.run():
+        if trajectory.claimed is None:
+            added[trajectory.quantity] = as_series(trajectory, parse_unit(trajectory.unit))
+    case.notes += [f"{name} is not in the schedule: recomputed" for name in sorted(added)]
+    case.series |= added
+
+
+def _missing(case: _Case) -> list[str]:
+    if case.blueprint is None:
+        return []
+    return sorted(p.name for p in case.blueprint.core.parameters if p.status == "missing")
+
+
+# --- a schedule --------------------------------------------------------------------------------
+
+
+def _checked(case: _Case, missing: list[str]) -> Certificate:
+    by_text, by_blueprint = case.bench(True), case.bench(False)
+    violations: list[Violation] = []
+    data, not_understood = _data_level(case, by_blueprint)
+    outcomes, benches = _rules(case, by_text, by_blueprint)
+    objective, found = _objective(case, by_text, by_blueprint)
+    violations += [*data.violations, *[o.violation for o in outcomes if o.violation], *found]
+    statuses = {outcome.status for outcome in outcomes}
+    failed = "fail" in statuses or bool(found)
+    algebra_status = "fail" if failed else "unchecked" if "unchecked" in statuses else "pass"
+    algebra_report = Report(
+        algebra_status if outcomes else "unchecked",
+        {
+            "source": "annotated" if case.requirements is not None else "blueprint",
+            "checks": [dict(outcome.record) for outcome in outcomes],
+        },
+    )
+    physics = _physics_level(case, by_text, by_blueprint, benches)
+    violations += physics.violations
+    best, bound = _optimality_level(case, by_blueprint, objective)
+    reports = {"data": data, "algebra": algebra_report, "physics": physics, "optimality": best}
+    verdict = decide(
+        {name: report.status for name, report in reports.items()},
+        case.requirements is not None,
+        bool(violations),
+        bool(missing),
+        bool(not_understood),
+    )
+    goal = None
+    if objective is not None:
+        goal = {
+            "value": finite_or_none(objective.value),
+            "unit": objective.unit,
+            "sense": objective.sense,
+            "claimed": finite_or_none(case.schedule.number("objective")),
+        }
+    return _certificate(case, verdict, reports, violations, missing, not_understood, goal, bound)
+
+
+def _data_level(case: _Case, bench: Bench | None) -> tuple[Report, list[str]]:
+    quotes: list[str] = []
+    if case.requirements is not None:
+        quotes = quote_findings(case.requirements, case.problem.text)
+    if case.blueprint is None or bench is None:
+        return Report("unchecked", {"findings": [*quotes, "there is no blueprint to trace"]}), []
+    report, sentences = check_data(case.problem, case.blueprint, bench)
+    if quotes:
+        body = {**report.body, "findings": [*report.body["findings"], *quotes]}
+        status = "unchecked" if report.status == "pass" else report.status
+        report = replace(report, status=status, body=body)
+    return report, sentences
+
+
+def _rules(
+    case: _Case, by_text: Bench | None, by_blueprint: Bench | None
+) -> tuple[list[Outcome], list[tuple[Bench, Sequence[Rule]]]]:
+    """Return the outcome of all rules: the text's own first, then the blueprint's."""
+    outcomes: list[Outcome] = []
+    benches: list[tuple[Bench, Sequence[Rule]]] = []
+    if by_text is not None and case.requirements is not None:
+        rules = algebra.rules_of(case.requirements)
+        outcomes += algebra.check_rules(by_text, rules)
+        benches.append((by_text, rules))
+    if by_blueprint is not None and case.blueprint is not None:
+        rules = algebra.rules_of_core(case.blueprint.core)
+        own = [
+            *algebra.check_rules(by_blueprint, rules),
+            *algebra.check_variables(by_blueprint, case.blueprint.core),
+        ]
+        if outcomes:
+            # The text decides; what the blueprint adds and a foreign schedule lacks is no gap.
+            own = [outcome for outcome in own if outcome.status != "unchecked"]
+        outcomes += own
+        benches.append((by_blueprint, rules))
+    return outcomes, benches
+
+
+def _objective(
+    case: _Case, by_text: Bench | None, by_blueprint: Bench | None
+) -> tuple[Objective | None, list[Violation]]:
+    """Return the objective that counts, and what is wrong with those that are claimed."""
+    found: list[Violation] = []
+    objectives: list[tuple[str, Objective]] = []
+    claimed = case.schedule.number("objective")
+    candidates: list[tuple[str, Bench | None, Goal | None]] = []
+    if case.requirements is not None:
+        candidates.append(("the text's objective", by_text, case.requirements.objective))
+    if case.blueprint is not None and case.blueprint.core.objective_function is not None:
+        goal = case.blueprint.core.objective_function
+        own = Goal(goal.sense, goal.expression, goal.unit)
+        candidates.append(("the blueprint's objective", by_blueprint, own))
+    for name, bench, goal_ in candidates:
+        if bench is None or goal_ is None:
+            continue
+        try:
+            objectives.append((name, algebra.evaluate_objective(bench, goal_)))
+        except EngiagentError as error:
+            case.notes.append(f"{name} was not evaluated: {error}")
+    for _, objective in objectives:
+        if claimed is not None:
+            same = _in_unit(claimed, case.schedule.claims.get("objective_unit"), objective.unit)
+            found += algebra.compare_objectives("the objective claimed", same, objective)
+    if len(objectives) == 2:
+        (_, first), (name, second) = objectives
+        if first.sense != second.sense:
+            text = f"the text wants to {first.sense}, the blueprint to {second.sense}"
+            found.append(Violation("algebra", "objective", "objective", text))
+        elif claimed is None or not found:
+            try:
+                value = _in_unit(second.value, second.unit, first.unit)
+                found += algebra.compare_objectives(name, value, first)
+            except EngiagentError as error:
+                found.append(Violation("algebra", "objective", "objective", str(error)))
+    return (objectives[0][1] if objectives else None), found
+
+
+def _in_unit(value: float, unit: Any, wanted: str) -> float:
+    if unit is None or str(unit) == wanted:
+        return value
+    source, target = parse_unit(str(unit)), parse_unit(wanted)
+    if source.dimension != target.dimension:
+        raise InputError("the objective measures something else", "the schedule", None, None,
+                         str(unit), wanted)  # fmt: skip
+    return value * float(source.factor / target.factor)
+
+
+def _physics_level(
+    case: _Case,
+    by_text: Bench | None,
+    by_blueprint: Bench | None,
+    benches: Sequence[tuple[Bench, Sequence[Rule]]],
+) -> Report:
+    from_text = case.requirements is not None and bool(case.requirements.dynamics)
+    bench = by_text if from_text else by_blueprint
+    has_states = case.blueprint is not None and any(
+        v.role == "state" for v in case.blueprint.core.decision_variables
+    )
+    if bench is None:
+        bench = by_text
+    units, _ = _units(case.blueprint, case.requirements)
+    if bench is None:
+        return UNCHECKED
+    return check_physics(units, bench, benches, has_states)
+
+
+# --- optimality --------------------------------------------------------------------------------
+
+
+def _optimality_level(
+    case: _Case, bench: Bench | None, objective: Objective | None
+) -> tuple[Report, dict[str, Any] | None]:
+    blueprint = case.blueprint
+    if bench is None or blueprint is None or objective is None:
+        return Report(
+            "unchecked", {"findings": ["there is no blueprint whose bound to prove"]}
+        ), None
+    goal = blueprint.core.objective_function
+    if goal is None:
+        return Report("pass", {"findings": ["there is nothing to optimise"]}), None
+    try:
+        own = algebra.evaluate_objective(bench, Goal(goal.sense, goal.expression, goal.unit))
+    except EvaluationError as error:
+        return Report("unchecked", {"findings": [str(error)]}), None
+    whole = any(v.type != "continuous" for v in blueprint.core.decision_variables)
+    scale = float(parse_unit(own.unit).factor)
+    findings: list[str] = []
+    recomputed = None
+    if case.schedule.duals:
+        result = optimality.dual_bound(
+            bench, blueprint.core, case.schedule.duals, own.node, own.sense
+        )
+        recomputed = None if result.value is None else result.value / scale
+        findings += [f"no dual bound: {result.reason}"] if result.reason is not None else []
+    else:
+        findings.append("the schedule brings no multipliers")
+    reported = case.schedule.number("bound") if whole else None
+    return _judge_gap(case, own, recomputed, reported, findings)
+
+
+def _judge_gap(
+    case: _Case,
+    own: Objective,
+    recomputed: float | None,
+    reported: float | None,
+    findings: list[str],
+) -> tuple[Report, dict[str, Any] | None]:
+    """Compare the objective with the sharper of the bounds, and say whose it is."""
+    options = [] if recomputed is None else [(recomputed, optimality.METHOD)]
+    if reported is not None and np.isfinite(reported):
+        solver = case.schedule.claims.get("solver", "the solver")
+        method = f"branch-and-bound bound as reported by {solver}, not recomputed"
+        options.append((reported, method))
+    if not options:
+        return Report("unchecked", {"findings": findings}), None
+    # Our own bound counts wherever it closes the gap; only else the reported one.
+    gaps = [(optimality.gap_of(own.value, bound, own.sense), bound, how) for bound, how in options]
+    gap, bound, how = next((item for item in gaps if abs(item[0]) <= TOLERANCES["gap"]), gaps[-1])
+    floor = TOLERANCES["floor_other"]
+    scale = max(abs(own.value), abs(bound))
+    closed = abs(gap) * scale <= TOLERANCES["gap"] * scale + floor
+    body: dict[str, Any] = {"findings": findings}
+    if recomputed is not None:
+        body["recomputed_bound"] = finite_or_none(recomputed)
+    violations: tuple[Violation, ...] = ()
+    if not closed and gap < 0:
+        text = f"the objective {own.value!r} is better than the bound {bound!r} ({how}) allows"
+        if how == optimality.METHOD:
+            findings.append(text)
+        else:
+            violations = (Violation("optimality", "bound", "bound", text),)
+    status = "fail" if violations else "pass" if closed else "unchecked"
+    return (
+        Report(status, body, violations),
+        {"value": finite_or_none(bound), "gap": finite_or_none(gap), "method": how},
+    )
+
+
+# --- a claim that there is none ----------------------------------------------------------------
+
+
+def _infeasible(case: _Case, missing: list[str]) -> Certificate:
+    """Check the claim that no plan is allowed."""
+    reports = {"data": UNCHECKED, "algebra": UNCHECKED, "physics": UNCHECKED}
+    if case.blueprint is None:
+        finding = "a claim of infeasibility needs its blueprint"
+        reports["optimality"] = Report("unchecked", {"findings": [finding]})
+        return _certificate(case, "undecided", reports, [], missing, [])
+    core = case.blueprint.core
+    declarations = Declarations(core, case.problem.folder)
+    zeros: dict[str, Series] = {}
+    for variable in core.decision_variables:
+        dims, _ = declarations.dims(variable.index)
+        shape = tuple(dim.size for dim in dims)
+        unit = parse_unit(variable.unit or "1")
+        names = tuple(dim.name for dim in dims)
+        zeros[variable.name] = Series(variable.name, np.zeros(shape), unit, names)
+    bench = Bench(declarations, zeros)
+    for variable in core.decision_variables:
+        bench.evaluator.environment.symbol(variable.name)
+    data, not_understood = _data_level(case, bench)
+    proof = optimality.farkas_proof(bench, core, case.schedule.farkas)
+    body: dict[str, Any] = {
+        "findings": [] if proof.reason is None else [proof.reason],
+        "margin": finite_or_none(proof.margin),
+        "conflict": [{"constraint": name, "share": share} for name, share in proof.weights],
+    }
+    reports |= {"data": data, "optimality": Report("pass" if proof.proven else "unchecked", body)}
+    if data.violations:
+        verdict = "violated"
+    elif proof.proven and not missing and not not_understood and _trusted(case, data):
+        verdict = "proven infeasible"
+    else:
+        verdict = "undecided"
+    return _certificate(case, verdict, reports, list(data.violations), missing, not_understood)
+
+
+def _trusted(case: _Case, data: Report) -> bool:
+    """Whether the blueprint whose infeasibility is proven is that of the problem."""
+    return data.status == "pass" or case.requirements is not None
+
+
+def _certificate(
+    case: _Case,
+    verdict: str,
+    reports: Mapping[str, Report],
+    violations: Sequence[Violation],
+    missing: Sequence[str],
+    not_understood: Sequence[str],
+    objective: Mapping[str, Any] | None = None,
+    bound: Mapping[str, Any] | None = None,
+) -> Certificate:
+    import engiagent
+
+    inputs = _hashes(case.problem)
+    inputs["schedule"] = case.schedule.sha256()
+    if case.blueprint is not None:
+        inputs["blueprint"] = case.blueprint.sha256
+    if case.requirements is not None:
+        inputs["requirements"] = case.requirements.sha256
+    levels = {
+        name: reports.get(name, UNCHECKED).to_dict()
+        for name in ("data", "algebra", "physics", "optimality")
+    }
+    return Certificate(
+        verdict=verdict,
+        problem=case.problem.id,
+        inputs=inputs,
+        objective=objective,
+        bound=bound,
+        levels=levels,
+        violations=tuple(violation.to_dict() for violation in violations),
+        missing=tuple(missing),
+        not_understood=tuple(not_understood),
+        notes=tuple(case.notes),
+        tolerances=TOLERANCES,
+        tolerances_sha256=tolerances_sha256(),
+        versions={"engiagent": str(getattr(engiagent, "__version__", "0.1.0"))},
+    )
+
+
+def _hashes(problem: ProblemLike) -> dict[str, str]:
+    known = problem.sha256
+    if isinstance(known, Mapping):
+        return {str(name): str(digest) for name, digest in known.items()}
+    return {"problem.md": str(known)}

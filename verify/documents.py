@@ -1,0 +1,236 @@
+"""A blueprint, or the declarations of a requirements file, as the checker sees it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from engiagent.blueprint.document import Core, VariableDef
+from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.grammar import Ref, parse, parse_binder, walk
+from engiagent.blueprint.sets import IndexSet
+from engiagent.blueprint.units import Unit, parse_unit
+from engiagent.errors import InputError
+from engiagent.verify import values
+from engiagent.verify.evaluate import Evaluator
+from engiagent.verify.frames import (
+    Bools,
+    Environment,
+    EvaluationError,
+    MissingQuantity,
+    Symbol,
+    whole_grid,
+)
+from engiagent.verify.series import Series, bind, match_dims
+from engiagent.verify.values import Floats, Value
+
+
+@dataclass(frozen=True)
+class Declarations:
+    """Sets, parameters and definitions; data files are read from ``folder``."""
+
+    core: Core
+    folder: Path | None
+
+    @cached_property
+    def _elaboration(self) -> Elaboration:
+        return Elaboration(self.core, self.folder)
+
+    @cached_property
+    def sets(self) -> dict[str, IndexSet]:
+        """Every declared set with its elements."""
+        return {s.name: self._elaboration.index_set(s.name) for s in self.core.sets}
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Parameters that the problem does not give."""
+        return self._elaboration.missing
+
+    @cached_property
+    def _cache(self) -> dict[str, Symbol]:
+        return {}
+
+    def parameter(self, name: str) -> Symbol | None:
+        """Return a parameter in SI units, or None when there is none of that name."""
+        if name not in self._cache:
+            definition = next((p for p in self.core.parameters if p.name == name), None)
+            if definition is None:
+                return None
+            if definition.status == "missing":
+                raise EvaluationError(f"the parameter {name} is missing in the problem")
+            self._cache[name] = self._read_parameter(name, definition.value)
+        return self._cache[name]
+
+    def _read_parameter(self, name: str, written: object) -> Symbol:
+        definition = next(p for p in self.core.parameters if p.name == name)
+        if isinstance(written, str) and definition.type in (None, "number"):
+            symbol = self._evaluated(name, written)
+            if symbol is not None:
+                return symbol
+        table = self._elaboration.table(name)
+        flat = np.asarray(table.values).reshape(-1)
+        if table.element_of is not None:
+            return Symbol(name, table.sets, elements=(table.element_of, flat.astype(np.int64)))
+        if flat.dtype == object:
+            return Symbol(name, table.sets, labels=flat)
+        numbers = flat.astype(np.float64)
+        if not np.isfinite(numbers).all():
+            raise EvaluationError(f"the parameter {name} holds a value that is not finite")
+        unit = self._elaboration.unit(name)
+        return Symbol(name, table.sets, values.constant(numbers, unit))
+
+    def _evaluated(self, name: str, text: str) -> Symbol | None:
+        """Evaluate a parameter that is an expression; None for a recursion over itself."""
+        if any(isinstance(node, Ref) and node.name == name for node in walk(parse(text))):
+            return None
+        definition = next(p for p in self.core.parameters if p.name == name)
+        dims, names = self.dims(definition.index)
+        frame = whole_grid(dims, names)
+        environment = Environment(self.sets, {}, self.parameter)
+        value = Evaluator(environment).evaluate(text, frame)
+        unit = parse_unit(definition.unit if isinstance(definition.unit, str) else "1")
+        if value.bare:
+            value = values.constant(value.data, unit)
+        if value.unit.dimension != unit.dimension:
+            raise EvaluationError(f"the parameter {name} is {value.unit}, declared is {unit}")
+        return Symbol(name, dims, value)
+
+    def dims(self, binders: tuple[str, ...]) -> tuple[tuple[IndexSet, ...], tuple[str, ...]]:
+        """Return the sets of an index list and the name of each index."""
+        dims, names = [], []
+        for position, text in enumerate(binders):
+            binder = parse_binder(text if " in " in text else f"i__{position} in {text}")
+            if binder.set not in self.sets:
+                raise EvaluationError(f"unknown set {binder.set!r}")
+            dims.append(self.sets[binder.set])
+            names.append(binder.names[0] if len(binder.names) == 1 else f"i__{position}")
+        return tuple(dims), tuple(names)
+
+
+class Bench:
+    """Declarations together with the numbers of one schedule.
+
+    Parameters
+    ----------
+    declarations
+        The blueprint or the requirements.
+    series
+        Numbers by variable name and by quantity.
+    """
+
+    def __init__(self, declarations: Declarations, series: Mapping[str, Series]) -> None:
+        self.declarations = declarations
+        self.series = series
+        self.variables: dict[str, Value] = {}
+        self._open: set[str] = set()
+        self._symbols: dict[str, Symbol] = {}
+        self._variable_defs = {v.name: v for v in declarations.core.decision_variables}
+        self.evaluator = Evaluator(Environment(declarations.sets, self._symbols, self._resolve))
+
+    def _resolve(self, name: str) -> Symbol | None:
+        found = self.declarations.parameter(name)
+        if found is None and name in self._variable_defs:
+            found = self._variable(self._variable_defs[name])
+        if found is None:
+            found = self._expression(name)
+        if found is None and "." in name:
+            found = self._quantity(name)
+        if found is not None:
+            self._symbols[name] = found
+        return found
+
+    def _series_of(self, definition: VariableDef) -> Series | None:
+        by_name = self.series.get(definition.name)
+        if by_name is None and definition.quantity is not None:
+            return self.series.get(definition.quantity)
+        return by_name
+
+    def mask(self, definition: VariableDef) -> Bools | None:
+        """Return where a sparse variable exists, None for everywhere."""
+        if definition.where is None:
+            return None
+        dims, names = self.declarations.dims(definition.index)
+        frame = whole_grid(dims, names)
+        return self.evaluator.condition(parse(definition.where), frame)
+
+    def _variable(self, definition: VariableDef) -> Symbol:
+        series = self._series_of(definition)
+        if series is None:
+            raise MissingQuantity(definition.quantity or definition.name)
+        dims, _ = self.declarations.dims(definition.index)
+        unit = parse_unit(definition.unit or "1")
+        numbers = bind(series, dims, unit)
+        mask = self.mask(definition)
+        _refuse_holes(definition.name, numbers, mask, dims)
+        value = values.variable(np.where(np.isnan(numbers), 0.0, numbers), unit)
+        self.variables[definition.name] = value
+        return Symbol(
+            definition.name, dims, value, defined=mask, before=self._before(definition, unit)
+        )
+
+    def _before(self, definition: VariableDef, unit: Unit) -> Value | None:
+        if definition.initial is None:
+            return None
+        if isinstance(definition.initial, int | float):
+            return values.constant(np.array([float(definition.initial)]), unit)
+        if isinstance(definition.initial, str):
+            return values.adopt(self.evaluator.evaluate(definition.initial), unit)
+        raise EvaluationError(f"the initial value of {definition.name} must be one number here")
+
+    def _expression(self, name: str) -> Symbol | None:
+        core = self.declarations.core
+        definition = next(
+            (e for e in core.expressions if e.name == name or ("." in name and e.quantity == name)),
+            None,
+        )
+        if definition is None:
+            return None
+        if name in self._open:
+            raise EvaluationError(f"the expression {name} is defined by itself")
+        self._open.add(name)
+        dims, names = self.declarations.dims(definition.index)
+        frame = whole_grid(dims, names)
+        mask = None
+        if definition.where is not None:
+            mask = self.evaluator.condition(parse(definition.where), frame)
+            rows = np.flatnonzero(mask)
+            part = self.evaluator.evaluate(definition.expression, frame.take(rows))
+            spread = np.zeros(frame.size, dtype=np.int64)
+            spread[rows] = np.arange(rows.size)
+            value = values.gather(part, spread) if rows.size else part
+        else:
+            value = self.evaluator.evaluate(definition.expression, frame)
+        if definition.unit is not None:
+            value = values.adopt(value, parse_unit(definition.unit))
+        self._open.discard(name)
+        return Symbol(name, dims, value, defined=mask)
+
+    def _quantity(self, name: str) -> Symbol | None:
+        series = self.series.get(name)
+        if series is None:
+            return None
+        dims = match_dims(series, self.declarations.sets)
+        numbers = bind(series, dims, series.unit)
+        _refuse_holes(name, numbers, None, dims)
+        value = values.variable(numbers, series.unit)
+        self.variables[name] = value
+        return Symbol(name, dims, value)
+
+
+def _refuse_holes(
+    name: str, numbers: Floats, mask: Bools | None, dims: tuple[IndexSet, ...]
+) -> None:
+    bad = ~np.isfinite(numbers) if mask is None else ~np.isfinite(numbers) & mask
+    if bad.any():
+        first = int(np.flatnonzero(bad)[0])
+        places = np.unravel_index(first, [dim.size for dim in dims]) if dims else ()
+        where = ", ".join(
+            f"{dim.name} = {dim.labels[int(p)]}" for dim, p in zip(dims, places, strict=True)
+        )
+        raise InputError(
+            f"{name} is {numbers[first]}" + (f" at {where}" if where else ""),
+            "the schedule",
+            expected="a finite number",
+        )

@@ -1,0 +1,208 @@
+"""Index grids as flat rows, and what names mean on them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.blueprint.grammar import Binder, Node
+from engiagent.blueprint.sets import IndexSet
+from engiagent.errors import EngiagentError
+from engiagent.verify.values import Floats, Ints, Value
+
+MAX_PAIRS: Final = 400_000_000
+CHUNK: Final = 4_000_000
+
+Bools = npt.NDArray[np.bool_]
+
+
+class EvaluationError(EngiagentError):
+    """An expression cannot be evaluated: an unknown name, a wrong index, a unit that clashes."""
+
+
+class MissingQuantity(EvaluationError):  # noqa: N818 - it is a condition to report, not a mistake
+    """An expression needs a quantity that the schedule does not have."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f"{name} is not in the schedule and cannot be recomputed")
+
+
+@dataclass(frozen=True, eq=False)
+class Symbol:
+    """What a name stands for.
+
+    Attributes
+    ----------
+    dims
+        The sets it is indexed by.
+    value
+        Numbers over the whole grid of ``dims``, flattened in their order; None for labels.
+    labels
+        Labels over the grid, for a parameter whose values are no numbers.
+    elements
+        For a parameter whose values are elements of a set: the set and their positions.
+    defined
+        Where a sparse variable exists; None when everywhere.
+    before
+        The value before the first period, for a variable that declares one.
+    """
+
+    name: str
+    dims: tuple[IndexSet, ...]
+    value: Value | None = None
+    labels: npt.NDArray[np.object_] | None = None
+    elements: tuple[IndexSet, Ints] | None = None
+    defined: Bools | None = None
+    before: Value | None = None
+
+    @property
+    def count(self) -> int:
+        """How many elements the grid has."""
+        return int(np.prod([dim.size for dim in self.dims], dtype=np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class Environment:
+    """Sets and symbols; ``resolve`` finds a name that is computed only when somebody asks."""
+
+    sets: Mapping[str, IndexSet]
+    symbols: Mapping[str, Symbol]
+    resolve: Callable[[str], Symbol | None] = field(default=lambda name: None)
+
+    def symbol(self, name: str) -> Symbol:
+        """Return what ``name`` stands for.
+
+        Raises
+        ------
+        MissingQuantity
+            When a dotted name is not there.
+        EvaluationError
+            When another name is unknown.
+        """
+        found = self.symbols.get(name) or self.resolve(name)
+        if found is None:
+            if "." in name:
+                raise MissingQuantity(name)
+            raise EvaluationError(f"unknown name {name!r}")
+        return found
+
+    def set(self, name: str) -> IndexSet:
+        """Return the set of that name.
+
+        Raises
+        ------
+        EvaluationError
+            When there is none.
+        """
+        if name not in self.sets:
+            raise EvaluationError(f"unknown set {name!r}; known are {', '.join(self.sets)}")
+        return self.sets[name]
+
+
+@dataclass(frozen=True, eq=False)
+class Elements:
+    """One element of a set per row; positions may lie outside until somebody uses them."""
+
+    set: IndexSet
+    positions: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Rows, each of which binds every index name to an element."""
+
+    size: int
+    names: Mapping[str, Elements] = field(default_factory=dict)
+
+    def take(self, rows: Ints) -> "Frame":
+        """Return the frame of some of the rows."""
+        names = {n: Elements(e.set, e.positions[rows]) for n, e in self.names.items()}
+        return Frame(len(rows), names)
+
+    def labels(self, row: int) -> dict[str, str]:
+        """Return the labels of one row, by index name."""
+        return {n: str(e.set.labels[int(e.positions[row])]) for n, e in self.names.items()}
+
+
+Condition = Callable[[Node, Frame], Bools]
+
+
+def expand(
+    frame: Frame,
+    binders: tuple[Binder, ...],
+    sets: Callable[[str], IndexSet],
+    where: Node | None,
+    condition: Condition,
+) -> tuple[Frame, Ints]:
+    """Return the frame of all combinations that pass ``where``, and the row each came from.
+
+    Raises
+    ------
+    EvaluationError
+        When the grid is too large or an index name is used twice.
+    """
+    members = [sets(binder.set) for binder in binders]
+    count = int(np.prod([m.size for m in members], dtype=np.float64))
+    if frame.size * float(count) > MAX_PAIRS:
+        raise EvaluationError(f"an index grid of {frame.size} x {count} rows is too large")
+    for name in (name for binder in binders for name in binder.names):
+        if name in frame.names:
+            raise EvaluationError(f"the index {name!r} is used twice")
+    pieces = []
+    for start in range(0, max(frame.size, 1), max(CHUNK // max(count, 1), 1)):
+        stop = min(start + max(CHUNK // max(count, 1), 1), frame.size)
+        outer = np.repeat(np.arange(start, stop), count)
+        inner = np.tile(np.arange(count), stop - start)
+        part = frame.take(outer)
+        part = Frame(part.size, {**part.names, **_bind(binders, members, inner)})
+        if where is not None:
+            kept = np.flatnonzero(condition(where, part))
+            part, outer = part.take(kept), outer[kept]
+        pieces.append((part, outer))
+    if len(pieces) == 1:
+        return pieces[0]
+    names = {
+        name: Elements(e.set, np.concatenate([p.names[name].positions for p, _ in pieces]))
+        for name, e in pieces[0][0].names.items()
+    }
+    rows = np.concatenate([outer for _, outer in pieces])
+    return Frame(len(rows), names), rows
+
+
+def _bind(binders: tuple[Binder, ...], members: list[IndexSet], flat: Ints) -> dict[str, Elements]:
+    """Return the elements that each position of the product of the sets stands for."""
+    names: dict[str, Elements] = {}
+    for binder, member in zip(reversed(binders), reversed(members), strict=True):
+        flat, here = np.divmod(flat, max(member.size, 1))
+        if len(binder.names) == 1:
+            names[binder.names[0]] = Elements(member, here)
+            continue
+        root = member.root
+        if len(binder.names) != len(root.factors):
+            raise EvaluationError(
+                f"{member.name} has elements of {len(root.factors) or 1} parts, "
+                f"not {len(binder.names)}"
+            )
+        in_root = member.in_root[here]
+        for name, factor, column in zip(binder.names, root.factors, root.columns, strict=True):
+            names[name] = Elements(factor, column[in_root])
+    return names
+
+
+def whole_grid(dims: tuple[IndexSet, ...], names: tuple[str, ...]) -> Frame:
+    """Return the frame of a full grid, in the flattened order of :class:`Symbol`."""
+    count = int(np.prod([dim.size for dim in dims], dtype=np.int64))
+    flat = np.arange(count)
+    bound: dict[str, Elements] = {}
+    for name, dim in zip(reversed(names), reversed(dims), strict=True):
+        flat, here = np.divmod(flat, max(dim.size, 1))
+        bound[name] = Elements(dim, here)
+    return Frame(count, bound)
+
+
+def finite(data: Floats) -> bool:
+    """Whether every number is finite."""
+    return bool(np.isfinite(data).all())

@@ -1,0 +1,1 @@
+"""The four questions of a check: data, algebra, physics, optimality."""

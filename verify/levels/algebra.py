@@ -1,0 +1,308 @@
+"""Level 2: whether the requirements hold, row by row, on the numbers of the schedule."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from engiagent.blueprint.document import Core, VariableDef
+from engiagent.blueprint.units import Unit, parse_unit
+from engiagent.verify import values
+from engiagent.verify.documents import Bench
+from engiagent.verify.findings import Violation, finite_or_none
+from engiagent.verify.frames import Bools, EvaluationError, Frame, MissingQuantity, whole_grid
+from engiagent.verify.requirements import Goal, Requirements
+from engiagent.verify.tolerances import TOLERANCES, floor_of, row_tolerance
+from engiagent.verify.values import Floats, Value
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A comparison that has to hold on every row."""
+
+    id: str
+    expression: str
+    name: str | None = None
+    quote: str | None = None
+    forall: tuple[str, ...] = ()
+    where: str | None = None
+    tolerance: str | None = None
+    hard: bool = True
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one rule came out."""
+
+    record: Mapping[str, Any]
+    violation: Violation | None = None
+
+    @property
+    def status(self) -> str:
+        """``pass``, ``fail``, ``unchecked``, or ``soft`` for a broken rule that may be broken."""
+        return str(self.record["status"])
+
+
+def rules_of(requirements: Requirements) -> list[Rule]:
+    """Return the annotated requirements as rules."""
+    return [
+        Rule(r.id, r.expression, r.name, r.quote, r.forall, r.where, r.tolerance)
+        for r in requirements.requirements
+    ]
+
+
+def rules_of_core(core: Core) -> list[Rule]:
+    """Return the constraints of a blueprint as rules."""
+    return [
+        Rule(
+            c.constraint_id,
+            c.expression,
+            c.name,
+            _quote(c.source_reference),
+            c.forall,
+            c.where,
+            hard=c.hard is not False,
+        )
+        for c in core.constraints
+    ]
+
+
+def _quote(source: Any) -> str | None:
+    return source.get("quote") if isinstance(source, Mapping) else None
+
+
+def check_rules(bench: Bench, rules: Sequence[Rule], level: str = "algebra") -> list[Outcome]:
+    """Return the outcome of every rule, in the order given."""
+    return [_check(bench, rule, level) for rule in rules]
+
+
+def _check(bench: Bench, rule: Rule, level: str) -> Outcome:
+    try:
+        frame = bench.evaluator.frame(rule.forall, rule.where)
+        ops, sides = bench.evaluator.sides(rule.expression, frame)
+        stated = _stated(bench, rule, sides[0].unit)
+    except MissingQuantity as missing:
+        return Outcome(_record(rule, "unchecked", note=str(missing)))
+    except EvaluationError as error:
+        return Outcome(_record(rule, "unchecked", note=str(error)))
+    worst: tuple[float, float, int, float] | None = None
+    for op, left, right in zip(ops, sides, sides[1:], strict=False):
+        tolerance = row_tolerance(left, right, stated)
+        slack = _slack(op, left, right)
+        found = _worst(slack, tolerance)
+        if found is not None and (worst is None or not found[0] >= worst[0]):
+            worst = found
+    return _outcome(rule, level, frame, sides, worst)
+
+
+def _slack(op: str, left: Value, right: Value) -> Floats:
+    difference = right.data - left.data
+    if op == "==":
+        return -np.abs(difference)
+    return difference if op == "<=" else -difference
+
+
+def _worst(slack: Floats, tolerance: Floats) -> tuple[float, float, int, float] | None:
+    """Return (how far inside its tolerance, slack, row, tolerance) of the worst row."""
+    if not slack.size:
+        return None
+    margin = slack + tolerance
+    bad = ~np.isfinite(margin)
+    # Anything that is not finite is the worst there is; it passes no comparison below.
+    row = int(np.argmax(bad)) if bad.any() else int(np.argmin(margin))
+    worst = float("nan") if bad.any() else float(margin[row])
+    return worst, float(slack[row]), row, float(tolerance[row])
+
+
+def _outcome(
+    rule: Rule,
+    level: str,
+    frame: Frame,
+    sides: list[Value],
+    worst: tuple[float, float, int, float] | None,
+) -> Outcome:
+    if worst is None:
+        return Outcome(_record(rule, "pass", rows=0))
+    margin, slack, row, tolerance = worst
+    unit = sides[0].unit.difference()
+    factor = float(unit.factor)
+    where = frame.labels(row)
+    holds = margin >= 0  # false for NaN
+    status = "pass" if holds else "fail" if rule.hard else "soft"
+    record = _record(
+        rule,
+        status,
+        rows=frame.size,
+        worst={"where": where, "slack": finite_or_none(slack / factor), "unit": str(unit)},
+        tolerance=finite_or_none(tolerance / factor),
+    )
+    if status != "fail":
+        return Outcome(record)
+    amount = -slack / factor
+    place = "".join(f" at {name} = {label}" for name, label in where.items())
+    shown = f"{amount:.6g} {unit}" if np.isfinite(amount) else "a value that is no finite number"
+    text = f"{rule.id} ({rule.expression}) is broken by {shown}{place}"
+    return Outcome(
+        record,
+        Violation(
+            level, rule.id, rule.name or rule.id, text, where, amount, str(unit), tolerance / factor
+        ),
+    )
+
+
+def _record(rule: Rule, status: str, **more: Any) -> dict[str, Any]:
+    record = {"id": rule.id, "name": rule.name, "text": rule.expression, "quote": rule.quote}
+    record |= {"rows": None, "worst": None, "tolerance": None, "status": status}
+    record |= more
+    return record
+
+
+def _stated(bench: Bench, rule: Rule, unit: Unit) -> float | None:
+    """Return the absolute tolerance that a rule states, in SI."""
+    if rule.tolerance is None:
+        return None
+    value = values.adopt(bench.evaluator.evaluate(rule.tolerance), unit.difference())
+    if value.unit.dimension != unit.dimension or value.unit.is_point:
+        raise EvaluationError(f"the tolerance of {rule.id} is in {value.unit}, not in {unit}")
+    return float(value.data[0])
+
+
+# --- bounds and integrality --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Bounds of one variable over its grid, in SI; ``exists`` marks where it is."""
+
+    lower: Floats
+    upper: Floats
+    exists: Bools
+
+
+def bounds_of(bench: Bench, definition: VariableDef) -> Bounds:
+    """Return the bounds of a variable; infinite where none is declared."""
+    dims, names = bench.declarations.dims(definition.index)
+    frame = whole_grid(dims, names)
+    unit = parse_unit(definition.unit or "1")
+    lower = _bound(bench, definition.lower, frame, unit, -np.inf)
+    upper = _bound(bench, definition.upper, frame, unit, np.inf)
+    if definition.type == "binary":
+        lower, upper = np.maximum(lower, 0.0), np.minimum(upper, 1.0)
+    mask = bench.mask(definition)
+    return Bounds(lower, upper, np.ones(frame.size, dtype=bool) if mask is None else mask)
+
+
+def _bound(bench: Bench, text: Any, frame: Frame, unit: Unit, default: float) -> Floats:
+    if text is None:
+        return np.full(frame.size, default)
+    if isinstance(text, int | float):
+        return values.constant(np.full(frame.size, float(text)), unit).data
+    value = values.adopt(bench.evaluator.evaluate(str(text), frame), unit)
+    if value.unit.dimension != unit.dimension or value.degree:
+        raise EvaluationError(f"the bound {text!r} is {value.unit}, the variable {unit}")
+    return value.data
+
+
+def check_variables(bench: Bench, core: Core, level: str = "algebra") -> Iterator[Outcome]:
+    """Yield the outcome for the bounds and the integrality of every variable."""
+    for definition in core.decision_variables:
+        rule = Rule(
+            f"bounds:{definition.name}",
+            f"{definition.lower} <= {definition.name} <= {definition.upper}",
+            f"bounds of {definition.name}",
+        )
+        try:
+            symbol = bench.evaluator.environment.symbol(definition.name)
+            bounds = bounds_of(bench, definition)
+        except MissingQuantity as missing:
+            yield Outcome(_record(rule, "unchecked", note=str(missing)))
+            continue
+        assert symbol.value is not None
+        yield _check_bounds(bench, definition, rule, symbol.value, bounds, level)
+        if definition.type != "continuous":
+            yield _check_whole(bench, definition, symbol.value, bounds, level)
+
+
+def _check_bounds(
+    bench: Bench, definition: VariableDef, rule: Rule, value: Value, bounds: Bounds, level: str
+) -> Outcome:
+    frame = whole_grid(*bench.declarations.dims(definition.index))
+    slack = np.minimum(value.data - bounds.lower, bounds.upper - value.data)
+    slack = np.where(bounds.exists, slack, np.inf)
+    tolerance = row_tolerance(value, values.constant(np.zeros(frame.size), value.unit), None)
+    if np.isposinf(slack).all():
+        return Outcome(_record(rule, "pass", rows=frame.size))
+    finite = np.flatnonzero(~np.isposinf(slack))
+    found = _worst(slack[finite], tolerance[finite])
+    if found is not None:
+        found = (found[0], found[1], int(finite[found[2]]), found[3])
+    return _outcome(rule, level, frame, [value], found)
+
+
+def _check_whole(
+    bench: Bench, definition: VariableDef, value: Value, bounds: Bounds, level: str
+) -> Outcome:
+    rule = Rule(
+        f"integer:{definition.name}",
+        f"{definition.name} is whole",
+        f"{definition.name} is a whole number",
+    )
+    frame = whole_grid(*bench.declarations.dims(definition.index))
+    shown = value.data / float(value.unit.factor)
+    slack = np.where(bounds.exists, -np.abs(shown - np.rint(shown)), 0.0)
+    tolerance = np.full(frame.size, TOLERANCES["integrality"])
+    return _outcome(
+        rule,
+        level,
+        frame,
+        [values.constant(shown, values.ONE)],
+        _worst(slack, tolerance),
+    )
+
+
+# --- the objective -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Objective:
+    """An objective evaluated on the schedule."""
+
+    value: float
+    unit: str
+    sense: str
+    node: Value
+
+
+def evaluate_objective(bench: Bench, goal: Goal) -> Objective:
+    """Return the value of an objective, in the unit that it declares.
+
+    Raises
+    ------
+    EvaluationError
+        When it cannot be evaluated or has another dimension.
+    """
+    value = bench.evaluator.evaluate(goal.expression)
+    unit = value.unit if goal.unit is None else parse_unit(goal.unit)
+    value = values.adopt(value, unit)
+    if value.unit.dimension != unit.dimension:
+        raise EvaluationError(f"the objective is {value.unit}, declared is {unit}")
+    return Objective(float(value.data[0]) / float(unit.factor), str(unit), goal.sense, value)
+
+
+def compare_objectives(
+    what: str, claimed: float, objective: Objective, level: str = "algebra"
+) -> Iterator[Violation]:
+    """Yield a violation when a claimed objective is not the evaluated one."""
+    scale = max(abs(objective.value), abs(claimed))
+    unit = parse_unit(objective.unit)
+    tolerance = TOLERANCES["objective"] * scale + floor_of(unit) / float(unit.factor)
+    difference = claimed - objective.value
+    if not abs(difference) <= tolerance:  # true for NaN
+        text = (
+            f"{what} is {claimed!r} {objective.unit}, evaluated again it is {objective.value!r} "
+            f"{objective.unit}"
+        )
+        yield Violation(
+            level, "objective", "objective", text, {}, abs(difference), objective.unit, tolerance
+        )

@@ -1,0 +1,83 @@
+"""The other direction of level 1: whether every number and every demand of the text was used."""
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from engiagent.blueprint.document import Blueprint
+from engiagent.verify.levels.sources import ProblemLike, Span, all_leaves
+from engiagent.verify.requirements import squeezed
+
+DEMANDS: Final = re.compile(
+    r"\b(must|shall|should not|has to|have to|had to|need(?:s)? to|may not|cannot|can not|can't|"
+    r"mustn't|never|at least|at most|no more than|no less than|not more than|not less than|"
+    r"no later than|between|only|limited to|limit|exceed\w*|maintain\w*|keep|kept|"
+    r"must not|forbidden|required?|requires|minimum|maximum|not allowed|up to)\b",
+    re.IGNORECASE,
+)
+_LENIENT: Final = ("clock", "date")
+
+
+def used_spans(blueprint: Blueprint, text: str) -> list[Span]:
+    """Return every place of the text that the blueprint says it rests on or leaves out."""
+    spans = []
+    for reference in _references(blueprint):
+        for leaf in all_leaves(reference):
+            if leaf.span is not None:
+                spans.append(leaf.span)
+            elif leaf.kind in ("text", "table") and leaf.quote:
+                place = text.find(leaf.quote)
+                if place >= 0:
+                    spans.append((place, place + len(leaf.quote)))
+    extended = blueprint.extended_analysis_and_robustness
+    for item in extended.unused if extended is not None else ():
+        if str(item.get("reason", "")).strip():
+            spans.append((int(item["span"][0]), int(item["span"][1])))
+    return sorted(spans)
+
+
+def _references(blueprint: Blueprint) -> Iterator[Any]:
+    core = blueprint.core
+    groups: tuple[tuple[Any, ...], ...] = (
+        core.sets,
+        core.parameters,
+        core.decision_variables,
+        core.components,
+        core.constraints,
+    )
+    for group in groups:
+        for item in group:
+            yield item.source_reference
+    if core.objective_function is not None:
+        yield core.objective_function.source_reference
+    extended = blueprint.extended_analysis_and_robustness
+    for assumption in extended.key_assumptions if extended is not None else ():
+        yield assumption.get("source_reference")
+
+
+def uncovered(problem: ProblemLike, blueprint: Blueprint) -> tuple[list[str], list[str]]:
+    """Return findings for numbers nobody used, and the demands nobody accounted for."""
+    spans = used_spans(blueprint, problem.text)
+    numbers = []
+    for quantity in problem.quantities:
+        kind = getattr(quantity, "kind", "number")
+        start, stop = quantity.span
+        if start < problem.body_start or kind in _LENIENT or kind == "label":
+            continue
+        number = getattr(quantity, "number_span", quantity.span)
+        if not _touched((number[0], number[1]), spans):
+            line = problem.text.count("\n", 0, start) + 1
+            shown = squeezed(problem.text[start:stop])
+            numbers.append(f"the number {shown!r} in line {line} of the text is not accounted for")
+    demands = []
+    for sentence in problem.sentences:
+        start, stop = sentence.span
+        if start < problem.body_start or getattr(sentence, "kind", "sentence") == "heading":
+            continue
+        if DEMANDS.search(sentence.text) and not _touched((start, stop), spans):
+            demands.append(squeezed(sentence.text))
+    return numbers, demands
+
+
+def _touched(span: Span, spans: list[Span]) -> bool:
+    return any(start < span[1] and span[0] < stop for start, stop in spans)

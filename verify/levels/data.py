@@ -1,0 +1,421 @@
+"""Level 1: whether the numbers of the blueprint are the numbers of the problem."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from engiagent.blueprint.document import Blueprint, ParameterDef
+from engiagent.blueprint.grammar import GrammarError, Node, Number, Ref, Text, children, parse, walk
+from engiagent.blueprint.units import Unit, UnitError, parse_unit
+from engiagent.errors import EngiagentError, InputError
+from engiagent.verify import values
+from engiagent.verify.documents import Bench, Declarations
+from engiagent.verify.evaluate import Evaluator
+from engiagent.verify.figures import Figure, figures, without_counts
+from engiagent.verify.findings import Report, Violation
+from engiagent.verify.frames import Environment, EvaluationError, Symbol
+from engiagent.verify.levels.coverage import uncovered
+from engiagent.verify.levels.sources import (
+    ProblemLike,
+    Source,
+    all_leaves,
+    misquotation,
+    read_sources,
+    words_of,
+)
+from engiagent.verify.tolerances import TOLERANCES
+from engiagent.verify.values import Floats
+
+LEVEL = "data"
+FREE = (0.0, 1.0)  # numbers that need no source
+
+
+@dataclass
+class Tracing:
+    """What tracing collects.
+
+    Attributes
+    ----------
+    open
+        What could not be verified: it keeps the level from passing.
+    listed
+        Assumptions and a user's own values: never silent, no obstacle.
+    """
+
+    problem: ProblemLike
+    open: list[str] = field(default_factory=list)
+    listed: list[str] = field(default_factory=list)
+    violations: list[Violation] = field(default_factory=list)
+
+    def accuse(self, name: str, message: str) -> None:
+        """Record that something contradicts the problem."""
+        self.violations.append(Violation(LEVEL, name, name, f"{name}: {message}"))
+
+
+def check_data(
+    problem: ProblemLike, blueprint: Blueprint, bench: Bench
+) -> tuple[Report, list[str]]:
+    """Return the outcome of level 1, and the requirement sentences nobody accounted for."""
+    tracing = Tracing(problem)
+    for definition in blueprint.core.parameters:
+        _check_quotes(tracing, definition.name, definition.source_reference)
+        try:
+            _trace(tracing, definition, bench.declarations)
+        except EngiagentError as error:
+            tracing.open.append(f"{definition.name}: {error}")
+    for name, reference, texts in _other_expressions(blueprint):
+        _check_quotes(tracing, name, reference)
+        for text in texts:
+            _check_literals(tracing, name, text, reference)
+    numbers, sentences = uncovered(problem, blueprint)
+    tracing.open += numbers
+    status = "fail" if tracing.violations else "unchecked" if tracing.open or sentences else "pass"
+    body = {
+        "findings": [*tracing.open, *[f"not accounted for: {s!r}" for s in sentences]],
+        "assumptions": tracing.listed,
+        "parameters": len(blueprint.core.parameters),
+    }
+    return Report(status, body, tuple(tracing.violations)), sentences
+
+
+def _check_quotes(tracing: Tracing, name: str, reference: Any) -> None:
+    for leaf in all_leaves(reference):
+        wrong = misquotation(leaf, tracing.problem.text)
+        if wrong is not None:
+            tracing.accuse(name, wrong)
+
+
+def _other_expressions(blueprint: Blueprint) -> Iterator[tuple[str, Any, list[str]]]:
+    """Yield what else may hide a number: its name, its source and its expressions."""
+    core = blueprint.core
+    for constraint in core.constraints:
+        texts = [t for t in (constraint.expression, constraint.where) if t is not None]
+        yield constraint.constraint_id, constraint.source_reference, texts
+    if core.objective_function is not None:
+        goal = core.objective_function
+        yield "objective", goal.source_reference, [goal.expression]
+    for variable in core.decision_variables:
+        bounds = [str(b) for b in (variable.lower, variable.upper) if b is not None]
+        yield variable.name, variable.source_reference, bounds
+    for component in core.components:
+        walls = component.connections.get("neighbours") if component.connections else None
+        texts = [str(v) for v in [*component.parameters.values(), *(walls or {}).values()]]
+        yield component.name, component.source_reference, texts
+    for index_set in core.sets:
+        yield index_set.name, index_set.source_reference, []
+
+
+# --- one parameter -----------------------------------------------------------------------------
+
+
+def _trace(tracing: Tracing, definition: ParameterDef, declarations: Declarations) -> None:
+    name, sources = definition.name, read_sources(definition.source_reference)
+    if definition.status == "missing":
+        return
+    if definition.unit_override is not None:
+        override = definition.unit_override
+        tracing.listed.append(f"{name}: read in {override['unit']}, because {override['reason']}")
+    if definition.data is not None:
+        _trace_file(tracing, definition, declarations)
+        return
+    if isinstance(definition.value, str):
+        _trace_expression(tracing, definition, sources)
+        return
+    if not sources or any(source.kind == "untraced" for source in sources):
+        tracing.open.append(f"{name} is untraced: nothing says where it comes from")
+        return
+    free = [source for source in sources if source.kind in ("assumption", "user")]
+    if free:
+        said = free[0].fields.get("reason") or free[0].fields.get("note") or "no reason given"
+        tracing.listed.append(f"{name}: {free[0].kind}, {said}")
+        return
+    symbol = declarations.parameter(name)
+    if symbol is None or symbol.value is None:
+        return  # labels are not numbers
+    related = _relation(sources)
+    if related is not None:
+        _trace_relation(tracing, name, related, symbol)
+        return
+    if any(source.kind == "derived" for source in sources):
+        tracing.open.append(f"{name} is derived, but no relation says how: unverified")
+        return
+    _compare_all(tracing, name, sources, symbol)
+
+
+def _trace_file(tracing: Tracing, definition: ParameterDef, declarations: Declarations) -> None:
+    """Read the column again and compare element by element."""
+    from engiagent.tabular import read_table
+
+    name = definition.name
+    file, _, header = str(definition.data).partition("#")
+    for source in read_sources(definition.source_reference):
+        other = source.fields.get("file"), source.fields.get("column")
+        if source.kind == "file" and other != (file, header):
+            tracing.accuse(name, f"its data are {definition.data}, its source says {other}")
+    symbol = declarations.parameter(name)
+    if symbol is None or symbol.value is None or declarations.folder is None:
+        return
+    column = read_table(declarations.folder, file).column(header)
+    unit = symbol.value.unit
+    if definition.unit_override is None and column.unit_text:
+        unit = parse_unit(column.unit_text)
+        if unit.dimension != symbol.value.unit.dimension:
+            tracing.accuse(
+                name, f"{definition.data} is in {unit}, the blueprint reads {symbol.value.unit}"
+            )
+            return
+    again = values.constant(np.asarray(column.numbers(), dtype=np.float64), unit).data
+    _compare_arrays(tracing, name, symbol, again, str(definition.data))
+
+
+def _compare_arrays(
+    tracing: Tracing, name: str, symbol: Symbol, source: Floats, where: str
+) -> None:
+    assert symbol.value is not None
+    here = symbol.value.data
+    if here.shape != source.shape:
+        tracing.accuse(name, f"{here.size} values, but {where} has {source.size}")
+        return
+    off = ~(np.abs(here - source) <= TOLERANCES["parameter"] * np.maximum(abs(here), abs(source)))
+    if off.any():
+        row = int(np.argmax(off))
+        unit = symbol.value.unit
+        shown = symbol.value.shown
+        zero = float(unit.zero or 0)
+        there = (source[row] - zero) / float(unit.factor)
+        tracing.accuse(
+            name, f"value {row + 1} is {shown[row]:.10g} {unit}, {where} says {there:.10g} {unit}"
+        )
+
+
+def _trace_expression(
+    tracing: Tracing, definition: ParameterDef, sources: Sequence[Source]
+) -> None:
+    """Trace a parameter made of other parameters: its own numbers need a source, the rest has."""
+    _check_literals(tracing, definition.name, str(definition.value), definition.source_reference)
+    for source in sources:
+        if source.kind in ("assumption", "user"):
+            said = source.fields.get("reason") or source.fields.get("note") or "no reason given"
+            tracing.listed.append(f"{definition.name}: {source.kind}, {said}")
+
+
+# --- numbers in expressions --------------------------------------------------------------------
+
+
+def _check_literals(tracing: Tracing, name: str, text: str, reference: Any) -> None:
+    """Hold every number that is written into an expression against its sources."""
+    try:
+        literals = list(_literals(parse(text)))
+    except GrammarError:
+        return  # the algebra level says so
+    if not literals:
+        return
+    if any(s.kind in ("assumption", "user") for s in read_sources(reference)):
+        tracing.listed.append(f"{name}: {text} rests on an assumption")
+        return
+    known: list[Figure] = []
+    for leaf in all_leaves(reference):
+        known += figures(words_of(leaf, tracing.problem.text))
+    for value, unit in literals:
+        if any(_same(value, unit, figure) for figure in known):
+            continue
+        shown = f"{value:g} {unit or ''}".strip()
+        if known:
+            said = ", ".join(f"{f.value:g} {f.unit or ''}".strip() for f in known)
+            tracing.accuse(name, f"{shown} stands in {text!r}, its source says {said}")
+        else:
+            tracing.open.append(f"{name}: the number {shown} in {text!r} has no source")
+
+
+def _literals(node: Node, in_index: bool = False) -> Iterator[tuple[float, Unit | None]]:
+    if isinstance(node, Number) and not in_index and node.value not in FREE:
+        unit = None
+        if node.unit is not None:
+            try:
+                unit = parse_unit(node.unit)
+            except UnitError:
+                return
+        yield node.value, unit
+    if isinstance(node, Text):
+        clock = [f for f in figures(node.value) if ":" in node.value]
+        yield from ((f.value, f.unit) for f in clock)
+    exponent = getattr(node, "right", None) if getattr(node, "op", "") == "**" else None
+    for child in children(node):
+        if child is not exponent:
+            yield from _literals(child, in_index or isinstance(node, Ref))
+
+
+def _same(value: float, unit: Unit | None, figure: Figure) -> bool:
+    """Whether a literal is a figure of the text, units converted where both have one."""
+    if unit is None or figure.unit is None:
+        scaled = [figure.value]
+        if figure.unit is not None:
+            scaled.append(figure.value * float(figure.unit.factor))
+        return any(_close(value, candidate) for candidate in scaled)
+    if without_counts(unit.dimension) != without_counts(figure.unit.dimension):
+        return False
+    return _close(_si(value, unit), _si(figure.value, figure.unit)) or _close(
+        value * float(unit.factor), figure.value * float(figure.unit.factor)
+    )
+
+
+def _si(value: float, unit: Unit) -> float:
+    return value * float(unit.factor) + float(unit.zero or 0)
+
+
+def _close(a: float, b: float) -> bool:
+    return bool(abs(a - b) <= TOLERANCES["parameter"] * max(abs(a), abs(b)))
+
+
+# --- numbers of parameters ---------------------------------------------------------------------
+
+
+def _compare_all(tracing: Tracing, name: str, sources: Sequence[Source], symbol: Symbol) -> None:
+    """Compare one value with its sources, or many values with one source each."""
+    assert symbol.value is not None
+    shown, unit = symbol.value.shown, symbol.value.unit
+    leaves = [leaf for source in sources for leaf in source.leaves()]
+    if len(leaves) == 1 and len(shown) > 1 and leaves[0].kind == "table":
+        leaves = _column_leaves(tracing.problem, leaves[0])
+    if len(shown) > 1 and len(leaves) == len(shown):
+        ordered = _by_label(leaves, symbol)
+        for row, leaf in enumerate(ordered):
+            _compare(tracing, f"{name}[{row + 1}]", float(shown[row]), unit, [leaf])
+        return
+    if len(shown) > 1 and not (shown == shown[0]).all():
+        tracing.open.append(f"{name}: {len(shown)} values, but {len(leaves)} sources: unverified")
+        return
+    _compare(tracing, name, float(shown[0]), unit, leaves)
+
+
+def _by_label(leaves: Sequence[Source], symbol: Symbol) -> list[Source]:
+    """Put table cells into the order of the labels that their rows name."""
+    if len(symbol.dims) != 1:
+        return list(leaves)
+    rows = {str(leaf.fields.get("row")): leaf for leaf in leaves}
+    labels = [str(label) for label in symbol.dims[0].labels]
+    return [rows[label] for label in labels] if set(rows) == set(labels) else list(leaves)
+
+
+def _column_leaves(problem: ProblemLike, source: Source) -> list[Source]:
+    table, header = source.fields.get("table"), source.fields.get("column")
+    if not isinstance(table, int) or header is None or not 0 <= table < len(problem.tables):
+        return [source]
+    place = header if isinstance(header, int) else problem.tables[table].column(str(header))
+    if place is None:
+        return [source]
+    cells = [row[place] for row in problem.tables[table].rows]
+    fields = {"table": table, "column": header}
+    return [Source("table", cell.span, cell.text, fields) for cell in cells]
+
+
+def _compare(
+    tracing: Tracing, name: str, value: float, unit: Unit, leaves: Sequence[Source]
+) -> None:
+    found: list[Figure] = []
+    for leaf in leaves:
+        beside = _table_unit(tracing.problem, leaf)
+        for figure in figures(words_of(leaf, tracing.problem.text)):
+            found.append(figure if figure.unit is not None else Figure(figure.value, beside))
+    if not found:
+        tracing.open.append(f"{name}: its source holds no number that can be read")
+        return
+    if any(_agrees(value, unit, figure) for figure in found):
+        return
+    bare = [f for f in found if f.unit is None and _close(f.value, value)]
+    if bare:
+        tracing.listed.append(f"{name}: the text gives no unit beside the number; read in {unit}")
+        return
+    partly = [f for f in found if _close(f.value, value) and _is_part(f.unit, unit)]
+    if partly:
+        tracing.open.append(f"{name}: {partly[0].unit} beside the number, read in {unit}")
+        return
+    said = ", ".join(f"{f.value:g} {f.unit or ''}".strip() for f in found)
+    tracing.accuse(name, f"{value:.10g} {unit} in the blueprint, the problem says {said}")
+
+
+def _agrees(value: float, unit: Unit, figure: Figure) -> bool:
+    if figure.unit is None:
+        return unit.is_dimensionless and _close(value * float(unit.factor), figure.value)
+    if without_counts(unit.dimension) != without_counts(figure.unit.dimension):
+        return False
+    if unit.is_point != figure.unit.is_point:  # "2 °C warmer" is a difference
+        return _close(value * float(unit.factor), figure.value * float(figure.unit.factor))
+    return _close(_si(value, unit), _si(figure.value, figure.unit))
+
+
+def _is_part(found: Unit | None, wanted: Unit) -> bool:
+    """Whether the text's unit is the money of a price whose other half stands elsewhere."""
+    if found is None or len(found.dimension) != 1:
+        return False
+    money = found.dimension[0]
+    return len(money[0]) == 3 and money[0].isupper() and money in wanted.dimension
+
+
+def _table_unit(problem: ProblemLike, leaf: Source) -> Unit | None:
+    """Return the unit of a table's cell: from its row, or from its column's header."""
+    if leaf.kind != "table" or leaf.span is None:
+        return None
+    for table in problem.tables:
+        for row in table.rows:
+            for place, cell in enumerate(row):
+                if tuple(cell.span) == leaf.span or (
+                    cell.span[0] <= leaf.span[0] and leaf.span[1] <= cell.span[1]
+                ):
+                    if table.unit_column is not None and table.unit_column != place:
+                        try:
+                            return parse_unit(row[table.unit_column].text)
+                        except UnitError:
+                            return None
+                    unit: Unit | None = table.units[place]
+                    return unit
+    return None
+
+
+# --- relations ---------------------------------------------------------------------------------
+
+
+def _relation(sources: Sequence[Source]) -> Source | None:
+    """Return the source that states how the value was made, None when none does."""
+    return next((s for s in sources if s.fields.get("relation") is not None), None)
+
+
+def _trace_relation(tracing: Tracing, name: str, source: Source, symbol: Symbol) -> None:
+    """Evaluate ``sqrt(x0)`` or ``x0*x1`` over the numbers of the listed sources."""
+    assert symbol.value is not None
+    relation = str(source.fields["relation"])
+    names = sorted({n.name for n in walk(parse(relation)) if isinstance(n, Ref)})
+    candidates: list[Mapping[str, Figure]] = [{}]
+    for variable in names:
+        place = int(variable[1:]) if variable[1:].isdigit() else -1
+        if not 0 <= place < len(source.of):
+            raise EvaluationError(f"the relation {relation!r} names {variable}, no listed source")
+        choices = list(figures(words_of(source.of[place], tracing.problem.text)))[:4]
+        candidates = [{**c, variable: figure} for c in candidates for figure in choices]
+    unit = symbol.value.unit
+    results = [_evaluate(relation, candidate, unit) for candidate in candidates]
+    for result in results:
+        if result is not None and all(_close(float(v), result) for v in symbol.value.data):
+            return
+    shown = ", ".join(f"{r / float(unit.factor):.10g} {unit}" for r in results if r is not None)
+    if shown:
+        mine = float(symbol.value.shown[0])
+        tracing.accuse(name, f"{mine:.10g} {unit} in the blueprint, {relation} gives {shown}")
+    else:
+        tracing.open.append(f"{name}: the relation {relation!r} cannot be verified")
+
+
+def _evaluate(relation: str, figures_: Mapping[str, Figure], unit: Unit) -> float | None:
+    symbols = {
+        key: Symbol(key, (), values.constant(np.array([f.value]), f.unit or values.ONE))
+        for key, f in figures_.items()
+    }
+    try:
+        value = values.adopt(Evaluator(Environment({}, symbols)).evaluate(relation), unit)
+    except (EvaluationError, InputError):
+        return None
+    if value.unit.dimension != unit.dimension:
+        return None
+    return float(value.data[0])

@@ -1,0 +1,285 @@
+r"""Level 4: how far from the best, from multipliers that nobody has to trust.
+
+For a minimisation with rows :math:`g_r(x) \ge b_r` and multipliers :math:`y_r` of the right sign,
+
+.. math:: f(x) \ge f(x_0) - \sum_r y_r (g_r(x_0) - b_r)
+    + \sum_j \min_{l_j \le x_j \le u_j} d_j (x_j - x_{0,j}), \qquad d = \nabla f - A^T y
+
+holds for every allowed :math:`x`, whatever the multipliers are: wrong ones only make the bound
+weak. Rounding is subtracted by an a-priori error bound, in the manner of A. Neumaier and
+O. Shcherbina, doi:10.1007/s10107-003-0433-3. The derivatives come from the checker's own backward
+sweep. A Farkas ray is the same statement about :math:`0 \ge` something positive.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from engiagent.blueprint.document import Core
+from engiagent.blueprint.units import Unit
+from engiagent.errors import EngiagentError
+from engiagent.verify import values
+from engiagent.verify.documents import Bench
+from engiagent.verify.frames import EvaluationError
+from engiagent.verify.levels.algebra import Bounds, Rule, bounds_of, rules_of_core
+from engiagent.verify.levels.implied import implied_bounds
+from engiagent.verify.schedule import Multipliers
+from engiagent.verify.values import EPSILON, Floats, Value, gradients
+
+METHOD = "dual bound recomputed from the multipliers"
+SAFETY = 4.0  # the a-priori constants count each rounding once; the sums around them add a few
+
+
+@dataclass(frozen=True)
+class Row:
+    """The rows of one comparison as ``value >= 0``, ``<= 0`` or ``== 0``, with multipliers."""
+
+    rule: Rule
+    value: Value
+    kind: str
+    multipliers: Floats
+
+
+@dataclass(frozen=True)
+class DualBound:
+    """A bound of the objective that holds for every allowed plan.
+
+    Attributes
+    ----------
+    value
+        In SI; None when the bound is lost.
+    error
+        What was subtracted for rounding, in SI.
+    reason
+        Why there is none.
+    """
+
+    value: float | None
+    error: float = 0.0
+    reason: str | None = None
+
+
+def rows_of(
+    bench: Bench,
+    core: Core,
+    multipliers: Mapping[str, Multipliers],
+    scale: Unit | None,
+    sign: float,
+) -> Iterator[Row]:
+    """Yield all rows that carry a multiplier, each clipped to the side on which it is valid.
+
+    Parameters
+    ----------
+    multipliers
+        By constraint id; those of a chain's n-th comparison may be named ``id__n``.
+    scale
+        The unit of the objective, None for a ray.
+    sign
+        -1 for a maximisation, whose multipliers have the other sign.
+
+    Raises
+    ------
+    EvaluationError
+        When a constraint cannot be evaluated or the multipliers do not fit its rows.
+    """
+    for rule in rules_of_core(core):
+        if not rule.hard:
+            continue
+        whole = multipliers.get(rule.id)
+        parts = {n: multipliers.get(f"{rule.id}__{n}") for n in (1, 2, 3)}
+        if whole is None and not any(part is not None for part in parts.values()):
+            continue
+        frame = bench.evaluator.frame(rule.forall, rule.where)
+        ops, sides = bench.evaluator.sides(rule.expression, frame)
+        if frame.size == 0:
+            continue
+        unit = sides[0].unit.difference()
+        pairs = list(zip(ops, sides, sides[1:], strict=False))
+        if len(pairs) == 2 and len(set(ops)) == 1 and whole is not None and parts[2] is None:
+            y = sign * _fit(whole, frame.size, scale, unit)
+            yield from _range(rule, ops[0], sides, y)
+            continue
+        for number, (op, left, right) in enumerate(pairs, 1):
+            chosen = parts[number] or (whole if number == 1 else None)
+            if chosen is None:
+                continue
+            y = sign * _fit(chosen, frame.size, scale, unit)
+            yield _row(rule, values.add(left, right, -1.0), op, y)
+
+
+def _row(rule: Rule, value: Value, op: str, y: Floats) -> Row:
+    if value.degree > 1:
+        raise EvaluationError(f"{rule.id} is not affine in the variables")
+    clipped = y if op == "==" else np.maximum(y, 0.0) if op == ">=" else np.minimum(y, 0.0)
+    return Row(rule, value, op, clipped)
+
+
+def _range(rule: Rule, op: str, sides: Sequence[Value], y: Floats) -> Iterator[Row]:
+    """Yield the two ends of ``low <= middle <= high``, whose multiplier is that of the middle."""
+    low, middle, high = sides if op != ">=" else (sides[2], sides[1], sides[0])
+    above, below = (">=", "<=") if op != "==" else ("==", "==")
+    positive, negative = np.maximum(y, 0.0), np.minimum(y, 0.0)
+    yield _row(rule, values.add(middle, low, -1.0), above, positive)
+    yield _row(rule, values.add(middle, high, -1.0), below, negative)
+
+
+def _fit(multipliers: Multipliers, size: int, scale: Unit | None, unit: Unit) -> Floats:
+    """Return multipliers for the rows of a frame, in SI; NaN marks rows that do not exist."""
+    data = multipliers.data
+    if data.size != size:
+        data = data[~np.isnan(data)]
+    if data.size != size:
+        raise EvaluationError(f"{multipliers.data.size} multipliers for {size} rows")
+    # A multiplier that is no finite number proves nothing; zero is always valid.
+    data = np.where(np.isfinite(data), data, 0.0)
+    if multipliers.unit is not None:
+        return data * float(multipliers.unit.factor)
+    return data * (float(scale.factor) if scale is not None else 1.0) / float(unit.factor)
+
+
+def dual_bound(
+    bench: Bench, core: Core, multipliers: Mapping[str, Multipliers], objective: Value, sense: str
+) -> DualBound:
+    """Return a bound of the objective from below (from above when maximising), in SI."""
+    sign = 1.0 if sense == "minimize" else -1.0
+    if objective.degree > 1:
+        return DualBound(None, reason="the objective is not affine in the variables")
+    try:
+        rows = list(rows_of(bench, core, multipliers, objective.unit, sign))
+        boxes = {v.name: bounds_of(bench, v) for v in core.decision_variables}
+    except EngiagentError as problem:
+        return DualBound(None, reason=str(problem))
+    seeds = [(objective, np.full(1, sign))]
+    seeds += [(row.value, -row.multipliers) for row in rows]
+    constant = sign * float(objective.data[0])
+    error = float(objective.error()[0])
+    for row in rows:
+        constant -= float(row.multipliers @ row.value.data)
+        weight = np.abs(row.multipliers)
+        error += float(weight @ row.value.error())
+        error += EPSILON * (len(weight) + 2) * float(weight @ row.value.size)
+    reach = _reach(bench, core, boxes, seeds)
+    if reach.value is None:
+        return reach
+    total = constant + reach.value
+    error = SAFETY * (error + reach.error + EPSILON * (abs(constant) + abs(reach.value)))
+    if not np.isfinite(total - error):
+        return DualBound(None, reason="the multipliers overflow")
+    return DualBound(sign * (total - error), error)
+
+
+def _reach(
+    bench: Bench,
+    core: Core,
+    boxes: Mapping[str, Bounds],
+    seeds: Sequence[tuple[Value, Floats]],
+) -> DualBound:
+    """Return the least of ``d (x - x0)`` over the box, with its rounding error."""
+    slopes, sizes = gradients(seeds), gradients(seeds, "absolute")
+    counts = gradients(seeds, "count")
+    roundings = max([seed.roundings for seed, _ in seeds], default=0)
+    total, error = 0.0, 0.0
+    implied: dict[str, Bounds] | None = None
+    for definition in core.decision_variables:
+        value = bench.variables.get(definition.name)
+        if value is None or value.order not in slopes:
+            continue
+        box = boxes[definition.name]
+        d, size = slopes[value.order], sizes[value.order]
+        noise = EPSILON * size * (counts[value.order] + roundings + 8.0)
+        # A slope may have either sign within its noise, so both ends of the box count then.
+        needed = np.where(
+            d > noise, box.lower, np.where(d < -noise, box.upper, box.upper - box.lower)
+        )
+        if (box.exists & (size > 0) & ~np.isfinite(needed)).any():
+            implied = implied if implied is not None else implied_bounds(bench, core, boxes)
+            box = implied[definition.name]
+        lower, upper = box.lower, box.upper
+        down = _times(d, lower - value.data) - _times(noise, np.abs(lower) + np.abs(value.data))
+        up = _times(d, upper - value.data) - _times(noise, np.abs(upper) + np.abs(value.data))
+        least = np.where(d > noise, down, np.where(d < -noise, up, np.minimum(down, up)))
+        least = np.where(box.exists & (size > 0), least, 0.0)
+        if not np.isfinite(least).all():
+            row = int(np.argmin(np.isfinite(least)))
+            return DualBound(
+                None,
+                reason=f"{definition.name} (element {row}) has no bound on the side to which its "
+                f"reduced cost of {d[row]:.3g} (SI) points; give it physical bounds",
+            )
+        total += float(least.sum())
+        error += EPSILON * (len(least) + 4) * float(np.abs(least).sum())
+    return DualBound(total, error)
+
+
+def _times(slope: Floats, span: Floats) -> Floats:
+    with np.errstate(invalid="ignore"):
+        return np.where(slope == 0, 0.0, slope * span)
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The outcome of a claim that nothing is allowed.
+
+    Attributes
+    ----------
+    margin
+        By how much the weighted rows exceed what the box can reach, in the ray's own measure;
+        above zero it is a proof.
+    weights
+        The share of each constraint in the proof, largest first.
+    """
+
+    margin: float | None
+    weights: tuple[tuple[str, float], ...] = ()
+    reason: str | None = None
+
+    @property
+    def proven(self) -> bool:
+        """Whether nothing can be allowed."""
+        return self.margin is not None and self.margin > 0
+
+
+def farkas_proof(bench: Bench, core: Core, rays: Mapping[str, Multipliers]) -> Proof:
+    """Return whether the rows, weighted by a ray, contradict the bounds of the variables.
+
+    The bench needs a value for every variable, of any size: zeros will do.
+    """
+    if not rays:
+        return Proof(None, reason="no ray came with the claim")
+    try:
+        rows = list(rows_of(bench, core, rays, None, 1.0))
+        boxes = {v.name: bounds_of(bench, v) for v in core.decision_variables}
+    except EngiagentError as problem:
+        return Proof(None, reason=str(problem))
+    if not rows:
+        return Proof(None, reason="no constraint carries weight")
+    # Were x allowed, y (g(x) - b) >= 0 on every row; so the largest value of the sum must be < 0.
+    seeds = [(row.value, -row.multipliers) for row in rows]
+    constant, error = 0.0, 0.0
+    shares: dict[str, float] = {}
+    for row in rows:
+        weight = np.abs(row.multipliers)
+        constant -= float(row.multipliers @ row.value.data)
+        error += float(weight @ row.value.error())
+        error += EPSILON * (len(weight) + 2) * float(weight @ row.value.size)
+        share = float(weight @ row.value.size)
+        shares[row.rule.id] = shares.get(row.rule.id, 0.0) + share
+    reach = _reach(bench, core, boxes, seeds)
+    if reach.value is None:
+        return Proof(None, reason=reach.reason)
+    total = constant + reach.value - SAFETY * (error + reach.error)
+    total -= SAFETY * EPSILON * (abs(constant) + abs(reach.value))
+    most = sum(shares.values())
+    listed = [(name, share / most) for name, share in shares.items() if share > 1e-9 * most]
+    ordered = tuple(sorted(listed, key=lambda item: (-item[1], item[0])))
+    if not np.isfinite(total) or most == 0.0:
+        return Proof(None, ordered, "the ray overflows or is zero")
+    # Relative to the weighted rows: a proof by less than rounding of the data is no proof.
+    return Proof(total / most, ordered, None if total > 0 else "the ray proves nothing")
+
+
+def gap_of(value: float, bound: float, sense: str) -> float:
+    """Return by how much a plan may be worse than the best, relative to its objective."""
+    difference = value - bound if sense == "minimize" else bound - value
+    return difference / max(abs(value), abs(bound), 1e-9)

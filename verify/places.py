@@ -1,0 +1,203 @@
+"""Where an indexed name points: offsets, instants and periods, labels, subsets, tuple sets."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from engiagent.blueprint.grammar import Binary, Call, Node, Number, Ref, Text
+from engiagent.blueprint.sets import IndexSet, Label, is_timed
+from engiagent.verify.frames import Bools, Elements, Environment, EvaluationError, Frame, Symbol
+from engiagent.verify.values import Ints, Value
+
+OUTSIDE = -(10**9)
+NumberOf = Callable[[Node, Frame], Value]
+
+
+class Places:
+    """Resolves what stands between index brackets."""
+
+    def __init__(self, environment: Environment, number: NumberOf) -> None:
+        self._environment = environment
+        self._number = number
+
+    def element(self, node: Node, frame: Frame, target: IndexSet | None = None) -> Elements:
+        """Return the elements that an index expression names, one per row.
+
+        Raises
+        ------
+        EvaluationError
+            When it names none, or a label without a set to look in.
+        """
+        if isinstance(node, Text | Number):
+            return Elements(*self._label(node, frame, target))
+        if isinstance(node, Binary) and node.op in "+-":
+            return self._offset(node, frame, target)
+        if isinstance(node, Call) and node.function in ("first", "last"):
+            index_set = self.named_set(node)
+            if index_set.size == 0:
+                raise EvaluationError(f"{index_set.name} is empty, it has no {node.function}")
+            place = 0 if node.function == "first" else index_set.size - 1
+            return Elements(index_set, np.full(frame.size, place, dtype=np.int64))
+        if isinstance(node, Ref) and node.name in frame.names and not node.indices:
+            return frame.names[node.name]
+        if isinstance(node, Ref):
+            symbol = self._environment.symbol(node.name)
+            if symbol.elements is not None:
+                flat = self.flat(node, symbol, frame)
+                return Elements(symbol.elements[0], symbol.elements[1][flat])
+        raise EvaluationError(f"column {node.span[0] + 1}: this is no element of a set")
+
+    def is_element(self, node: Node, frame: Frame) -> bool:
+        """Whether a node names elements of a set and not numbers."""
+        if isinstance(node, Binary):
+            return node.op in "+-" and self.is_element(node.left, frame)
+        if isinstance(node, Call):
+            return node.function in ("first", "last")
+        if not isinstance(node, Ref):
+            return False
+        if node.name in frame.names:
+            return frame.names[node.name].set.numbers is None
+        return self._environment.symbol(node.name).elements is not None
+
+    def named_set(self, node: Call) -> IndexSet:
+        """Return the set that ``first``, ``last`` or ``len`` is asked about."""
+        argument = node.args[0]
+        if not isinstance(argument, Ref) or argument.indices:
+            raise EvaluationError(f"{node.function} needs the name of a set")
+        return self._environment.set(argument.name)
+
+    def _label(
+        self, node: Text | Number, frame: Frame, target: IndexSet | None
+    ) -> tuple[IndexSet, Ints]:
+        if target is None:
+            raise EvaluationError(f"column {node.span[0] + 1}: an element of which set?")
+        label: Label = node.value if isinstance(node, Text) else int(node.value)
+        place = target.position_of.get(label)
+        if place is None and isinstance(label, str) and is_timed(target):
+            # A time may be written without its offset from UTC when it is the only one of its kind.
+            close = [p for full, p in target.position_of.items() if str(full)[:16] == label]
+            place = close[0] if len(close) == 1 else None
+        if place is None:
+            shown = ", ".join(map(str, target.labels[:4]))
+            raise EvaluationError(f"{label!r} is not in {target.name}; it has {shown}, …")
+        return target, np.full(frame.size, place, dtype=np.int64)
+
+    def _offset(self, node: Binary, frame: Frame, target: IndexSet | None) -> Elements:
+        """Move along the set that the element belongs to from the beginning, not its subset."""
+        base = self.element(node.left, frame, target)
+        steps = self._number(node.right, frame)
+        if steps.degree or not steps.unit.is_dimensionless:
+            raise EvaluationError("an offset is a whole number without a unit")
+        whole = np.rint(steps.data)
+        if not (whole == steps.data).all():
+            raise EvaluationError("an offset is a whole number")
+        root = base.set.root
+        moved = base.set.in_root[base.positions] + whole.astype(np.int64) * (
+            1 if node.op == "+" else -1
+        )
+        return Elements(root, np.mod(moved, root.size) if root.cyclic else moved)
+
+    def positions(self, node: Node, index_set: IndexSet, frame: Frame) -> Ints:
+        """Return positions in ``index_set``; negative or beyond its size when outside.
+
+        Raises
+        ------
+        EvaluationError
+            When the element belongs to a set that has nothing to do with ``index_set``.
+        """
+        found = self.element(node, frame, index_set)
+        if found.set is index_set:
+            return found.positions
+        mapping = found.set.map_to(index_set)
+        if mapping is None:
+            raise EvaluationError(
+                f"an element of {found.set.name} stands where {index_set.name} is needed"
+            )
+        if found.set.size == 0:
+            return found.positions
+        inside = (found.positions >= 0) & (found.positions < found.set.size)
+        mapped = mapping[np.clip(found.positions, 0, found.set.size - 1)]
+        # From a period one may step to the edge after the last period.
+        edge = index_set.kind == "instants" and found.set.root.kind == "time"
+        return np.where(inside, mapped, found.positions if edge else OUTSIDE)
+
+    def in_tuples(self, parts: tuple[Node, ...], index_set: IndexSet, frame: Frame) -> Ints:
+        """Return positions of combinations in a tuple set, negative when it has them not."""
+        root = index_set.root
+        shape = [max(factor.size, 1) for factor in root.factors]
+        code, bad = np.zeros(frame.size, dtype=np.int64), np.zeros(frame.size, dtype=bool)
+        for part, factor in zip(parts, root.factors, strict=True):
+            here = self.positions(part, factor, frame)
+            bad |= (here < 0) | (here >= factor.size)
+            code = code * max(factor.size, 1) + np.clip(here, 0, max(factor.size - 1, 0))
+        if root.size == 0:
+            return np.full(frame.size, OUTSIDE)
+        known = np.ravel_multi_index(root.columns, shape)
+        order = np.argsort(known, kind="stable")
+        at = np.minimum(np.searchsorted(known, code, sorter=order), root.size - 1)
+        in_root = np.where((known[order[at]] == code) & ~bad, order[at], OUTSIDE)
+        if index_set is root:
+            return in_root
+        mapping = root.map_to(index_set)
+        assert mapping is not None
+        return np.where(in_root >= 0, mapping[np.maximum(in_root, 0)], OUTSIDE)
+
+    def flat(self, ref: Ref, symbol: Symbol, frame: Frame) -> Ints:
+        """Return where a reference points in the flattened grid of its symbol.
+
+        Raises
+        ------
+        EvaluationError
+            When it has a wrong number of indices or names an element that does not exist.
+        """
+        flat, early = self.flat_or_early(ref, symbol, frame)
+        if early.any():
+            self._refuse(ref, early, frame)
+        return flat
+
+    def flat_or_early(self, ref: Ref, symbol: Symbol, frame: Frame) -> tuple[Ints, Bools]:
+        """Return positions, and the rows that name a time before the first."""
+        flat = np.zeros(frame.size, dtype=np.int64)
+        early = np.zeros(frame.size, dtype=bool)
+        for dim, parts in zip(symbol.dims, _grouped(ref, symbol), strict=True):
+            if len(parts) > 1:
+                here = self.in_tuples(parts, dim, frame)
+            else:
+                here = self.positions(parts[0], dim, frame)
+            before = (here < 0) & (here > OUTSIDE // 2) & is_timed(dim) & (dim.root is dim)
+            outside = ((here < 0) & ~before) | (here >= dim.size)
+            if outside.any():
+                self._refuse(ref, outside, frame)
+            early |= before
+            flat = flat * dim.size + np.maximum(here, 0)
+        if symbol.defined is not None:
+            absent = ~symbol.defined[flat] & ~early
+            if absent.any():
+                self._refuse(ref, absent, frame)
+        return flat, early
+
+    def _refuse(self, ref: Ref, rows: Bools, frame: Frame) -> None:
+        row = int(np.flatnonzero(rows)[0])
+        where = ", ".join(f"{name} = {label}" for name, label in frame.labels(row).items())
+        raise EvaluationError(
+            f"column {ref.span[0] + 1}: {ref.name} has no such element"
+            + (f" at {where}" if where else "")
+        )
+
+
+def _grouped(ref: Ref, symbol: Symbol) -> list[tuple[Node, ...]]:
+    """Return the index nodes of each dimension; a tuple set may take several."""
+    widths = [len(dim.root.factors) or 1 for dim in symbol.dims]
+    if len(ref.indices) == len(symbol.dims):
+        widths = [1] * len(symbol.dims)
+    elif len(ref.indices) != sum(widths):
+        shape = ", ".join(dim.name for dim in symbol.dims) or "nothing"
+        raise EvaluationError(
+            f"column {ref.span[0] + 1}: {ref.name} is indexed by {shape}, "
+            f"here are {len(ref.indices)} indices"
+        )
+    groups, at = [], 0
+    for width in widths:
+        groups.append(ref.indices[at : at + width])
+        at += width
+    return groups

@@ -1,0 +1,292 @@
+"""Requirements annotated from the text alone: ``requirements.yaml``."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from engiagent.blueprint.document import Blueprint, Core
+from engiagent.errors import InputError
+
+SCHEMA: Final = "engiagent-requirements/1"
+MAX_BYTES: Final = 5_000_000
+
+
+@dataclass(frozen=True)
+class Dynamics:
+    """A physical unit whose behaviour the problem declares.
+
+    Attributes
+    ----------
+    scheme
+        ``exact``, ``euler`` or ``implicit``; None when the problem declares none.
+    parameters
+        Expressions or numbers by the names of the unit's model.
+    """
+
+    name: str
+    model: str
+    index: str | None
+    scheme: str | None
+    parameters: Mapping[str, Any]
+    connections: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """One hard requirement of the text."""
+
+    id: str
+    expression: str
+    quote: str | None = None
+    name: str | None = None
+    forall: tuple[str, ...] = ()
+    where: str | None = None
+    tolerance: str | None = None
+
+
+@dataclass(frozen=True)
+class Goal:
+    """The objective of the text."""
+
+    sense: str
+    expression: str
+    unit: str | None = None
+    quote: str | None = None
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """A requirements file."""
+
+    file: str
+    core: Core
+    dynamics: tuple[Dynamics, ...]
+    requirements: tuple[Requirement, ...]
+    objective: Goal | None
+    sha256: str
+
+
+def load_requirements(path: Path) -> Requirements:
+    """Read a requirements file.
+
+    Raises
+    ------
+    InputError
+        With line and column, when it is unreadable or does not have the form that is documented.
+    """
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise InputError(f"a requirements file has at most {MAX_BYTES} bytes", path.name)
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise InputError(f"cannot be read: {reason}", path.name) from None
+    return parse_requirements(text, path.name)
+
+
+def parse_requirements(text: str, file: str = "requirements.yaml") -> Requirements:
+    """Read requirements from their YAML text; see :func:`load_requirements`."""
+    tree = _yaml(text, file)
+    reader = _Reader(file)
+    top = reader.mapping(tree, "the file", _TOP)
+    if top.get("schema") != SCHEMA:
+        raise InputError(
+            "a wrong schema", file, 1, found=repr(top.get("schema")), expected=repr(SCHEMA)
+        )
+    core = _core(_plain(top.get("sets", [])), _plain(top.get("parameters", [])), file)
+    dynamics = tuple(reader.dynamics(item) for item in reader.items(top, "dynamics"))
+    requirements = tuple(reader.requirement(item) for item in reader.items(top, "requirements"))
+    identifiers = [r.id for r in requirements]
+    twice = next((i for i in identifiers if identifiers.count(i) > 1), None)
+    if twice is not None:
+        raise InputError("two requirements have one id", file, found=repr(twice))
+    goal = reader.goal(top["objective"]) if top.get("objective") is not None else None
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return Requirements(file, core, dynamics, requirements, goal, digest)
+
+
+@lru_cache(maxsize=32)
+def _yaml(text: str, file: str) -> Any:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+    reader = YAML(typ="rt")  # the round-trip reader is safe and keeps line and column
+    reader.allow_duplicate_keys = False
+    if "&" in text and any(line.lstrip("- ").startswith(("*", "<<")) for line in text.split("\n")):
+        raise InputError("aliases and merges are not allowed", file)
+    try:
+        return reader.load(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark
+        line, column = (mark.line + 1, mark.column + 1) if mark is not None else (None, None)
+        raise InputError(f"no valid YAML: {error.problem}", file, line, column) from None
+    except (YAMLError, RecursionError, ValueError) as error:
+        raise InputError(f"no valid YAML: {error}", file) from None
+
+
+def _plain(value: Any) -> Any:
+    """Return plain Python values without the marks of the YAML reader."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value)
+    return str(value)
+
+
+def _core(sets: Any, parameters: Any, file: str) -> Core:
+    """Validate sets and parameters by the schema of blueprints, whose form they have."""
+    document = {
+        "schema": "engiagent-blueprint/1",
+        "kind": "programme",
+        "modeling_context": {"problem_essence": "requirements"},
+        "core_model_elements": {
+            "sets": sets,
+            "parameters": parameters,
+            "decision_variables": [],
+            "constraints": [],
+        },
+    }
+    return Blueprint.from_dict(document, file).core
+
+
+_TOP = ("schema", "sets", "parameters", "dynamics", "requirements", "objective")
+
+
+class _Reader:
+    """Turns YAML nodes into records; every error has the line of its node."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+
+    def mapping(self, node: Any, what: str, known: tuple[str, ...]) -> Mapping[str, Any]:
+        if not isinstance(node, Mapping):
+            raise InputError(f"{what} is no mapping", self.file, found=type(node).__name__)
+        for key in node:
+            if key not in known:
+                line, column = _mark(node, key)
+                raise InputError(
+                    f"unknown key in {what}",
+                    self.file,
+                    line,
+                    column,
+                    found=repr(key),
+                    expected=f"one of {', '.join(known)}",
+                )
+        return node
+
+    def items(self, top: Mapping[str, Any], key: str) -> list[Any]:
+        value = top.get(key) or []
+        if not isinstance(value, list):
+            line, column = _mark(top, key)
+            raise InputError(f"{key} is no list", self.file, line, column)
+        return value
+
+    def text(self, node: Mapping[str, Any], key: str, what: str) -> str:
+        value = node.get(key)
+        if value is None or isinstance(value, Mapping | list):
+            line, column = _mark(node, key if key in node else None)
+            raise InputError(f"{what} has no {key}", self.file, line, column)
+        return str(value)
+
+    def optional(self, node: Mapping[str, Any], key: str) -> str | None:
+        return None if node.get(key) is None else str(node[key])
+
+    def dynamics(self, item: Any) -> Dynamics:
+        known = ("name", "model", "index", "scheme", "parameters", "connections", "quote")
+        node = self.mapping(item, "a dynamics entry", known)
+        name = self.text(node, "name", "a dynamics entry")
+        scheme = self.optional(node, "scheme")
+        if scheme not in (None, "exact", "euler", "implicit"):
+            line, column = _mark(node, "scheme")
+            raise InputError(
+                f"an unknown scheme of {name}",
+                self.file,
+                line,
+                column,
+                found=repr(scheme),
+                expected="exact, euler or implicit",
+            )
+        return Dynamics(
+            name,
+            self.text(node, "model", f"the unit {name}"),
+            self.optional(node, "index"),
+            scheme,
+            _plain(node.get("parameters") or {}),
+            _plain(node.get("connections") or {}),
+        )
+
+    def requirement(self, item: Any) -> Requirement:
+        known = ("id", "name", "quote", "forall", "where", "expression", "tolerance")
+        node = self.mapping(item, "a requirement", known)
+        identifier = self.text(node, "id", "a requirement")
+        binders = node.get("forall") or []
+        return Requirement(
+            identifier,
+            self.text(node, "expression", f"the requirement {identifier}"),
+            self.optional(node, "quote"),
+            self.optional(node, "name"),
+            tuple(map(str, [binders] if isinstance(binders, str) else binders)),
+            self.optional(node, "where"),
+            self.optional(node, "tolerance"),
+        )
+
+    def goal(self, item: Any) -> Goal:
+        node = self.mapping(item, "the objective", ("sense", "unit", "expression", "quote", "name"))
+        sense = self.text(node, "sense", "the objective")
+        if sense not in ("minimize", "maximize"):
+            line, column = _mark(node, "sense")
+            raise InputError(
+                "an unknown sense",
+                self.file,
+                line,
+                column,
+                found=repr(sense),
+                expected="minimize or maximize",
+            )
+        return Goal(
+            sense,
+            self.text(node, "expression", "the objective"),
+            self.optional(node, "unit"),
+            self.optional(node, "quote"),
+        )
+
+
+def _mark(node: Any, key: Any) -> tuple[int | None, int | None]:
+    """Return line and column of a key, or of its mapping, counted from 1."""
+    place = getattr(node, "lc", None)
+    if place is None:
+        return None, None
+    try:
+        line, column = place.key(key) if key is not None else (place.line, place.col)
+    except (KeyError, TypeError):
+        line, column = place.line, place.col
+    return line + 1, column + 1
+
+
+def squeezed(text: str) -> str:
+    """Return a text with every run of white space as one blank."""
+    return " ".join(text.split())
+
+
+def quote_findings(requirements: Requirements, text: str) -> list[str]:
+    """Return what is wrong with the quotes: each must stand in the text, white space aside."""
+    body = squeezed(text)
+    findings = []
+    quotes = [(r.id, r.quote) for r in requirements.requirements]
+    if requirements.objective is not None:
+        quotes.append(("objective", requirements.objective.quote))
+    for name, quote in quotes:
+        if quote is None:
+            findings.append(f"requirement {name} quotes nothing")
+        elif squeezed(quote) not in body:
+            findings.append(f"requirement {name}: the text does not say {squeezed(quote)!r}")
+    return findings

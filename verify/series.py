@@ -1,0 +1,193 @@
+"""A named series of a schedule, and how its axes meet the sets of a document."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.blueprint.sets import IndexSet
+from engiagent.blueprint.timeaxis import TimeAxis
+from engiagent.blueprint.units import Unit, UnitError, conversion
+from engiagent.errors import InputError
+
+Floats = npt.NDArray[np.float64]
+Coordinate = npt.NDArray[np.datetime64] | tuple[str, ...]
+
+_CLOCK = re.compile(r"(\d{1,2}):(\d{2})")
+TIMED = ("time", "instants", "periods")
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """Numbers of one variable or quantity.
+
+    Attributes
+    ----------
+    data
+        In ``unit``, one axis per name in ``dims``; NaN where a sparse variable does not exist.
+    coordinates
+        Labels or time stamps along an axis, where the schedule gives them.
+    zoned
+        Whether time stamps are UTC.
+    """
+
+    name: str
+    data: Floats
+    unit: Unit
+    dims: tuple[str, ...] = ()
+    coordinates: Mapping[str, Coordinate] = field(default_factory=dict)
+    zoned: bool = False
+
+    def converted(self, unit: Unit) -> Floats:
+        """Return the data in another unit.
+
+        Raises
+        ------
+        InputError
+            When the unit measures something else.
+        """
+        try:
+            factor, shift = conversion(self.unit, unit)
+        except UnitError as error:
+            raise InputError(f"{self.name}: {error}", "the schedule") from None
+        return self.data if (factor, shift) == (1.0, 0.0) else self.data * factor + shift
+
+
+def bind(series: Series, dims: tuple[IndexSet, ...], unit: Unit) -> Floats:
+    """Return a series flattened in the order of ``dims``, in ``unit``.
+
+    Raises
+    ------
+    InputError
+        When shape, labels or times do not fit the sets.
+    """
+    data = series.converted(unit)
+    names = tuple(dim.name for dim in dims)
+    if set(names) == set(series.dims) and len(set(names)) == len(names):
+        order = [series.dims.index(name) for name in names]
+        data = data.transpose(order)
+        series = replace(series, dims=names)
+    wanted = tuple(dim.size for dim in dims)
+    if data.shape != wanted:
+        raise InputError(
+            f"{series.name} has {_shape(data.shape)} values",
+            "the schedule",
+            expected=f"{_shape(wanted)}, as {' x '.join(names) or 'a single number'} has",
+        )
+    for axis, dim in enumerate(dims):
+        data = _ordered(data, axis, series, dim)
+    return np.ascontiguousarray(data).reshape(-1)
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return " x ".join(map(str, shape)) or "1"
+
+
+def _ordered(data: Floats, axis: int, series: Series, dim: IndexSet) -> Floats:
+    """Check the coordinate of one axis against the set, and put labels into its order."""
+    given = series.coordinates.get(series.dims[axis]) if axis < len(series.dims) else None
+    if given is None:
+        return data
+    if isinstance(given, np.ndarray):
+        if dim.root.axis is not None:
+            check_times(series, given, dim)
+        return data
+    wanted = [_text(label) for label in dim.labels]
+    if list(given) == wanted or dim.root.kind in TIMED:
+        if dim.root.axis is not None and not dim.root.axis.dated:
+            check_clock(series, given, dim)
+        return data
+    if sorted(given) != sorted(wanted):
+        absent = next((label for label in wanted if label not in given), None)
+        raise InputError(
+            f"{series.name} has other labels than {dim.name}",
+            "the schedule",
+            found=", ".join(given[:5]),
+            expected=f"one for {absent}" if absent else ", ".join(wanted[:5]),
+        )
+    return np.take(data, [given.index(label) for label in wanted], axis=axis)
+
+
+def _text(label: object) -> str:
+    return ",".join(map(str, label)) if isinstance(label, tuple) else str(label)
+
+
+def check_times(series: Series, stamps: npt.NDArray[np.datetime64], dim: IndexSet) -> None:
+    """Raise when time stamps are not those of the set.
+
+    Raises
+    ------
+    InputError
+        Naming the first stamp that is wrong.
+    """
+    axis: TimeAxis = dim.root.axis  # type: ignore[assignment]  # asked for by the caller
+    if not axis.dated:
+        return
+    seconds = stamps.astype("datetime64[ns]").astype(np.int64) / 1e9
+    edges = axis.edges if series.zoned and axis.zone is not None else axis.local
+    wanted = edges[dim.in_root]
+    wrong = np.flatnonzero(~(np.abs(seconds - wanted) < 0.5))
+    if wrong.size:
+        row = int(wrong[0])
+        raise InputError(
+            f"{series.name}: the time of value {row + 1} is not that of {dim.name}",
+            "the schedule",
+            found=str(stamps[row]),
+            expected=str(dim.labels[row]),
+        )
+
+
+def check_clock(series: Series, given: tuple[str, ...], dim: IndexSet) -> None:
+    """Raise when clock texts are not those of an undated set.
+
+    Raises
+    ------
+    InputError
+        Naming the first that is wrong.
+    """
+    for row, (text, label) in enumerate(zip(given, dim.labels, strict=True)):
+        found, wanted = _CLOCK.search(text), _CLOCK.search(str(label))
+        if found and wanted and [*map(int, found.groups())] != [*map(int, wanted.groups())]:
+            raise InputError(
+                f"{series.name}: the time of value {row + 1} is not that of {dim.name}",
+                "the schedule",
+                found=text,
+                expected=str(label),
+            )
+
+
+def match_dims(series: Series, sets: Mapping[str, IndexSet]) -> tuple[IndexSet, ...]:
+    """Return the sets over which a series runs: by name, by labels, or by a length that is unique.
+
+    Raises
+    ------
+    InputError
+        When no set or more than one fits.
+    """
+    return tuple(
+        _match(series, dim, size, sets)
+        for dim, size in zip(series.dims, series.data.shape, strict=True)
+    )
+
+
+def _match(series: Series, dim: str, size: int, sets: Mapping[str, IndexSet]) -> IndexSet:
+    named = sets.get(dim)
+    if named is not None and named.size == size:
+        return named
+    fitting = [s for s in sets.values() if s.size == size]
+    given = series.coordinates.get(dim)
+    if isinstance(given, tuple):
+        same = [s for s in fitting if sorted(map(_text, s.labels)) == sorted(given)]
+        fitting = same or fitting
+    whole = [s for s in fitting if s.kind != "subset"] or fitting
+    timed = [s for s in whole if s.kind in TIMED] or whole
+    if len(timed) == 1:
+        return timed[0]
+    shown = ", ".join(f"{s.name} ({s.size})" for s in sets.values())
+    raise InputError(
+        f"{series.name} has {size} values along {dim}",
+        "the schedule",
+        expected=f"the length of one of {shown}" if not timed else f"a name among {shown}",
+    )

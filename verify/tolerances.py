@@ -1,0 +1,58 @@
+"""How far off still counts as right. Nothing loosens these at run time; certificates hash them."""
+
+import hashlib
+from typing import Final
+
+import numpy as np
+
+from engiagent.blueprint.units import Unit, parse_unit
+from engiagent.jsontext import dumps_canonical
+from engiagent.verify.values import Floats, Value
+
+TOLERANCES: Final[dict[str, float]] = {
+    "of_scale": 1e-6,  # of the largest sum of absolute terms of a requirement
+    "of_terms": 1e-9,  # of the sum of absolute terms of the row itself
+    "floor_kW": 1e-6,
+    "floor_kWh": 1e-6,
+    "floor_K": 1e-5,
+    "floor_other": 1e-6,
+    "integrality": 1e-9,
+    "both_directions": 1e-3,  # of the rating
+    "drift": 1e-4,  # of the capacity
+    "drift_K": 1e-3,
+    "step_of_capacity": 1e-6,
+    "objective": 1e-6,
+    "gap": 1e-6,
+    "parameter": 1e-9,
+}
+
+_FLOORS: Final = tuple((parse_unit(u), f"floor_{u}") for u in ("kW", "kWh", "K"))
+
+
+def tolerances_sha256() -> str:
+    """Return the hash that a certificate carries."""
+    return hashlib.sha256(dumps_canonical(TOLERANCES).encode()).hexdigest()
+
+
+def floor_of(unit: Unit) -> float:
+    """Return the smallest absolute tolerance of a dimension, in SI."""
+    for known, key in _FLOORS:
+        if known.dimension == unit.dimension:
+            return TOLERANCES[key] * float(known.factor)
+    return TOLERANCES["floor_other"] * float(unit.factor)
+
+
+def row_tolerance(left: Value, right: Value, stated: float | None) -> Floats:
+    """Return the tolerance of every row of a comparison, in SI.
+
+    Parameters
+    ----------
+    stated
+        The absolute part that the requirement itself states, in SI.
+    """
+    size = left.size + right.size
+    absolute = stated
+    if absolute is None:
+        scale = float(np.max(size, initial=0.0))
+        absolute = max(floor_of(left.unit), TOLERANCES["of_scale"] * scale)
+    return np.asarray(absolute + TOLERANCES["of_terms"] * size)

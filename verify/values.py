@@ -1,0 +1,443 @@
+"""Numbers that know their unit, their derivative and how far rounding may have moved them.
+
+A :class:`Value` holds one number for each row of an index grid, in coherent SI units. It remembers
+the values that it was made of, so that one backward sweep gives the derivative of any weighted sum
+of rows with respect to every variable (:func:`gradients`). All operations are linear maps over
+whole arrays; there is no loop over rows.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.blueprint.units import Unit, UnitError, parse_unit
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+ONE = parse_unit("1")
+EPSILON = float(np.finfo(np.float64).eps)
+_ORDER = count()
+Mode = Literal["value", "absolute", "count"]
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """How a value depends on one that it was made of.
+
+    ``each``: row by row, times ``weight``. ``gather``: ``value = parent[rows]``.
+    ``spread``: ``value[rows] += parent``, as for sums and for branches.
+    """
+
+    parent: "Value"
+    kind: Literal["each", "gather", "spread"]
+    rows: Ints | None = None
+    weight: Floats | float = 1.0
+
+    def pull(self, adjoint: Floats, mode: "Mode") -> Floats:
+        """Return what this link sends back to its parent."""
+        weight = self.weight
+        if mode != "value":
+            weight = np.abs(weight) if mode == "absolute" else np.ones(())
+        if self.kind == "each":
+            return np.asarray(adjoint * weight)
+        assert self.rows is not None
+        if self.kind == "spread":
+            return np.asarray(adjoint[self.rows])
+        summed = np.bincount(self.rows, weights=adjoint, minlength=self.parent.data.size)
+        return np.asarray(summed, dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Value:
+    """One number per row.
+
+    Attributes
+    ----------
+    data
+        In coherent SI units, shape (rows,).
+    unit
+        The unit for display; its dimension is that of the data. A unit with a zero marks points.
+    size
+        A bound of the sum of the absolute terms, shape (rows,); the measure for tolerances.
+    degree
+        0 for a constant, 1 for affine in the variables, 2 for anything else.
+    bare
+        Whether it is a literal without a unit, which takes that of its neighbour.
+    roundings
+        How many rounding errors of one part in 2^53 may have added up, relative to ``size``.
+    """
+
+    data: Floats
+    unit: Unit
+    size: Floats
+    degree: int = 0
+    bare: bool = False
+    roundings: int = 2
+    links: tuple[Link, ...] = ()
+    order: int = field(default_factory=lambda: next(_ORDER))
+
+    @property
+    def shown(self) -> Floats:
+        """The numbers in :attr:`unit`."""
+        return self.data / float(self.unit.factor) - _zero(self.unit) / float(self.unit.factor)
+
+    def error(self) -> Floats:
+        """Return an a-priori bound of the rounding error of each row."""
+        return self.size * (EPSILON * self.roundings)
+
+
+def _zero(unit: Unit) -> float:
+    return 0.0 if unit.zero is None else float(unit.zero)
+
+
+def constant(data: Floats, unit: Unit, bare: bool = False) -> Value:
+    """Return a value given in ``unit``, converted to SI."""
+    converted = data * float(unit.factor) + _zero(unit)
+    return Value(converted, unit, np.abs(converted), bare=bare)
+
+
+def variable(data: Floats, unit: Unit) -> Value:
+    """Return a variable, by which derivatives can be taken, given in ``unit``."""
+    return replace(constant(data, unit), degree=1, order=next(_ORDER))
+
+
+def adopt(value: Value, unit: Unit) -> Value:
+    """Return a bare literal in the unit of its neighbour."""
+    takes = value.bare and (not unit.is_dimensionless or not value.data.any())
+    return constant(value.data, unit) if takes else value
+
+
+def _need(value: Value, unit: Unit) -> Value:
+    """Return ``value`` if it can stand where ``unit`` is needed.
+
+    Raises
+    ------
+    UnitError
+        When the dimension differs, or a temperature meets a difference.
+    """
+    value = adopt(value, unit)
+    if value.unit.dimension != unit.dimension:
+        raise UnitError(f"one side is {unit}, the other {value.unit}")
+    if value.unit.is_point != unit.is_point:
+        point = unit if unit.is_point else value.unit
+        raise UnitError(f"one side is a temperature in {point}, the other a difference")
+    return value
+
+
+def align(values: Sequence[Value]) -> list[Value]:
+    """Return values that can be compared: one dimension, bare literals in the others' unit.
+
+    Raises
+    ------
+    UnitError
+        When they measure different things.
+    """
+    unit = next((v.unit for v in values if not v.bare), ONE)
+    return [_need(value, unit) for value in values]
+
+
+def negate(value: Value) -> Value:
+    """Return ``-value``; the negative of a literal is a literal."""
+    if value.bare:
+        return constant(-value.data, ONE, bare=True)
+    _refuse_point(value)
+    return _make(-value.data, value.unit, value.size, (value,), (-1.0,), value.degree)
+
+
+def add(left: Value, right: Value, sign: float) -> Value:
+    """Return ``left + sign * right``, points and differences kept apart.
+
+    Raises
+    ------
+    UnitError
+        When the dimensions differ or two temperatures are added.
+    """
+    if left.bare and right.bare:
+        return constant(left.data + sign * right.data, ONE, bare=True)
+    left, right, unit = _align_sum(left, right, sign)
+    return _make(
+        left.data + sign * right.data,
+        unit,
+        left.size + right.size,
+        (left, right),
+        (1.0, sign),
+        max(left.degree, right.degree),
+    )
+
+
+def _align_sum(left: Value, right: Value, sign: float) -> tuple[Value, Value, Unit]:
+    if right.unit.is_point and sign < 0:
+        left = adopt(left, right.unit)
+        if not left.unit.is_point:
+            raise UnitError("an amount minus a temperature has no meaning")
+        return left, right, left.unit.difference()
+    if left.unit.is_point and right.unit.is_point:
+        raise UnitError("two temperatures cannot be added")
+    if left.unit.is_point:
+        return left, _need(right, left.unit.difference()), left.unit
+    if right.unit.is_point:
+        return _need(left, right.unit.difference()), right, right.unit
+    left, right = adopt(left, right.unit), adopt(right, left.unit)
+    return left, _need(right, left.unit), left.unit
+
+
+def multiply(left: Value, right: Value) -> Value:
+    """Return the product.
+
+    Raises
+    ------
+    UnitError
+        When a factor is a temperature and not a difference.
+    """
+    _refuse_point(left, right)
+    return _make(
+        left.data * right.data,
+        left.unit * right.unit,
+        left.size * right.size,
+        (left, right),
+        (right.data, left.data),
+        min(left.degree + right.degree, 2),
+        left.bare and right.bare,
+    )
+
+
+def divide(left: Value, right: Value) -> Value:
+    """Return the quotient; a division by zero gives a number that is not finite."""
+    _refuse_point(left, right)
+    with np.errstate(all="ignore"):
+        inverse = 1.0 / right.data
+        data = left.data / right.data
+        # Cancellation inside the divisor widens its relative error.
+        size = left.size * np.abs(inverse) * np.maximum(1.0, right.size * np.abs(inverse))
+        weights = (inverse, -data * inverse)
+    degree = left.degree if right.degree == 0 else 2
+    bare = left.bare and right.bare
+    return _make(data, left.unit / right.unit, size, (left, right), weights, degree, bare)
+
+
+def power(base: Value, exponent: float) -> Value:
+    """Return ``base ** exponent``; only a whole exponent may be given to a value with a unit."""
+    _refuse_point(base)
+    whole = exponent == int(exponent)
+    if not whole and not base.unit.is_dimensionless:
+        raise UnitError(f"{base.unit} ** {exponent:g} has no unit; the exponent must be whole")
+    with np.errstate(all="ignore"):
+        data = base.data**exponent
+        slope = exponent * base.data ** (exponent - 1)
+        size = base.size**exponent if exponent > 0 else np.abs(data)
+    unit = base.unit ** int(exponent) if whole else ONE
+    degree = 2 if base.degree and exponent not in (0, 1) else base.degree
+    return _make(data, unit, size, (base,), (slope,), degree, base.bare)
+
+
+def function(value: Value, data: Floats, slope: Floats) -> Value:
+    """Return an elementary function of a pure number, given its values and derivatives."""
+    degree = 2 if value.degree else 0
+    return _make(data, ONE, np.abs(data), (value,), (slope,), degree)
+
+
+def gather(value: Value, rows: Ints) -> Value:
+    """Return ``value[rows]``."""
+    links = (Link(value, "gather", rows),) if value.degree else ()
+    return replace(
+        value, data=value.data[rows], size=value.size[rows], links=links, order=next(_ORDER)
+    )
+
+
+def segment_sum(value: Value, rows: Ints, size: int) -> Value:
+    """Return the sums of ``value`` over the groups that ``rows`` names.
+
+    Raises
+    ------
+    UnitError
+        When temperatures would be summed.
+    """
+    _refuse_point(value)
+    if size == 1:
+        # numpy sums in pairs: far fewer roundings than one after the other.
+        data, absolute = np.array([value.data.sum()]), np.array([value.size.sum()])
+        added = 128 + int(np.log2(value.data.size + 1))
+    else:
+        data = np.bincount(rows, weights=value.data, minlength=size)
+        absolute = np.bincount(rows, weights=value.size, minlength=size)
+        added = int(np.bincount(rows, minlength=1).max()) if rows.size else 0
+    links = (Link(value, "spread", rows),) if value.degree else ()
+    return Value(
+        data,
+        value.unit,
+        absolute,
+        value.degree,
+        value.bare,
+        value.roundings + min(added, value.data.size),
+        links,
+    )
+
+
+def segment_extreme(value: Value, rows: Ints, size: int, smallest: bool) -> Value:
+    """Return the least or the greatest of each group.
+
+    Raises
+    ------
+    UnitError
+        When a group is empty.
+    """
+    if np.bincount(rows, minlength=size).min(initial=1) == 0:
+        raise UnitError(f"the {'min' if smallest else 'max'} of nothing has no value")
+    order = np.lexsort((value.data if smallest else -value.data, rows))
+    first = np.concatenate(([True], rows[order][1:] != rows[order][:-1]))
+    chosen = gather(value, order[first])
+    return replace(chosen, degree=2 if value.degree else 0, order=next(_ORDER))
+
+
+def combine(parts: Sequence[tuple[Value, Ints]], size: int) -> Value:
+    """Return one value of which each part fills its own rows; together they fill all.
+
+    Raises
+    ------
+    UnitError
+        When the parts measure different things.
+    """
+    aligned = align([value for value, _ in parts])
+    data, absolute = np.zeros(size), np.zeros(size)
+    links = []
+    for value, (_, rows) in zip(aligned, parts, strict=True):
+        data[rows], absolute[rows] = value.data, value.size
+        if value.degree:
+            links.append(Link(value, "spread", rows))
+    return Value(
+        data,
+        aligned[0].unit,
+        absolute,
+        max(value.degree for value in aligned),
+        all(value.bare for value in aligned),
+        max(value.roundings for value in aligned),
+        tuple(links),
+    )
+
+
+def _make(
+    data: Floats,
+    unit: Unit,
+    size: Floats,
+    parents: tuple[Value, ...],
+    weights: tuple[Floats | float, ...],
+    degree: int,
+    bare: bool = False,
+) -> Value:
+    links = tuple(
+        Link(parent, "each", None, weight)
+        for parent, weight in zip(parents, weights, strict=True)
+        if parent.degree
+    )
+    roundings = sum(parent.roundings for parent in parents) + 1
+    if len(parents) == 2 and all(isinstance(weight, float) for weight in weights):
+        roundings = max(parent.roundings for parent in parents) + 1  # a sum, not a product
+    return Value(data, unit, size, degree, bare, roundings, links)
+
+
+def _refuse_point(*values: Value) -> None:
+    for value in values:
+        if value.unit.is_point:
+            raise UnitError(
+                f"a temperature in {value.unit} cannot be scaled or summed, only its differences"
+            )
+
+
+def gradients(seeds: Sequence[tuple[Value, Floats]], mode: Mode = "value") -> dict[int, Floats]:
+    """Return the derivative of ``sum(weight @ value for value, weight in seeds)``.
+
+    Parameters
+    ----------
+    seeds
+        Values with one weight for each of their rows.
+    mode
+        ``absolute`` sums the absolute values of all contributions instead, the measure of their
+        rounding; ``count`` counts them.
+
+    Returns
+    -------
+    dict
+        By the ``order`` of each value that has no links (a variable): the derivative with respect
+        to its SI data, of its shape.
+    """
+    adjoints: dict[int, Floats] = {}
+    nodes: dict[int, Value] = {}
+    for value, weight in seeds:
+        if value.degree:
+            _reach(value, nodes)
+            seed = np.abs(weight) if mode == "absolute" else weight
+            seed = np.ones_like(weight) if mode == "count" else seed
+            adjoints[value.order] = adjoints.get(value.order, 0.0) + np.asarray(seed, np.float64)
+    result = {}
+    # What was made later depends on what was made earlier, never the other way round.
+    for order in sorted(nodes, reverse=True):
+        node = nodes[order]
+        adjoint = adjoints.pop(order, None)
+        if adjoint is None:
+            continue
+        if not node.links:
+            result[order] = adjoint
+        for link in node.links:
+            pulled = link.pull(adjoint, mode)
+            known = adjoints.get(link.parent.order)
+            adjoints[link.parent.order] = pulled if known is None else known + pulled
+    return result
+
+
+def _reach(value: Value, nodes: dict[int, Value]) -> None:
+    stack = [value]
+    while stack:
+        node = stack.pop()
+        if node.order not in nodes:
+            nodes[node.order] = node
+            stack.extend(link.parent for link in node.links)
+
+
+def triplets(value: Value) -> dict[int, tuple[Ints, Ints, Floats]]:
+    """Return the rows of an affine value as coefficients.
+
+    Returns
+    -------
+    dict
+        By the ``order`` of each variable: rows, elements of the variable and coefficients, with
+        repetitions to be summed.
+    """
+    result: dict[int, list[tuple[Ints, Ints, Floats]]] = {}
+    start = np.arange(value.data.size)
+    stack = [(value, start, start, np.ones(start.size))]
+    while stack:
+        node, rows, places, factors = stack.pop()
+        if not node.links and node.degree:
+            result.setdefault(node.order, []).append((rows, places, factors))
+        for link in node.links:
+            stack.append((link.parent, *_descend(link, rows, places, factors)))
+    return {
+        order: tuple(np.concatenate(parts) for parts in zip(*pieces, strict=True))  # type: ignore[misc]
+        for order, pieces in result.items()
+    }
+
+
+def _descend(link: Link, rows: Ints, places: Ints, factors: Floats) -> tuple[Ints, Ints, Floats]:
+    """Return what entries of a value are as entries of one of its parents."""
+    if link.kind == "each":
+        weight = np.broadcast_to(np.asarray(link.weight, dtype=np.float64), link.parent.data.shape)
+        return rows, places, factors * weight[places]
+    assert link.rows is not None
+    if link.kind == "gather":
+        return rows, link.rows[places], factors
+    # Each entry becomes one for every term of its sum.
+    order = np.argsort(link.rows, kind="stable")
+    counts = np.bincount(link.rows, minlength=int(places.max(initial=-1)) + 1)
+    starts = np.concatenate(([0], np.cumsum(counts)))
+    each = counts[places]
+    within = np.arange(each.sum()) - np.repeat(np.cumsum(each) - each, each)
+    return (
+        np.repeat(rows, each),
+        order[np.repeat(starts[places], each) + within],
+        np.repeat(factors, each),
+    )
