@@ -2,13 +2,16 @@
 
 import json
 import re
+from collections import Counter
 from typing import Any, Final
 
 from engiagent.errors import InputError
 
 MAX_CHARACTERS: Final = 200_000_000
 MAX_NESTING: Final = 60
-_OUTSIDE_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
+# A string that never ends is taken to the end of the text, so that the scan stays linear.
+_OUTSIDE_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
 
 def loads_strict(text: str, file: str | None = None) -> Any:
@@ -18,7 +21,7 @@ def loads_strict(text: str, file: str | None = None) -> Any:
     ------
     InputError
         With line and column for a syntax error; also for NaN, an infinite number, a key that
-        stands twice in one object, nesting deeper than 60 and more than 200 MB.
+        stands twice in one object, a lone surrogate, nesting deeper than 60 and more than 200 MB.
     """
     if len(text) > MAX_CHARACTERS:
         raise InputError(f"JSON of more than {MAX_CHARACTERS} characters", file)
@@ -26,7 +29,7 @@ def loads_strict(text: str, file: str | None = None) -> Any:
         text = text[1:]
     _check_nesting(text, file)
     try:
-        return json.loads(
+        value = json.loads(
             text,
             object_pairs_hook=lambda pairs: _object(pairs, file),
             parse_constant=lambda name: _refuse(name, file),
@@ -35,6 +38,9 @@ def loads_strict(text: str, file: str | None = None) -> Any:
         )
     except json.JSONDecodeError as error:
         raise InputError(f"no valid JSON: {error.msg}", file, error.lineno, error.colno) from None
+    if "\\ud" in text or "\\uD" in text or _HALF_CHARACTER.search(text):
+        _refuse_half_characters(value, file)
+    return value
 
 
 def _check_nesting(text: str, file: str | None) -> None:
@@ -53,10 +59,24 @@ def _check_nesting(text: str, file: str | None) -> None:
 def _object(pairs: list[tuple[str, Any]], file: str | None) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
+        counts = Counter(key for key, _ in pairs)
+        twice = next(key for key, count in counts.items() if count > 1)
         raise InputError("a key stands twice in one object", file, found=repr(twice))
     return result
+
+
+def _refuse_half_characters(value: Any, file: str | None) -> None:
+    """Refuse a lone surrogate, which no text file can hold."""
+    if isinstance(value, str):
+        if _HALF_CHARACTER.search(value):
+            raise InputError("half of a surrogate pair", file, found=ascii(value)[:40])
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _refuse_half_characters(key, file)
+            _refuse_half_characters(item, file)
+    elif isinstance(value, list):
+        for item in value:
+            _refuse_half_characters(item, file)
 
 
 def _refuse(name: str, file: str | None) -> Any:
