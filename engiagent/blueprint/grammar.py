@@ -214,7 +214,10 @@ _COMPARE = {
     ast.In: "in", ast.NotIn: "not in",
 }  # fmt: skip
 _UNARY = {ast.USub: "-", ast.UAdd: "+", ast.Not: "not"}
-_UNIT_LITERAL = re.compile(r"(?<![\w.\]])((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*\[([^\[\]]*)\]")
+_UNIT_LITERAL = re.compile(
+    r"""(?P<text>"[^"]*"|'[^']*')"""  # brackets inside a label are no unit
+    r"""|(?<![\w.\]])(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*\[(?P<unit>[^\[\]]*)\]"""
+)
 _SINGLE_EQUALS = re.compile(r"(?<![<>=!:])=(?!=)")
 _SIGNS = re.compile(r"(?:[-+~]\s*|not\s+){30}")
 _HINTS = (
@@ -267,11 +270,14 @@ class _Reader:
 
     def _hide_unit(self, match: re.Match[str]) -> str:
         """Replace a unit by underscores of its length: ``%`` and ``°`` are no Python."""
-        unit = match[2]
+        if match["text"] is not None:
+            return match[0]
+        unit = match["unit"]
         if not unit.strip():
-            raise GrammarError("an empty unit", match.start(2) + 1, "write 1 for a pure number")
-        self.units[match.start(1)] = unit.strip()
-        start, end = match.start(2) - match.start(), match.end(2) - match.start()
+            column = match.start("unit") + 1
+            raise GrammarError("an empty unit", column, "write 1 for a pure number")
+        self.units[match.start("number")] = unit.strip()
+        start, end = match.start("unit") - match.start(), match.end("unit") - match.start()
         whole = match[0]
         return whole[:start] + "_" * (end - start) + whole[end:]
 
@@ -360,13 +366,16 @@ def _name(reader: _Reader, item: ast.expr, span: Span) -> Node:
 
 
 def _dotted(item: ast.expr) -> str:
-    if isinstance(item, ast.Name):
-        if item.id.startswith("__"):
-            raise GrammarError(f"{item.id} is not a name", item.col_offset + 1)
-        return item.id
-    if isinstance(item, ast.Attribute) and not item.attr.startswith("_"):
-        return f"{_dotted(item.value)}.{item.attr}"
-    raise GrammarError("only names may be joined by dots", item.col_offset + 1)
+    parts: list[str] = []
+    place = item.col_offset + 1
+    while isinstance(item, ast.Attribute) and not item.attr.startswith("_"):
+        parts.append(item.attr)
+        item = item.value
+    if not isinstance(item, ast.Name):
+        raise GrammarError("only names may be joined by dots", place)
+    if item.id.startswith("__"):
+        raise GrammarError(f"{item.id} is not a name", place)
+    return ".".join([item.id, *reversed(parts)])
 
 
 def _subscript(reader: _Reader, item: ast.expr, span: Span) -> Node:
