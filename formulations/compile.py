@@ -26,7 +26,8 @@ from engiagent.blueprint.diagnostics import (
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import PATH, Elaboration
 from engiagent.blueprint.evaluate import Value
-from engiagent.blueprint.grid import EMPTY_GRID
+from engiagent.blueprint.grammar import ExpressionError, Node
+from engiagent.blueprint.grid import EMPTY_GRID, Grid
 from engiagent.blueprint.sets import IndexSet
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.linear import Affine, AffineEvaluator
@@ -181,11 +182,11 @@ class _Compiler:
         definition = constraint.definition
         with located(f"{constraint.path}.expression", definition.name or definition.constraint_id):
             tree = constraint.comparison
-            sides = [self.evaluator.number(part, constraint.grid) for part in tree.operands]
+            sides = [self._value(part, constraint.grid) for part in tree.operands]
             ranged = len(sides) == 3 and not any(
                 isinstance(s, Affine) for s in (sides[0], sides[2])
             )
-            if ranged and len(set(tree.ops)) == 1:
+            if ranged and set(tree.ops) in ({"<="}, {">="}):
                 low, high = (sides[0], sides[2]) if tree.ops[0] != ">=" else (sides[2], sides[0])
                 pieces = [(definition.constraint_id, sides[1], low, high)]
             else:
@@ -195,6 +196,19 @@ class _Compiler:
                 rows.append(self._rows(constraint, name, value, lower, upper, start))
                 start = rows[-1].block.stop
         return rows
+
+    def _value(self, node: Node, grid: Grid) -> Value:
+        """Evaluate and refuse what is too large for double precision."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            value = self.evaluator.number(node, grid)
+        parts = [value]
+        if isinstance(value, Affine):
+            parts = [value.constant, *(term.coefficients for term in value.terms)]
+        if not all(np.all(np.isfinite(part)) for part in parts):
+            raise ExpressionError(
+                "a number here is too large", node.span[0] + 1, "choose a unit that fits", "EB016"
+            )
+        return value
 
     def _split_chain(
         self, name: str, ops: tuple[str, ...], sides: list[Value]
@@ -237,7 +251,7 @@ class _Compiler:
             return cost, 0.0, "minimize", "1", "objective"
         definition = objective.definition
         with located(f"{PATH}.objective_function.expression", definition.name):
-            value = self.evaluator.number(objective.node, EMPTY_GRID)
+            value = self._value(objective.node, EMPTY_GRID)
         offset = value
         if isinstance(value, Affine):
             offset = value.constant
@@ -251,10 +265,10 @@ class _Compiler:
         for position, definition in enumerate(self.elaboration.core.expressions):
             symbol = self.elaboration.symbols[definition.name]
             named = self.elaboration.named[definition.name]
-            with located(f"{PATH}.expressions[{position}]", definition.name):
+            with located(f"{PATH}.expressions[{position}].expression", definition.name):
                 binders = self.elaboration.binders(definition.index)
                 grid, kept = self.elaboration.grid_with_positions(binders, definition.where)
-                value = self.evaluator.number(named.body, grid)
+                value = self._value(named.body, grid)
             if not isinstance(value, Affine):
                 value = Affine(grid.size, np.asarray(value), ())
             starts, columns, values = _assemble([value], self.column_count)

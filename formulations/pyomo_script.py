@@ -17,13 +17,13 @@ from engiagent.blueprint.checked import (
     checked_constraint,
     checked_objective,
 )
-from engiagent.blueprint.diagnostics import MissingDataError
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.grammar import (
     parse,
 )
 from engiagent.blueprint.sets import IndexSet
+from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.pyomo_expressions import ExpressionPrinter, compact, element, scope_of
 
@@ -43,9 +43,9 @@ def emit_pyomo(blueprint: Blueprint, folder: Path | str | None = None) -> str:
         When a construct has no counterpart in the script.
     """
     full = expand(blueprint)
+    # Every error in a blueprint is found and located by the compiler; none is left for the printer.
+    compile_blueprint(full, folder)
     elaboration = Elaboration(full.core, Path(folder) if folder is not None else None)
-    if elaboration.missing:
-        raise MissingDataError(elaboration.missing)
     return _Script(full, elaboration).text()
 
 

@@ -15,7 +15,7 @@ from engiagent.blueprint.checked import (
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, located
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import PATH, Elaboration
-from engiagent.blueprint.grammar import ExpressionError, Node, Ref, parse, walk
+from engiagent.blueprint.grammar import Node, Ref, parse, walk
 from engiagent.blueprint.grid import EMPTY_GRID
 
 
@@ -79,12 +79,14 @@ class _Analyser:
             self._data(elaboration)
             variables = self._variables(elaboration)
             evaluator = ModelEvaluator(elaboration, variables)
+            self._expressions(elaboration, evaluator)
             self._constraints(elaboration, evaluator)
             self._objective(elaboration, evaluator)
             self._unused(variables)
         for name in missing:
             self._note("EB015", "warning", "parameters", name, "its value is missing")
         order = {"error": 0, "warning": 1, "info": 2}
+        self.found = list(dict.fromkeys(self.found))
         self.found.sort(key=lambda d: order[d.severity])
         broken = any(d.severity == "error" for d in self.found)
         integer = any(v.definition.type != "continuous" for v in variables.values())
@@ -153,6 +155,19 @@ class _Analyser:
                 "give every variable its physical bounds; certificates are sharper with them",
             )  # fmt: skip
 
+    def _expressions(self, elaboration: Elaboration, evaluator: ModelEvaluator) -> None:
+        """Try every named expression on its whole grid: all of them are reported."""
+        for position, definition in enumerate(self.core.expressions):
+            path = f"{PATH}.expressions[{position}]"
+            try:
+                with located(f"{path}.where", definition.name):
+                    binders = elaboration.binders(definition.index)
+                    grid = elaboration.grid(binders, definition.where)
+                with located(f"{path}.expression", definition.name):
+                    evaluator.number(elaboration.named[definition.name].body, grid)
+            except BlueprintError as error:
+                self.found += [d for d in error.diagnostics if d not in self.found]
+
     def _constraints(self, elaboration: Elaboration, evaluator: ModelEvaluator) -> None:
         seen: set[str] = set()
         for position, definition in enumerate(self.core.constraints):
@@ -165,7 +180,6 @@ class _Analyser:
             try:
                 constraint = checked_constraint(elaboration, position)
                 with located(f"{path}.expression", label):
-                    _refuse_nonlinear(constraint.typed.degree, constraint.comparison)
                     for side in constraint.comparison.operands:
                         evaluator.number(side, constraint.grid)
             except BlueprintError as error:
@@ -199,7 +213,6 @@ class _Analyser:
                 self.found.append(Diagnostic("EB022", "warning", path, message))
                 return
             with located(f"{path}.expression", objective.definition.name):
-                _refuse_nonlinear(objective.degree, objective.node)
                 evaluator.number(objective.node, EMPTY_GRID)
         except BlueprintError as error:
             self.found += error.diagnostics
@@ -235,13 +248,3 @@ class _Analyser:
                 self._note("EB020", "warning", "decision_variables", name, "nothing uses it")
             elif name not in self.constrained:
                 self._note("EB024", "info", "decision_variables", name, "no constraint holds it")
-
-
-def _refuse_nonlinear(degree: int, node: Node) -> None:
-    if degree > 1:
-        raise ExpressionError(
-            "this is not linear in the variables",
-            node.span[0] + 1,
-            "this version solves linear and mixed-integer models",
-            "EB008",
-        )

@@ -17,7 +17,7 @@ from engiagent.blueprint.evaluate import Evaluator, Place, Value
 from engiagent.blueprint.grammar import Binder, Compare, ExpressionError, Node, Ref, parse
 from engiagent.blueprint.grid import Grid
 from engiagent.blueprint.sets import IndexSet
-from engiagent.blueprint.typecheck import Typed
+from engiagent.blueprint.typecheck import TypeChecker, Typed
 from engiagent.blueprint.units import Unit, parse_unit
 
 Floats = npt.NDArray[np.float64]
@@ -113,7 +113,6 @@ class Objective:
     definition: ObjectiveDef
     node: Node
     unit: Unit
-    degree: int
     notes: tuple[tuple[int, str], ...]
 
 
@@ -157,15 +156,14 @@ class _Bounds:
     path: str
 
     def values(self, side: str, default: float) -> Floats:
+        """Return one bound of every element; a binary stays within 0 and 1 whatever is given."""
         given = getattr(self.definition, side)
+        value: Value = default if given is None else given
+        if isinstance(given, str):
+            with located(f"{self.path}.{side}", self.definition.name):
+                value = self._evaluate(given, self.grid)
         if self.definition.type == "binary":
-            default = 0.0 if side == "lower" else 1.0
-        if given is None:
-            return np.full(self.grid.size, default)
-        if not isinstance(given, str):
-            return np.full(self.grid.size, float(given))
-        with located(f"{self.path}.{side}", self.definition.name):
-            value = self._evaluate(given, self.grid)
+            value = np.maximum(value, 0.0) if side == "lower" else np.minimum(value, 1.0)
         return np.array(np.broadcast_to(value, (self.grid.size,)), dtype=np.float64)
 
     def _evaluate(self, text: str, grid: Grid) -> Value:
@@ -212,6 +210,7 @@ def checked_constraint(elaboration: Elaboration, position: int) -> Constraint:
     with located(f"{path}.expression", label):
         checker = elaboration.checker()
         typed = checker.comparison(parse(definition.expression), checker.scope_of(binders))
+        _refuse_nonlinear(checker)
     with located(f"{path}.where", label):
         grid, positions = elaboration.grid_with_positions(binders, definition.where)
     sets = tuple(elaboration.index_set(b.set) for b in binders)
@@ -229,7 +228,18 @@ def checked_objective(elaboration: Elaboration) -> Objective | None:
         checker = elaboration.checker()
         unit = parse_unit(definition.unit) if definition.unit is not None else None
         typed = checker.number(parse(definition.expression), {}, unit)
-    return Objective(definition, typed.node, typed.unit, typed.degree, tuple(checker.notes))
+        _refuse_nonlinear(checker)
+    return Objective(definition, typed.node, typed.unit, tuple(checker.notes))
+
+
+def _refuse_nonlinear(checker: TypeChecker) -> None:
+    if checker.nonlinear is not None:
+        raise ExpressionError(
+            "this is not linear in the variables",
+            checker.nonlinear.span[0] + 1,
+            "this version solves linear and mixed-integer models",
+            "EB008",
+        )
 
 
 def checked_variables(elaboration: Elaboration) -> Iterator[Variable]:

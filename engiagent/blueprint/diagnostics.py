@@ -76,3 +76,6 @@ def located(path: str, name: str | None = None) -> Iterator[None]:
         raise BlueprintError([Diagnostic("EB006", "error", path, str(error), name=name)]) from None
     except (InputError, ValueError) as error:
         raise BlueprintError([Diagnostic("EB014", "error", path, str(error), name=name)]) from None
+    except RecursionError:
+        message = "expressions that use one another go too deep"
+        raise BlueprintError([Diagnostic("EB012", "error", path, message, name=name)]) from None

@@ -331,8 +331,13 @@ def schema() -> dict[str, Any]:
 @lru_cache(maxsize=1)
 def _validator() -> Any:
     from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
 
-    return Draft202012Validator(schema())
+    # JSON Schema takes 24.0 for an integer; a number of periods is written 24.
+    whole = Draft202012Validator.TYPE_CHECKER.redefine(
+        "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
+    )
+    return extend(Draft202012Validator, type_checker=whole)(schema())  # type: ignore[no-untyped-call]
 
 
 def _validate(data: Any, file: str) -> None:

@@ -4,9 +4,9 @@ Sets may be filtered by parameters and parameters are indexed by sets, so both a
 a circle is an error that names its members.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache, cached_property
 from keyword import iskeyword
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,7 +16,15 @@ import numpy as np
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, located
 from engiagent.blueprint.document import Core, ParameterDef, SetDef
 from engiagent.blueprint.evaluate import Evaluator, Named, Table
-from engiagent.blueprint.grammar import Binder, ExpressionError, Ref, parse, parse_binder, walk
+from engiagent.blueprint.grammar import (
+    Binder,
+    ExpressionError,
+    Node,
+    Ref,
+    parse,
+    parse_binder,
+    walk,
+)
 from engiagent.blueprint.grid import EMPTY_GRID, Grid
 from engiagent.blueprint.sets import IndexSet, Label
 from engiagent.blueprint.timeaxis import build_axis, parse_step
@@ -25,6 +33,7 @@ from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.blueprint.values import element_positions, inline_values, read_column, unit_of
 
 MAX_ELEMENTS = 50_000_000
+MAX_WRITTEN_OUT = 5_000
 T = TypeVar("T")
 PATH = "core_model_elements"
 
@@ -83,6 +92,11 @@ class Elaboration:
 
     def _info(self, name: str) -> SetInfo:
         definition = self._set_def(name)
+        path = f"{PATH}.sets[{self.core.sets.index(definition)}]"
+        with self._once(f"set {name}", path), located(path, name):
+            return self._info_of(definition)
+
+    def _info_of(self, definition: SetDef) -> SetInfo:
         if definition.kind in ("subset", "instants"):
             parent = self._info(_single_parent(definition))
             kind = "instants" if definition.kind == "instants" else parent.kind
@@ -92,8 +106,7 @@ class Elaboration:
         step = definition.step if isinstance(definition.step, str) else None
         if isinstance(definition.step, tuple):
             step = definition.step[0]
-        with located(f"{PATH}.sets", name):
-            return SetInfo(definition.kind, (), parse_step(step)[1] if step else None)
+        return SetInfo(definition.kind, (), parse_step(step)[1] if step else None)
 
     @cached_property
     def symbols(self) -> dict[str, Symbol]:
@@ -125,6 +138,7 @@ class Elaboration:
     def _add_expressions(self, symbols: dict[str, Symbol]) -> None:
         """Type the named expressions in an order in which each comes after those it uses."""
         self._named: dict[str, Named] = {}
+        sizes: dict[str, int] = {}
         waiting = list(enumerate(self.core.expressions))
         names = {definition.name for _, definition in waiting}
         while waiting:
@@ -137,6 +151,7 @@ class Elaboration:
                     if not uses <= set(symbols):
                         later.append((position, definition))
                         continue
+                    sizes[definition.name] = _written_out(tree, sizes)
                     checker = TypeChecker(self.set_infos, symbols)
                     binders = self.binders(definition.index)
                     unit = parse_unit(definition.unit) if definition.unit is not None else None
@@ -146,7 +161,10 @@ class Elaboration:
                     definition.name, "expression", dims, typed.unit, degree=typed.degree
                 )
                 self._named[definition.name] = Named(
-                    typed.node, tuple(b.names for b in binders), tuple(map(self.index_set, dims))
+                    typed.node,
+                    tuple(b.names for b in binders),
+                    tuple(map(self.index_set, dims)),
+                    self._kept(binders, definition.where, path.removesuffix(".expression")),
                 )
             if len(later) == len(waiting):
                 position, definition = later[0]
@@ -155,6 +173,24 @@ class Elaboration:
                 message = f"these expressions need one another: {circle}"
                 raise BlueprintError([Diagnostic("EB012", "error", path, message)])
             waiting = later
+
+    def _kept(
+        self, binders: tuple[Binder, ...], where: str | None, path: str
+    ) -> Callable[[], np.ndarray[tuple[int], np.dtype[np.bool_]]] | None:
+        """Return what says where a filtered expression exists; asked once all names are known."""
+        if where is None:
+            return None
+
+        @cache
+        def kept() -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+            with located(f"{path}.where"):
+                _, positions = self.grid_with_positions(binders, where)
+            size = int(np.prod([self.index_set(b.set).size for b in binders], dtype=np.int64))
+            mask = np.zeros(size, dtype=bool)
+            mask[positions] = True
+            return mask
+
+        return kept
 
     @cached_property
     def named(self) -> dict[str, Named]:
@@ -229,8 +265,10 @@ class Elaboration:
     def _set_def(self, name: str) -> SetDef:
         if name not in self._set_defs:
             hint = f"declared are {', '.join(self._set_defs) or 'none'}"
+            users = [position for position, d in enumerate(self.core.sets) if name in _mentions(d)]
+            path = f"{PATH}.sets[{users[0]}].of" if users else f"{PATH}.sets"
             raise BlueprintError(
-                [Diagnostic("EB002", "error", f"{PATH}.sets", f"unknown set {name!r}", None, hint)]
+                [Diagnostic("EB002", "error", path, f"unknown set {name!r}", None, hint)]
             )
         return self._set_defs[name]
 
@@ -275,7 +313,10 @@ class Elaboration:
     def _range(self, d: SetDef) -> IndexSet:
         if not isinstance(d.start, int) or d.stop is None:
             raise ValueError("a range needs whole numbers 'start' and 'stop'; both belong to it")
-        labels = tuple(range(d.start, d.stop + 1, d.step if isinstance(d.step, int) else 1))
+        numbers = range(d.start, d.stop + 1, d.step if isinstance(d.step, int) else 1)
+        if len(numbers) > MAX_ELEMENTS:
+            raise ValueError(f"a range of {len(numbers)} numbers, more than {MAX_ELEMENTS}")
+        labels = tuple(numbers)
         return IndexSet(d.name, "range", len(labels), bool(d.cyclic), labels)
 
     def _labels(self, d: SetDef) -> IndexSet:
@@ -436,6 +477,28 @@ def _unique(pairs: list[tuple[str, T]], path: str) -> dict[str, T]:
             raise BlueprintError([Diagnostic("EB012", "error", f"{path}[{position}]", message)])
         result[name] = item
     return result
+
+
+def _written_out(tree: Node, sizes: Mapping[str, int]) -> int:
+    """Return how many nodes an expression has once the named ones in it are written out.
+
+    Raises
+    ------
+    ExpressionError
+        When they are too many: each of forty lines that doubles the one before is a trillion.
+    """
+    size = 0
+    for node in walk(tree):
+        size += 1 + (sizes.get(node.name, 0) if isinstance(node, Ref) else 0)
+        if size > MAX_WRITTEN_OUT:
+            text = f"written out, this expression has more than {MAX_WRITTEN_OUT} parts"
+            hint = "make a variable of a part that is used often"
+            raise ExpressionError(text, node.span[0] + 1, hint, "EB012")
+    return size
+
+
+def _mentions(d: SetDef) -> tuple[str, ...]:
+    return () if d.of is None else _parents(d)
 
 
 def _parents(d: SetDef) -> tuple[str, ...]:

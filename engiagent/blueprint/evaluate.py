@@ -50,11 +50,15 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Named:
-    """A named expression: its checked body and the binders it is written with."""
+    """A named expression: its checked body and the binders it is written with.
+
+    ``kept`` says at which flat positions a filtered one exists, None for everywhere.
+    """
 
     body: Node
     binders: tuple[tuple[str, ...], ...]
     sets: tuple[IndexSet, ...]
+    kept: Callable[[], npt.NDArray[np.bool_]] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +139,11 @@ class Evaluator:
         named = self.named[node.name]
         place = self.place(node, named.sets, grid)
         self.refuse_outside(node, place, grid)
+        if named.kept is not None and not np.all(named.kept()[place.flat]):
+            raise _error(
+                "EB004", f"{node.name} does not exist at every element named here", node,
+                "its 'where' leaves some out; filter here alike",
+            )  # fmt: skip
         return self.number(named.body, grid.bind(unflatten(named, place.flat)))
 
     def _unary(self, node: Unary, grid: Grid) -> Value:
@@ -249,6 +258,8 @@ class Evaluator:
 
     def _group_extreme(self, node: Reduce, value: Value, outer: Rows, size: int) -> Value:
         start = np.inf if node.function == "min" else -np.inf
+        if np.bincount(outer, minlength=size).min(initial=1) == 0:
+            raise _error("EB016", f"the {node.function} of nothing has no value", node)
         result = np.full(size, start)
         extreme = np.minimum if node.function == "min" else np.maximum
         extreme.at(result, outer, np.broadcast_to(value, outer.shape))
@@ -282,12 +293,13 @@ class Evaluator:
     def _label(self, node: Text | Number, target: IndexSet | None) -> Elements:
         if target is None:
             raise _error("EB003", "it is not clear which set this element belongs to", node)
-        label: Label = node.value if isinstance(node, Text) else int(node.value)
-        if label not in target.position_of:
+        position = target.find(_label_of(node))
+        if position is None:
             shown = ", ".join(str(item) for item in target.labels[:6])
-            text = f"{label!r} is not an element of {target.name}"
-            raise _error("EB003", text, node, f"it has {shown}")
-        return Elements(target, np.array(target.position_of[label], dtype=np.int64))
+            more = ", …" if target.size > 6 else ""
+            text = f"{_label_of(node)!r} is not an element of {target.name}"
+            raise _error("EB003", text, node, f"it has {shown or 'none'}{more}")
+        return Elements(target, np.array(position, dtype=np.int64))
 
     def _offset(self, node: Binary, grid: Grid, target: IndexSet | None) -> Elements:
         """Return the element some steps on, in the order of the set it was taken from.
@@ -344,6 +356,9 @@ class Evaluator:
         if len(parts) > 1:
             return self._tuple_positions(parts, index_set, grid)
         elements = self.index(parts[0], grid, index_set)
+        if index_set.root.periods_of is elements.set:
+            # A period stands for its start; an offset may name the edge after the last period.
+            elements = Elements(index_set.root, elements.positions)
         if elements.set is index_set:
             return elements.positions
         mapping = elements.set.map_to(index_set)
@@ -357,9 +372,6 @@ class Evaluator:
             return elements.positions
         inside = (elements.positions >= 0) & (elements.positions < elements.set.size)
         clipped = np.clip(elements.positions, 0, elements.set.size - 1)
-        if index_set.kind == "instants" and elements.set.root.kind == "time":
-            # An offset from a period may name the edge after the last period.
-            return np.where(inside, mapping[clipped], elements.positions)
         return np.where(inside, mapping[clipped], -(10**9))
 
     def _tuple_positions(self, parts: tuple[Node, ...], index_set: IndexSet, grid: Grid) -> Ints:
@@ -424,7 +436,7 @@ class Evaluator:
         if self._is_element(left, grid) or self._is_element(right, grid):
             a, b = self._elements(left, right, grid)
         elif self._is_label(left) or self._is_label(right):
-            a, b = self._labels(left, grid), self._labels(right, grid)
+            a, b = self._texts(left, grid), self._texts(right, grid)
         else:
             a, b = self.number(left, grid), self.number(right, grid)
         return np.asarray(_COMPARE[op](a, b))
@@ -456,10 +468,13 @@ class Evaluator:
     def _elements(self, left: Node, right: Node, grid: Grid) -> tuple[Array, Array]:
         """Return comparable positions of two elements, in the set that both were taken from."""
         if isinstance(left, Text | Number):
-            return self._labels_of(left), _label_array(self.index(right, grid))
+            second = self.index(right, grid)
+            return self._label(left, second.set.root).positions, _root_positions(second)
         first = self.index(left, grid)
         if isinstance(right, Text | Number):
-            return _label_array(first), self._labels_of(right)
+            return _root_positions(first), self._label(right, first.set.root).positions
+        if self._is_label(left) or self._is_label(right):
+            return self._texts(left, grid), self._texts(right, grid)
         second = self.index(right, grid)
         if first.set.root is second.set.root:
             return _root_positions(first), _root_positions(second)
@@ -482,13 +497,13 @@ class Evaluator:
         except KeyError:
             return False
 
-    def _labels(self, node: Node, grid: Grid) -> Array:
-        return self._labels_of(node) if isinstance(node, Text) else self.number(node, grid)
-
-    def _labels_of(self, node: Node) -> Array:
-        assert isinstance(node, Text | Number)
-        label = node.value if isinstance(node, Text) else int(node.value)
-        return np.array(label, dtype=object)
+    def _texts(self, node: Node, grid: Grid) -> Array:
+        """Return labels as objects: a text, the values of a label parameter, or elements."""
+        if isinstance(node, Text):
+            return np.array(node.value, dtype=object)
+        if self._is_element(node, grid):
+            return _label_array(self.index(node, grid))
+        return np.asarray(self.number(node, grid))
 
     def _membership(self, node: Compare, grid: Grid) -> Array:
         item, group = node.operands
@@ -545,6 +560,14 @@ def _group(ref: Ref, sets: tuple[IndexSet, ...]) -> list[tuple[Node, ...]]:
     return groups
 
 
+def _label_of(node: Text | Number) -> Label:
+    if isinstance(node, Text):
+        return node.value
+    if node.value != int(node.value):
+        raise _error("EB003", f"{node.value:g} is no element of a set", node)
+    return int(node.value)
+
+
 def _label_array(elements: Elements) -> Array:
     return np.asarray(np.array(elements.set.labels, dtype=object)[elements.positions])
 
@@ -593,12 +616,20 @@ def _dt(elements: Elements, node: Node) -> Array:
     return np.asarray(_axis_of(elements, node).steps[_root_positions(elements)])
 
 
+def _weekday(elements: Elements, node: Node) -> Array:
+    axis = _axis_of(elements, node)
+    if not axis.dated:
+        text = f"{elements.set.name} has no date, so no days of the week"
+        raise _error("EB003", text, node, "give the time set a start with a date")
+    return np.asarray(axis.weekday[_root_positions(elements)].astype(np.float64))
+
+
 _OF_ELEMENTS: dict[str, Callable[[Elements, Node], Value]] = {
     "clock": lambda e, n: _axis_of(e, n).clock[_root_positions(e)],
     "dt": _dt,
     "hour": lambda e, n: np.floor(_axis_of(e, n).clock[_root_positions(e)] + 1e-9),
     "pos": lambda e, n: np.asarray(e.positions, dtype=np.float64),
-    "weekday": lambda e, n: _axis_of(e, n).weekday[_root_positions(e)].astype(np.float64),
+    "weekday": _weekday,
 }
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {

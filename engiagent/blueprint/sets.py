@@ -1,5 +1,7 @@
 """Index sets: labels and positions, and how the elements of one set lie in another."""
 
+import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,6 +12,7 @@ from engiagent.blueprint.timeaxis import Ints, TimeAxis
 
 Label = str | int | tuple[str | int, ...]
 
+_OFFSET = re.compile(r"[+-]\d\d:\d\d$")
 ORDERED_IN_TIME = ("time", "instants", "periods", "range")
 
 
@@ -64,6 +67,23 @@ class IndexSet:
     def position_of(self) -> Mapping[Label, int]:
         """The position of every label."""
         return {label: position for position, label in enumerate(self.labels)}
+
+    def find(self, label: Label) -> int | None:
+        """Return the position of a label, None when there is none of that name.
+
+        A time may be written without its offset from UTC when that names one element only.
+        """
+        position = self.position_of.get(label)
+        if position is None and isinstance(label, str) and self.root.kind in ("time", "instants"):
+            return self._without_offset.get(label)
+        return position
+
+    @cached_property
+    def _without_offset(self) -> Mapping[str, int]:
+        """Positions by wall-clock time, without the hours that a clock shows twice."""
+        texts = [_OFFSET.sub("", str(label)) for label in self.labels]
+        counts = Counter(texts)
+        return {text: k for k, text in enumerate(texts) if counts[text] == 1}
 
     @property
     def root(self) -> "IndexSet":

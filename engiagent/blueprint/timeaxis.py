@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from typing import Literal
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -20,6 +21,7 @@ Ints = npt.NDArray[np.int64]
 
 _CLOCK = re.compile(r"([01]?\d|2[0-4]):([0-5]\d)")
 _STEP = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*")
+_LAST_SECOND = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 _EPOCH_WEEKDAY = 3  # 1970-01-01 was a Thursday; Monday is 0
 
 
@@ -63,21 +65,34 @@ class TimeAxis:
         """Day of the week at every edge, Monday 0, shape (N+1,)."""
         return ((self.local // 86400).astype(np.int64) + _EPOCH_WEEKDAY) % 7
 
+    @property
+    def _resolution(self) -> tuple[Literal["m", "s", "ms"], int]:
+        """The coarsest unit of time in which all labels differ, and how many make a second."""
+        if not np.any(np.mod(self.edges, 60.0)):
+            return "m", 1
+        return ("ms", 1000) if np.any(np.mod(self.edges, 1.0)) else ("s", 1)
+
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """Every edge as text: ISO 8601 with the offset where one is known, else ``18:00``."""
+        unit, scale = self._resolution
         if not self.dated:
-            return tuple(_clock_text(seconds) for seconds in self.edges)
-        stamps = np.datetime_as_string(self.local.astype("int64").astype("M8[s]"), unit="m")
+            return tuple(_clock_text(seconds, unit) for seconds in self.edges)
+        ticks = np.round(self.local * scale).astype("int64")
+        stamps = np.datetime_as_string(ticks.astype("M8[ms]" if scale > 1 else "M8[s]"), unit=unit)
         if self.zone is None:
             return tuple(str(stamp) for stamp in stamps)
         offsets = (self.local - self.edges).astype(np.int64)
         return tuple(str(s) + _offset_text(int(o)) for s, o in zip(stamps, offsets, strict=True))
 
 
-def _clock_text(seconds: float) -> str:
-    days, rest = divmod(int(seconds), 86400)
-    text = f"{rest // 3600:02d}:{rest % 3600 // 60:02d}"
+def _clock_text(seconds: float, unit: str) -> str:
+    days, rest = divmod(seconds, 86400)
+    hours, rest = divmod(rest, 3600)
+    text = f"{int(hours):02d}:{int(rest // 60):02d}"
+    if unit != "m":
+        text += f":{rest % 60:02.0f}" if unit == "s" else f":{rest % 60:06.3f}"
+    days = int(days)
     return text if days == 0 else f"{text}+{days}d"
 
 
@@ -155,6 +170,8 @@ def build_axis(
         lengths = np.array([length for length, _ in pairs])
     origin, dated = _origin(start, zone)
     edges = origin + np.concatenate(([0.0], np.cumsum(lengths)))
+    if dated and not edges[-1] < _LAST_SECOND:
+        raise ValueError("the time axis ends after the year 9998")
     return TimeAxis(edges, dated, zone if dated else None, unit)
 
 
@@ -178,5 +195,8 @@ def _origin(start: str | None, zone: str | None) -> tuple[float, bool]:
     except (KeyError, ValueError, OSError):
         raise ValueError(f"unknown time zone {zone!r}; write as 'Europe/Berlin'") from None
     if moment.tzinfo is None:
+        naive = moment
         moment = moment.replace(tzinfo=info)
+        if moment.astimezone(UTC).astimezone(info).replace(tzinfo=None) != naive:
+            raise ValueError(f"{start!r} does not exist in {zone}: the clock is put forward then")
     return moment.timestamp(), True

@@ -113,12 +113,15 @@ class TypeChecker:
         Announcements ``(column, text)`` of literals that took a unit.
     used
         Names of all symbols and sets that were met.
+    nonlinear
+        The innermost part that is not affine in the variables, the first one met.
     """
 
     sets: Mapping[str, SetInfo]
     symbols: Mapping[str, Symbol]
     notes: list[tuple[int, str]] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
+    nonlinear: Node | None = None
 
     # -- what callers ask for -------------------------------------------------------------------
 
@@ -189,7 +192,10 @@ class TypeChecker:
     # -- the walk -------------------------------------------------------------------------------
 
     def _check(self, node: Node, scope: Scope) -> Typed:
-        return _RULES[type(node)](self, node, scope)
+        typed = _RULES[type(node)](self, node, scope)
+        if typed.degree > 1 and self.nonlinear is None:
+            self.nonlinear = node
+        return typed
 
     def _number(self, node: Node, scope: Scope) -> Typed:
         typed = self._check(node, scope)
@@ -208,6 +214,9 @@ class TypeChecker:
         """Convert to a unit; a bare literal takes it."""
         if typed.bare and (not unit.is_dimensionless or _is_zero(typed.node)):
             return self._adopt(typed, unit)
+        if typed.bare and unit.factor != 1:
+            column = typed.node.span[0] + 1
+            self.notes.append((column, f"the bare number is a pure number, not one in {unit}"))
         try:
             factor, shift = conversion(typed.unit, unit)
         except UnitError:
@@ -389,7 +398,13 @@ class TypeChecker:
 
     def _power(self, node: Binary, left: Typed, right: Typed) -> Typed:
         self._refuse_point(left, node.left)
+        if right.unit.dimension:
+            raise _error("EB005", "an exponent has no unit", node.right)
         exponent = right.node
+        if right.degree:
+            plain = self._to_unit(left, ONE)
+            changed = replace(node, left=plain.node, right=exponent)
+            return Typed(changed, "number", degree=NONLINEAR)
         if not isinstance(exponent, Number) or exponent.value != int(exponent.value):
             if left.unit.dimension or left.degree:
                 raise _error(
@@ -420,7 +435,7 @@ class TypeChecker:
         if any(op in ("in", "not in") for op in node.ops):
             return self._membership(node, scope)
         parts = [self._operand(part, scope) for part in node.operands]
-        if any(p.sort == "label" for p in parts) or all(p.sort == "index" for p in parts):
+        if any(p.sort == "label" for p in parts) or self._are_elements(parts):
             return self._compare_labels(node, parts, scope)
         if any(p.sort == "condition" for p in parts):
             raise _error(
@@ -435,6 +450,13 @@ class TypeChecker:
             unit,
             max(n.degree for n in aligned),
         )
+
+    def _are_elements(self, parts: list[Typed]) -> bool:
+        """Whether all are elements; a whole number may stand for one of a set of labels."""
+        elements = [p for p in parts if p.sort == "index"]
+        plain = [p for p in parts if p.sort == "number" and isinstance(p.node, Number) and p.bare]
+        labelled = all(self.sets[p.set or ""].kind in ("labels", "union") for p in elements)
+        return bool(elements) and (len(elements) + (len(plain) if labelled else 0) == len(parts))
 
     def _operand(self, node: Node, scope: Scope) -> Typed:
         """Check one side of a comparison, which may be an element with an offset."""
@@ -451,7 +473,8 @@ class TypeChecker:
                 _clock_literal(part) if isinstance(part, Text) else part for part in node.operands
             )
             return self._compare(replace(node, operands=operands), scope)
-        if any(p.sort not in ("index", "label") for p in parts):
+        sorts = {p.sort for p in parts}
+        if not sorts <= {"index", "label", "number"} or {"label", "number"} <= sorts:
             raise _error(
                 "EB003", "an element can only be compared with an element or a label", node
             )
@@ -474,6 +497,9 @@ class TypeChecker:
             )
         if item.sort not in ("index", "label", "number") or item.degree:
             raise _error("EB003", "only an element can be in a set", node.operands[0])
+        if item.sort == "number" and isinstance(group, Members):
+            items = tuple(self.number(part, scope, item.unit).node for part in group.items)
+            group = replace(group, items=items)
         return Typed(replace(node, operands=(item.node, group)), "condition")
 
     def _logic(self, node: Node, scope: Scope) -> Typed:
@@ -551,6 +577,7 @@ class TypeChecker:
 
     def _elementary(self, node: Call, scope: Scope) -> Typed:
         argument = self._number(node.args[0], scope)
+        self._refuse_point(argument, node.args[0])
         try:
             plain = self._to_unit(argument, ONE)
         except ExpressionError:
@@ -565,6 +592,8 @@ class TypeChecker:
 
     def _extreme(self, node: Call, scope: Scope) -> Typed:
         parts = [self._number(part, scope) for part in node.args]
+        if node.function == "abs":
+            self._refuse_point(parts[0], node.args[0])
         unit = next((part.unit for part in parts if not part.bare), ONE)
         aligned = [self._aligned(node, part, unit) for part in parts]
         degree = NONLINEAR if any(part.degree for part in aligned) else 0
