@@ -93,7 +93,7 @@ class Elaboration:
     def _info(self, name: str) -> SetInfo:
         definition = self._set_def(name)
         path = f"{PATH}.sets[{self.core.sets.index(definition)}]"
-        with self._once(f"set {name}", path), located(path, name):
+        with self._once(f"kind of set {name}", path), located(path, name):
             return self._info_of(definition)
 
     def _info_of(self, definition: SetDef) -> SetInfo:
