@@ -79,6 +79,7 @@ def _candidates(run: Run) -> Iterator[tuple[str, Any, Floats]]:
     """Yield inequalities, and bounds of variables away from zero, with their multipliers."""
     assert run.solution is not None
     constraints = _inequalities(run)
+    whole = _whole_numbers(run)
     for key, array in run.solution.data_vars.items():
         name = str(key)
         values = np.asarray(array.values, dtype=np.float64)
@@ -88,7 +89,7 @@ def _candidates(run: Run) -> Iterator[tuple[str, Any, Floats]]:
                 yield _title(constraint), array, values
         elif name.startswith("reduced_cost__"):
             variable = name.removeprefix("reduced_cost__")
-            if variable not in run.solution:
+            if variable not in run.solution or variable in whole:
                 continue
             series = run.solution[variable]
             at_zero = np.abs(np.asarray(series.values, dtype=np.float64)) <= _TINY
@@ -114,6 +115,12 @@ def _inequalities(run: Run) -> Mapping[str, ConstraintDef]:
     return result
 
 
+def _whole_numbers(run: Run) -> set[str]:
+    """Return the variables that a small step means nothing to."""
+    variables = run.blueprint.core.decision_variables if run.blueprint is not None else ()
+    return {variable.name for variable in variables if variable.type != "continuous"}
+
+
 def _title(constraint: ConstraintDef) -> str:
     return constraint.name or constraint.constraint_id
 
@@ -134,7 +141,7 @@ def _where(run: Run, array: Any, place: int) -> str:
     parts = []
     for dimension, position in zip(solution_dimensions(run, array), positions, strict=True):
         at = int(position) if dimension.positions is None else dimension.positions[int(position)]
-        parts.append(dimension.axis.labels[at])
+        parts.append(dimension.axis.short_label(int(at)))
     return ", ".join(parts)
 
 

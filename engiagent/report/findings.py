@@ -128,8 +128,10 @@ def _titled(name: str, constraints: Mapping[str, ConstraintDef]) -> tuple[str, s
     constraint = constraints.get(name)
     if constraint is None:
         return name, ""
-    quote = _mapping(constraint.source_reference).get("quote")
-    return constraint.name or constraint.constraint_id, str(quote or "")
+    reference = constraint.source_reference
+    parts = reference if isinstance(reference, tuple) else (reference,)
+    quotes = [str(q) for part in parts if (q := _mapping(part).get("quote"))]
+    return constraint.name or constraint.constraint_id, " … ".join(quotes)
 
 
 def _listed(run: Run, key: str) -> Sequence[Any]:

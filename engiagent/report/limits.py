@@ -40,6 +40,8 @@ def find_limits(run: Run) -> list[Limit]:
 
 def _all(elaboration: Elaboration) -> Iterator[tuple[str, Side, Floats]]:
     for variable in elaboration.core.decision_variables:
+        if variable.type == "binary":
+            continue  # everybody knows that it ends at 1
         try:
             yield from _bounds(elaboration, variable)
         except EngiagentError:

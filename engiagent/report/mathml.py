@@ -84,8 +84,9 @@ def objective(sense: str, text: str) -> Markup:
 def name_element(name: str, indices: Sequence[Element] = ()) -> Element:
     """Return a name with what follows its first underscore, and its indices, as subscripts."""
     head, *tail = name.split("_") if name.strip("_") else [name]
-    below: list[Element] = [element("mi", _GREEK.get(part, part)) for part in tail if part]
-    below += indices
+    # One subscript of several words reads better than a list of them: state of charge, t.
+    word = "\u00a0".join(_GREEK.get(part, part) for part in tail if part)
+    below = [element("mi", word), *indices] if word else list(indices)
     base = element("mi", _GREEK.get(head, head) or name)
     if not below:
         return base

@@ -140,6 +140,9 @@ def _override(override: Any) -> tuple[str, str]:
 
 def _reasons(reference: Any, depth: int = 0) -> Iterator[str]:
     """Yield the reasons of assumptions, also where a number is derived from an assumed one."""
+    if isinstance(reference, list) and depth <= 5:
+        for part in reference:
+            yield from _reasons(part, depth + 1)
     if not isinstance(reference, Mapping) or depth > 5:
         return
     if reference.get("kind") == "assumption":

@@ -132,7 +132,7 @@ def _reason(run: Run) -> str:
         if isinstance(place.get(key), str) and place[key]:
             return str(place[key])
     reason = run.solution.attrs.get("reason") if run.solution is not None else None
-    return str(reason) if reason and run.certificate.get("verdict") != "certified" else ""
+    return str(reason) if reason and reason != "optimal" else ""
 
 
 def _title(run: Run) -> str:
@@ -178,7 +178,9 @@ def _bound(run: Run, attrs: Mapping[str, Any], unit: Any) -> list[Fact]:
         facts.append(Fact("The solver's bound", _amount(attrs["bound"], unit)))
     gap = bound.get("gap", attrs.get("gap"))
     if gap is not None:
-        facts.append(Fact("Gap to the bound", f"{words.number(100 * _number(gap), 3)}\u00a0%"))
+        percent = 100 * _number(gap)
+        shown = "0" if abs(percent) < 1e-9 else words.number(percent, 3)
+        facts.append(Fact("Gap to the bound", f"{shown}\u00a0%"))
     return facts
 
 

@@ -89,8 +89,9 @@ def _grouped(series: Sequence[Series], limits: dict[str, list[Curve]]) -> list[P
 
 
 def _given_panels(given: Sequence[Series]) -> list[Panel]:
-    """Return panels of the given data by unit, prices first."""
-    ordered = sorted(given, key=lambda item: not _is_price(item.unit))
+    """Return panels of the given data that change, by unit, prices first."""
+    telling = [item for item in given if np.nanmax(item.values) > np.nanmin(item.values)]
+    ordered = sorted(telling, key=lambda item: not _is_price(item.unit))
     groups: dict[tuple[str, str], list[Series]] = {}
     for item in ordered:
         groups.setdefault((item.unit, item.axis.kind), []).append(item)

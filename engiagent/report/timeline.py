@@ -57,6 +57,16 @@ class Axis:
             return np.append(self.places, self.places + 1.0)
         return np.append(self.places, 2 * self.places[-1] - self.places[-2])
 
+    def short_label(self, position: int) -> str:
+        """Return a label without its date where the whole axis lies in one day."""
+        label = self.labels[position]
+        if self.kind != "time" or len(self.places) < 2:
+            return label
+        days = {self.labels[0][:10], self.labels[-2][:10], label[:10]}
+        short = label[11:16]
+        twice = sum(other[11:16] == short for other in self.labels[:-1]) > 1
+        return label if len(days) > 1 or twice else short
+
     @property
     def title(self) -> str:
         """What the axis shows, for its caption."""

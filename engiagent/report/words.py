@@ -1,11 +1,12 @@
 """Numbers, units, verdicts and sources in words."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_SHOWN = 4
 _UNITS = {"degC": "°C", "degF": "°F", "degC_diff": "K", "m2": "m²", "m3": "m³", "ohm": "Ω"}
 
 
@@ -25,7 +26,15 @@ def number(value: Any, digits: int = 6) -> str:
     if exponent:
         power = str(int(exponent)).translate(_SUPERSCRIPTS)
         return f"{mantissa}×10{power}".replace("-", "−")
-    return ("0" if mantissa == "-0" else mantissa).replace("-", "−")
+    return _grouped("0" if mantissa == "-0" else mantissa).replace("-", "−")
+
+
+def _grouped(digits: str) -> str:
+    """Put narrow spaces between thousands from five digits on."""
+    whole, point, rest = digits.partition(".")
+    if len(whole.lstrip("-")) < 5:
+        return digits
+    return f"{int(whole):,}".replace(",", "\u202f") + point + rest
 
 
 def unit(text: Any) -> str:
@@ -139,6 +148,8 @@ def source(reference: Any, depth: int = 0) -> str:
         return "not stated"
     if isinstance(reference, str):
         return f"{reference} (untraced)"
+    if isinstance(reference, list | tuple) and depth <= 5:
+        return _several(reference, depth)
     if not isinstance(reference, Mapping) or depth > 5:
         return "not readable"
     kind = reference.get("kind")
@@ -146,14 +157,25 @@ def source(reference: Any, depth: int = 0) -> str:
     return writer(reference, depth) if writer else "not readable"
 
 
+def _several(references: Sequence[Any], depth: int) -> str:
+    """Name the first of many sources and say how many there are."""
+    shown = "; ".join(source(part, depth + 1) for part in references[:_SHOWN])
+    rest = len(references) - _SHOWN
+    return f"{shown}; and {rest} more" if rest > 0 else shown or "not stated"
+
+
 def _from_text(reference: Mapping[str, Any], depth: int) -> str:
     return f"text: “{reference.get('quote', '')}”{_span(reference)}"
 
 
 def _from_table(reference: Mapping[str, Any], depth: int) -> str:
-    place = [f"{part} {reference[part]}" for part in ("row", "column") if part in reference]
-    which = f"table {reference['table']}" if "table" in reference else "table"
-    return f"{', '.join([which, *place])}: “{reference.get('quote', '')}”{_span(reference)}"
+    # Positions count from 0 in a blueprint and from 1 among people.
+    place = [
+        f"{part} {value + 1 if isinstance(value, int) else value}"
+        for part in ("table", "row", "column")
+        if (value := reference.get(part)) is not None
+    ]
+    return f"{', '.join(place)}: “{reference.get('quote', '')}”{_span(reference)}"
 
 
 def _from_file(reference: Mapping[str, Any], depth: int) -> str:

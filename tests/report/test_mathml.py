@@ -9,6 +9,7 @@ from engiagent.report import mathml
 CASES = {
     # text: what a reader sees, tags taken away
     "P_max": "Pmax",
+    "soc_at_end[t]": "socat\u00a0end,t",
     "a - (b - c)": "a−(b−c)",
     "a - b - c": "a−b−c",
     "(a + b) * c": "(a+b)⋅c",

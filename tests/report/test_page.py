@@ -111,8 +111,7 @@ def test_shadow_prices_are_told_with_sign_unit_and_place(make_run: MakeRun) -> N
     text = assert_sound(render_report(make_run())).text
     # minimise: a positive multiplier of a lower limit means that a lower limit would save
     assert (
-        "If “reserve in the evening” were 1 kWh lower at 2025-03-30 04:00+02:00, "
-        "it would save 0.125 EUR."
+        "If “reserve in the evening” were 1 kWh lower at 04:00, it would save 0.125 EUR."
     ) in text
     assert "If “bound of battery.charge” were 1 kW higher at" in text
     assert "energy balance” were" not in text  # an equation is no limit
@@ -128,8 +127,8 @@ def test_a_maximised_objective_turns_the_words_round(make_run: MakeRun, solution
 
 def test_assumptions_and_sources_are_shown(make_run: MakeRun) -> None:
     text = assert_sound(render_report(make_run())).text
-    assert "eta = 0.95: the text gives no efficiency <i>" in text
-    assert "the price is known: day ahead" in text
+    assert "eta = 0.95 the text gives no efficiency <i>" in text
+    assert "the price is known day ahead" in text
     assert "text: “200 kWh” (characters 40–47)" in text
     assert "column price of prices.csv" in text
 
