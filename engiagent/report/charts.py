@@ -55,6 +55,11 @@ class Panel:
 
 def draw(panel: Panel, name: str) -> Markup:
     """Return a panel as an ``svg`` element; ``name`` makes its ids unique on the page."""
+    return render(panel_element(panel, name)[0])
+
+
+def panel_element(panel: Panel, name: str) -> tuple[Element, float]:
+    """Return a panel as a tree, and its height; it is :data:`WIDTH` wide."""
     low, high = _value_range(panel.curves)
     left, right = _place_range(panel)
     legend, rows = _legend(panel.curves)
@@ -74,7 +79,7 @@ def draw(panel: Panel, name: str) -> Markup:
         path = _path(curve, frame)
         dense = " dense" if curve.values.size > _DENSE and curve.role == "series" else ""
         svg.append(element("path", d=path, class_=f"curve {style}{dense}", fill="none"))
-    return render(svg)
+    return svg, height
 
 
 def styled(curves: Sequence[Curve]) -> list[tuple[str, Curve]]:

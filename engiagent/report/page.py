@@ -108,13 +108,19 @@ def _context(run: Run) -> dict[str, Any]:
         "model": model.build_model(run),
         "problem_name": run.problem_name,
         "problem_text": run.problem_text,
-        "notes": [str(note) for note in run.record.get("notes") or ()],
+        "notes": _notes(run),
         "commands": _commands(run),
         "asked": [(key, item) for key, item in _pairs(run.record.get("asked")) if item != "None"],
         "hashes": _pairs(run.certificate.get("inputs")),
         "versions": _versions(run),
         "trouble": run.trouble,
     }
+
+
+def _notes(run: Run) -> list[str]:
+    """Return what the run and the checker took for granted on the way."""
+    said = [*(run.record.get("notes") or ()), *(run.certificate.get("notes") or ())]
+    return list(dict.fromkeys(str(note) for note in said))
 
 
 def _caption(title: str, unit: str) -> str:

@@ -61,6 +61,7 @@ def build_schedule(run: Run) -> Schedule:
     given = given_series(run)
     limits = find_limits(run)
     panels = [*_grouped(series, _limit_curves(run, limits, series)), *_given_panels(given)]
+    panels.sort(key=lambda panel: panel.unit in ("", "1"))  # on and off after what is measured
     return Schedule(
         panels=tuple(panels[:MAX_PANELS]),
         left_out=max(len(panels) - MAX_PANELS, 0),
