@@ -132,11 +132,8 @@ class TableColumn:
     def _with_points(self, cells: Sequence[str]) -> Sequence[str]:
         if self.decimal == ".":
             return cells
-        if any("." in cell for cell in cells):  # 1.234,5 or a point in a comma file: both wrong
-            return [
-                cell if "." in cell and "," in cell else _comma_to_point(cell) for cell in cells
-            ]
-        return [cell.replace(",", ".") for cell in cells]
+        # A point in a file with decimal commas is a fault and must not pass as a decimal point.
+        return [cell.replace(",", ".") if "." not in cell else f"?{cell}" for cell in cells]
 
     def _refuse_infinite(self, values: Floats) -> None:
         good = np.isfinite(values)
@@ -146,10 +143,6 @@ class TableColumn:
 
 
 _MEANT: Final = re.compile(r"(?i)[+-]?(?:nan|inf(?:inity)?|n/?a|null)|[+-]?[\d_.,' ]*\d[\d_.,' ]*")
-
-
-def _comma_to_point(cell: str) -> str:
-    return cell.replace(".", "x") if "." in cell else cell.replace(",", ".")
 
 
 @dataclass(frozen=True)

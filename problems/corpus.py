@@ -1,0 +1,52 @@
+"""Where problems are found: folders with ``problem.md``, and single files in plain folders."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from engiagent.errors import InputError
+from engiagent.problems.problem import TEXT_SUFFIXES
+
+MAX_DEPTH: Final = 12
+_NO_PROBLEMS: Final = ("readme", "changelog", "license", "licence", "contributing", "authors")
+_SKIPPED: Final = ("expert", "__pycache__", "node_modules")
+
+
+def corpus_root() -> Path:
+    """Return the folder of the problems that come with the package."""
+    return Path(__file__).resolve().parent
+
+
+def find_problems(root: Path) -> list[Path]:
+    """Return the problems at and below a path, sorted.
+
+    A folder that holds ``problem.md`` is one problem, and nothing below it is looked at; elsewhere
+    every ``.md`` and ``.txt`` file is one, but readmes, licences and the like.
+
+    Raises
+    ------
+    InputError
+        When ``root`` is not there.
+    """
+    if root.is_file():
+        return [root]
+    if not root.is_dir():
+        raise InputError("no such file or folder", str(root))
+    return sorted(_walk(root, 0))
+
+
+def _walk(folder: Path, depth: int) -> Iterator[Path]:
+    if (folder / "problem.md").is_file():
+        yield folder
+        return
+    for entry in folder.iterdir():
+        if entry.name.startswith((".", "_")) or entry.is_symlink():
+            continue
+        if entry.is_dir() and entry.name not in _SKIPPED and depth < MAX_DEPTH:
+            yield from _walk(entry, depth + 1)
+        elif entry.is_file() and _is_problem(entry):
+            yield entry
+
+
+def _is_problem(path: Path) -> bool:
+    return path.suffix.lower() in TEXT_SUFFIXES and not path.stem.lower().startswith(_NO_PROBLEMS)
