@@ -14,7 +14,9 @@ from engiagent.blueprint.document import Blueprint, thaw
 from engiagent.errors import EngiagentError
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
-from engiagent.solvers import solve
+from engiagent.problems import Problem
+from engiagent.solvers import solve, to_dataset
+from engiagent.verify import check
 from engiagent.verify.requirements import load_requirements, quote_findings
 
 FOLDERS = sorted(p.parents[1] for p in Path(__file__).parents[2].glob("problems/*/*/expert/*.yaml"))
@@ -134,9 +136,26 @@ def test_the_reference_blueprint_reaches_the_answer(folder: Path) -> None:
     assert blueprint.core.objective_function.sense == answer["objective"]["sense"]
 
 
-def test_the_rooftop_buys_three_and_a_hundred_and_two_panels() -> None:
-    from engiagent.solvers import to_dataset
+@each_problem
+def test_the_checker_gives_the_reference_schedule_the_verdict_of_the_answer(folder: Path) -> None:
+    answer = answer_of(folder)
+    if answer["verdict"] == "undecided":
+        pytest.skip("there is no schedule without the missing numbers")
+    blueprint = expand(blueprint_of(folder))
+    program = compile_blueprint(blueprint, folder)
+    schedule = to_dataset(program, solve(program, isolate=False))
+    certificate = json.loads(check(Problem.load(folder), schedule, blueprint).to_json())
+    assert certificate["not_understood"] == []
+    assert certificate["violations"] == []
+    assert certificate["verdict"] == answer["verdict"]
+    if answer["verdict"] == "certified":
+        value = answer["objective"]["value"]
+        tolerance = answer["relative_tolerance"]
+        assert certificate["objective"]["value"] == pytest.approx(value, rel=tolerance)
+        assert certificate["bound"]["value"] == pytest.approx(answer["bound"], rel=tolerance)
 
+
+def test_the_rooftop_buys_three_and_a_hundred_and_two_panels() -> None:
     folder = next(f for f in FOLDERS if f.name == "rooftop_pv")
     program = compile_blueprint(blueprint_of(folder), folder)
     data = to_dataset(program, solve(program, isolate=False))
