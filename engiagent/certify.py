@@ -1,14 +1,49 @@
-"""From a schedule to a certificate: what the checker is given, and that its verdict is kept."""
+"""From a schedule to a certificate: what the checker is given, and what is said without one."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from engiagent import __version__
 from engiagent.blueprint import Blueprint
-from engiagent.jsontext import loads_strict
+from engiagent.blueprint.document import FrozenMap
+from engiagent.files import open_inside, sha256_bytes
+from engiagent.runinputs import data_files
 
 if TYPE_CHECKING:
     from engiagent.problems import Problem
+    from engiagent.verify import Certificate
+
+GIVEN: Final = {"kind": "user", "note": "given in the blueprint; there is no problem text"}
+
+
+@dataclass(frozen=True)
+class BlueprintAlone:
+    """A blueprint that comes without a problem, as the checker sees it: no text, only data."""
+
+    blueprint: Blueprint
+    folder: Path
+    name: str
+
+    text = ""
+    body_start = 0
+    expert = None
+    tables = ()
+    sentences = ()
+    quantities = ()
+
+    @property
+    def id(self) -> str:
+        """The blueprint's name."""
+        return self.name
+
+    @cached_property
+    def sha256(self) -> dict[str, str]:
+        """Hashes of the data files."""
+        names = dict.fromkeys(data_files(self.blueprint))
+        return {name: sha256_bytes(open_inside(self.folder, name)) for name in names}
 
 
 def certify(
@@ -17,29 +52,85 @@ def certify(
     blueprint: Blueprint | None,
     *,
     folder: Path,
-    missing: Sequence[Any] = (),
-    not_understood: Sequence[Any] = (),
+    name: str,
     mapping: Mapping[str, str] | None = None,
-) -> tuple[str, dict[str, Any]]:
-    """Return a certificate as its JSON text and as an object.
+) -> "Certificate":
+    """Return the certificate of a schedule.
 
     Parameters
     ----------
     problem
-        The problem; None for a blueprint alone.
+        The problem; None for a blueprint alone, whose numbers then count as the user's own.
     solution
         A dataset, or a path to anybody's schedule.
     blueprint
         The blueprint, if there is one; its components are written out for the checker.
-    folder
-        Where the blueprint's data lie when there is no problem.
-    missing, not_understood
-        What the analysis already knows to stand in the way of a verdict.
+    folder, name
+        Where the data of a blueprint without a problem lie, and what to call it.
     mapping
         Quantity to column of somebody's schedule.
+
+    Raises
+    ------
+    EngiagentError
+        When an input is unreadable.
     """
+    from engiagent.formulations import expand
     from engiagent.verify import check
 
-    certificate = check(problem, solution, blueprint)
-    text = certificate.to_json()
-    return text, loads_strict(text)
+    expanded = None if blueprint is None else expand(blueprint)
+    source: Any = problem
+    if problem is None and blueprint is not None and expanded is not None:
+        source = BlueprintAlone(blueprint, folder, name)
+        expanded = replace(expanded, core_model_elements=_as_given(expanded.core))
+    certificate = check(source, solution, expanded, mapping=mapping)
+    return _with_blueprint(certificate, blueprint)
+
+
+def without_schedule(
+    problem: "Problem",
+    blueprint: Blueprint | None,
+    missing: Sequence[str],
+    not_understood: Sequence[str],
+) -> "Certificate":
+    """Return the certificate of a problem that nothing was solved for: undecided, and why."""
+    from engiagent.verify import Certificate
+    from engiagent.verify.certificate import LEVELS
+    from engiagent.verify.tolerances import TOLERANCES, tolerances_sha256
+
+    level = {"status": "unchecked", "findings": ["there is no schedule to check"]}
+    certificate = Certificate(
+        verdict="undecided",
+        problem=problem.id,
+        inputs=dict(problem.sha256),
+        levels=dict.fromkeys(LEVELS, level),
+        missing=tuple(missing),
+        not_understood=tuple(not_understood),
+        tolerances=TOLERANCES,
+        tolerances_sha256=tolerances_sha256(),
+        versions={"engiagent": __version__},
+    )
+    return _with_blueprint(certificate, blueprint)
+
+
+def _with_blueprint(certificate: "Certificate", blueprint: Blueprint | None) -> "Certificate":
+    """Name the blueprint as it stands in its file, components not written out."""
+    if blueprint is None:
+        return certificate
+    return replace(certificate, inputs={**certificate.inputs, "blueprint": blueprint.sha256})
+
+
+def _as_given(part: Any) -> Any:
+    """Return a copy in which every source reference says that the user gave the thing."""
+    if isinstance(part, tuple):
+        return tuple(_as_given(item) for item in part)
+    if not is_dataclass(part) or isinstance(part, type):
+        return part
+    changes = {
+        item.name: _as_given(getattr(part, item.name))
+        for item in fields(part)
+        if item.name != "source_reference"
+    }
+    if any(item.name == "source_reference" for item in fields(part)):
+        changes["source_reference"] = FrozenMap(GIVEN)
+    return replace(part, **changes)

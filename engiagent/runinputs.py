@@ -1,19 +1,19 @@
 """What a run works from: problems found beside blueprints, and copies that make a folder whole."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engiagent.blueprint import Blueprint
-from engiagent.errors import EngiagentError
 from engiagent.files import open_inside
-from engiagent.runfolder import BLUEPRINT, PROBLEM, RunFolder, is_run_folder
+from engiagent.runfolder import BLUEPRINT, PROBLEM, RunFolder, is_run_folder, read_record
 
 if TYPE_CHECKING:
     from engiagent.problems import Problem
 
 EXPERT = "expert"
-REQUIREMENTS = f"{EXPERT}/requirements.yaml"
+REQUIREMENTS = "requirements.yaml"
 PROBLEM_SUFFIXES = (".md", ".txt")
 
 
@@ -25,11 +25,11 @@ def copy_problem(problem: "Problem", folder: RunFolder) -> None:
     InputError
         When a file is gone or leads out of the problem's folder.
     """
-    names = [problem.path.name, *problem.data]
-    if (problem.folder / REQUIREMENTS).is_file():
-        names.append(REQUIREMENTS)
-    for name in dict.fromkeys(names):
+    for name in dict.fromkeys([problem.path.name, *problem.data]):
         folder.write(f"{PROBLEM}/{name}", open_inside(problem.folder, name))
+    if problem.expert is not None and (problem.expert / REQUIREMENTS).is_file():
+        content = open_inside(problem.expert, REQUIREMENTS)
+        folder.write(f"{PROBLEM}/{EXPERT}/{REQUIREMENTS}", content)
 
 
 def copy_data(blueprint: Blueprint, source: Path, folder: RunFolder) -> None:
@@ -47,9 +47,9 @@ def copy_data(blueprint: Blueprint, source: Path, folder: RunFolder) -> None:
 
 def data_files(blueprint: Blueprint) -> Iterator[str]:
     """Yield the names of the files that the sets and parameters of a blueprint are read from."""
-    for item in (*blueprint.core.sets, *blueprint.core.parameters):
-        if item.data is not None:
-            yield item.data.split("#")[0]
+    core = blueprint.core
+    named = [*(item.data for item in core.sets), *(item.data for item in core.parameters)]
+    yield from (name.split("#")[0] for name in named if name is not None)
 
 
 def problem_folder_of(blueprint_path: Path) -> Path:
@@ -63,22 +63,36 @@ def problem_folder_of(blueprint_path: Path) -> Path:
 
 
 def problem_beside(blueprint_path: Path) -> "Problem | None":
-    """Return the problem that lies in the folder of a blueprint's data, if one does."""
-    file = problem_file_in(problem_folder_of(blueprint_path))
-    if file is None:
+    """Return the problem that a blueprint belongs to, if one lies there."""
+    folder = problem_folder_of(blueprint_path)
+    run = blueprint_path.resolve().parent
+    if folder == run / PROBLEM:
+        return stored_problem(run)
+    if blueprint_path.resolve().parent.name != EXPERT and not (folder / "problem.md").is_file():
         return None
     from engiagent.problems import Problem
 
-    return Problem.load(file)
+    return Problem.load(folder)
 
 
-def problem_file_in(folder: Path) -> Path | None:
-    """Return the problem file of a folder: ``problem.md`` or ``problem.txt``, or the only text."""
-    for suffix in PROBLEM_SUFFIXES:
-        if (folder / f"problem{suffix}").is_file():
-            return folder / f"problem{suffix}"
-    try:
-        texts = [p for p in folder.iterdir() if p.suffix in PROBLEM_SUFFIXES and p.is_file()]
-    except OSError as error:
-        raise EngiagentError(f"cannot look into {folder}: {error.strerror}") from None
-    return texts[0] if len(texts) == 1 else None
+def stored_problem(run: Path) -> "Problem | None":
+    """Return a run's copy of its problem under the problem's own id; None without one."""
+    folder = run / PROBLEM
+    texts = [path for path in folder.glob("*") if path.suffix.lower() in PROBLEM_SUFFIXES]
+    if not texts:
+        return None
+    from engiagent.problems import Problem
+
+    return replace(Problem.load(folder), id=str(read_record(run)["problem"]))
+
+
+def slots_of(blueprint: Blueprint, names: Iterable[str]) -> Iterator[str]:
+    """Yield ``battery.charge_efficiency`` for a parameter that fills that slot, else its name."""
+    for name in names:
+        slots = [
+            f"{component.name}.{slot}"
+            for component in blueprint.core.components
+            for slot, value in component.parameters.items()
+            if value == name
+        ]
+        yield from slots or [name]

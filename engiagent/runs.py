@@ -21,14 +21,16 @@ from engiagent.runfolder import (
     RunFolder,
     State,
 )
-from engiagent.runinputs import copy_data, copy_problem, problem_beside, problem_folder_of
+from engiagent.runinputs import copy_data, copy_problem, problem_beside, problem_folder_of, slots_of
 from engiagent.solvers.result import OnProgress, SolveOptions, SolverResult
 
 if TYPE_CHECKING:
     import xarray
 
+    from engiagent.agents.offline.results import Analysis
     from engiagent.formulations.program import Program
     from engiagent.problems import Problem
+    from engiagent.verify import Certificate
 
 ENGINES: Final = ("offline",)
 UNDECIDED: Final = "undecided"
@@ -68,8 +70,8 @@ class RunOutcome:
     solver_status: str | None = None
     objective: Mapping[str, Any] | None = None
     bound: float | None = None
-    missing: tuple[Any, ...] = ()
-    not_understood: tuple[Any, ...] = ()
+    missing: tuple[str, ...] = ()
+    not_understood: tuple[str, ...] = ()
     violations: tuple[Any, ...] = ()
     certificate: Mapping[str, Any] | None = None
     error: Exception | None = None
@@ -175,8 +177,9 @@ class _Run:
     problem: "Problem | None"
     options: SolveOptions
     on_progress: OnProgress | None
-    missing: tuple[Any, ...] = ()
-    not_understood: tuple[Any, ...] = ()
+    blueprint: Blueprint | None = None
+    missing: tuple[str, ...] = ()
+    not_understood: tuple[str, ...] = ()
     reason: str | None = None
     status: str | None = None
     state: State = "done"
@@ -195,7 +198,9 @@ class _Run:
         except KeyboardInterrupt:
             self.state, self.reason = "interrupted", self.reason or "interrupted"
         except MissingDataError as error:
-            self.missing, self.reason = error.names, str(error)
+            names = error.names if self.blueprint is None else slots_of(self.blueprint, error.names)
+            self.missing, self.reason = tuple(names), str(error)
+            self._undecided(self.blueprint)
             self._report()
         except EngiagentError as error:
             self.state, self.error, self.reason = "failed", error, str(error)
@@ -219,13 +224,14 @@ class _Run:
         with self.folder.stage("analyse"):
             analysis = analyse(self.problem, overrides)
             blueprint = analysis.blueprint
-            self.missing = tuple(analysis.missing)
-            self.not_understood = tuple(analysis.not_understood)
+            self.missing, self.not_understood = gaps(analysis)
+            for text in (*analysis.assumptions, *analysis.notes):
+                self.folder.note(text)
             if blueprint is not None:
                 self.folder.write(BLUEPRINT, blueprint.to_json())
         if self.missing or self.not_understood or blueprint is None:
-            self.reason = _why_not_solved(self.missing, self.not_understood)
-            self._check(blueprint, None)
+            self.reason = _why_not_solved(analysis)
+            self._undecided(blueprint)
             self._report()
             return
         self._solve(blueprint)
@@ -240,6 +246,7 @@ class _Run:
         self._solve(blueprint)
 
     def _solve(self, blueprint: Blueprint) -> None:
+        self.blueprint = blueprint
         from engiagent.formulations import expand
 
         # The run keeps the algebra in full: it is what was solved and what the checker reads.
@@ -272,19 +279,22 @@ class _Run:
             program: Program = compile_blueprint(blueprint, self.data)
             return program
 
-    def _check(self, blueprint: Blueprint | None, solution: "xarray.Dataset | None") -> None:
+    def _check(self, blueprint: Blueprint, solution: "xarray.Dataset") -> None:
         from engiagent.certify import certify
 
         with self.folder.stage("check"):
-            text, self.certificate = certify(
-                self.problem,
-                solution,
-                blueprint,
-                missing=self.missing,
-                not_understood=self.not_understood,
-                folder=self.data,
-            )
-            self.folder.write(CERTIFICATE, text)
+            name = str(self.folder.record["problem"])
+            self._keep(certify(self.problem, solution, blueprint, folder=self.data, name=name))
+
+    def _undecided(self, blueprint: Blueprint | None) -> None:
+        from engiagent.certify import without_schedule
+
+        if self.problem is not None:
+            self._keep(without_schedule(self.problem, blueprint, self.missing, self.not_understood))
+
+    def _keep(self, certificate: "Certificate") -> None:
+        self.certificate = certificate.to_dict()
+        self.folder.write(CERTIFICATE, certificate.to_json())
 
     def _emit(self, blueprint: Blueprint) -> None:
         from engiagent.formulations import emit_pyomo
@@ -339,13 +349,24 @@ class _Run:
         )
 
 
-def _why_not_solved(missing: tuple[Any, ...], not_understood: tuple[Any, ...]) -> str:
-    parts = []
-    if missing:
-        parts.append(f"{len(missing)} value(s) missing")
-    if not_understood:
-        parts.append(f"{len(not_understood)} sentence(s) not understood")
-    return " and ".join(parts) or "no blueprint could be written"
+def gaps(analysis: "Analysis") -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of missing values, and what was not, or not only in one way, understood."""
+    missing = tuple(
+        item.slot if "." in item.slot else f"{item.component}.{item.slot}"
+        for item in analysis.missing
+    )
+    unclear = [item.text for item in analysis.not_understood]
+    unclear += [f"{item.text} ({item.message})" for item in analysis.ambiguous]
+    return missing, tuple(unclear)
+
+
+def _why_not_solved(analysis: "Analysis") -> str:
+    parts = [item.message for item in analysis.missing]
+    if analysis.not_understood:
+        parts.append(f"{len(analysis.not_understood)} sentence(s) not understood")
+    if analysis.ambiguous:
+        parts.append(f"{len(analysis.ambiguous)} sentence(s) with more than one reading")
+    return "; ".join(parts) or "no blueprint could be written"
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,10 @@ from engiagent.blueprint.diagnostics import MissingDataError
 from engiagent.cli import exit_codes
 from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.output import summary
-from engiagent.cli.problems import problem_folders
 from engiagent.errors import EngiagentError, InputError
 from engiagent.jsontext import loads_strict
-from engiagent.runfolder import BLUEPRINT, CERTIFICATE, PROBLEM, SOLUTION, is_run_folder
-from engiagent.runinputs import EXPERT, problem_beside, problem_file_in, problem_folder_of
+from engiagent.runfolder import BLUEPRINT, CERTIFICATE, SOLUTION, is_run_folder
+from engiagent.runinputs import EXPERT, problem_beside, problem_folder_of, slots_of, stored_problem
 
 if TYPE_CHECKING:
     from engiagent.problems import Problem
@@ -34,7 +33,7 @@ class CheckResult:
     certificate: Mapping[str, Any] | None = None
     verdict: str | None = None
     reason: str | None = None
-    missing: tuple[Any, ...] = ()
+    missing: tuple[str, ...] = ()
     disagreements: tuple[str, ...] = ()
     error: str | None = None
 
@@ -111,21 +110,23 @@ class Examiner:
             yield from self._corpus(path)
 
     def _corpus(self, path: Path) -> Iterator[tuple[Path, Any]]:
-        folders = problem_folders(path)
-        if not folders and problem_file_in(path) is not None:
-            yield path, self._problem
+        from engiagent.problems import find_problems
+
+        found = find_problems(path)
+        annotated = [place for place in found if place.is_dir() and (place / EXPERT).is_dir()]
+        if len(found) == 1 and not annotated:
+            yield found[0], self._problem
             return
-        annotated = [folder for folder in folders if (folder / EXPERT).is_dir()]
         if not annotated:
             raise InputError("there is neither a run nor a problem with expert/", str(path))
         if self.solution is not None:
             raise EngiagentError("--solution belongs to one problem, not to a corpus folder")
-        for folder in annotated:
-            yield folder, self._problem
+        for place in annotated:
+            yield place, self._problem
 
     def _run(self, path: Path) -> CheckResult:
         """Check a run again from what its folder holds."""
-        problem = _stored_problem(path)
+        problem = stored_problem(path)
         blueprint = Blueprint.load(path / BLUEPRINT) if (path / BLUEPRINT).is_file() else None
         solution = self.solution or (path / SOLUTION)
         if not solution.is_file():
@@ -171,7 +172,17 @@ class Examiner:
         if (expert / BLUEPRINT).is_file():
             blueprint = Blueprint.load(expert / BLUEPRINT)
             disagreements += quotes_astray(blueprint, problem.text)
-            result = self._solved(path, problem, blueprint)
+            try:
+                result = self._solved(path, problem, blueprint)
+            except MissingDataError as error:
+                result = CheckResult(
+                    path=str(path),
+                    code=ExitCode.UNDECIDED,
+                    problem=problem.id,
+                    verdict="undecided",
+                    reason=str(error),
+                    missing=tuple(slots_of(blueprint, error.names)),
+                )
         else:
             result = _read_offline(path, problem)
         if (expert / ANSWER).is_file():
@@ -206,26 +217,17 @@ class Examiner:
         from engiagent.certify import certify
 
         folder = problem_folder_of(path) if path.is_file() else path
-        text, certificate = certify(
-            problem, solution, blueprint, mapping=self.mapping, folder=folder
+        name = problem.id if problem is not None else path.stem
+        certificate = certify(
+            problem, solution, blueprint, mapping=self.mapping, folder=folder, name=name
         )
-        verdict = certificate.get("verdict")
-        return text, CheckResult(
+        return certificate.to_json(), CheckResult(
             path=str(path),
-            code=exit_codes.of_verdict(verdict),
-            problem=problem.id if problem is not None else str(certificate.get("problem")),
-            certificate=certificate,
-            verdict=verdict,
+            code=exit_codes.of_verdict(certificate.verdict),
+            problem=certificate.problem,
+            certificate=certificate.to_dict(),
+            verdict=certificate.verdict,
         )
-
-
-def _stored_problem(run: Path) -> "Problem | None":
-    file = problem_file_in(run / PROBLEM) if (run / PROBLEM).is_dir() else None
-    if file is None:
-        return None
-    from engiagent.problems import Problem
-
-    return Problem.load(file)
 
 
 def _any_blueprint(problem: "Problem") -> Blueprint | None:
@@ -242,14 +244,15 @@ def _any_blueprint(problem: "Problem") -> Blueprint | None:
 def _read_offline(path: Path, problem: "Problem") -> CheckResult:
     """Return what the offline engine makes of a problem that has no blueprint."""
     from engiagent.agents.offline import analyse
+    from engiagent.runs import gaps
 
-    analysis = analyse(problem, {})
+    missing, not_understood = gaps(analyse(problem, {}))
     return CheckResult(
         path=str(path),
         code=ExitCode.UNDECIDED,
         problem=problem.id,
-        verdict="undecided" if analysis.missing or analysis.not_understood else None,
-        missing=tuple(analysis.missing),
+        verdict="undecided" if missing or not_understood else None,
+        missing=missing,
         reason="no blueprint; read by the offline engine",
     )
 
@@ -286,9 +289,7 @@ def against_answer(result: CheckResult, answer: Any) -> Iterator[str]:
         found = (result.certificate or {}).get("objective") or {}
         yield from _objectives(found, expected, answer.get("relative_tolerance"))
     names = {str(item) for item in answer.get("missing") or ()}
-    given = {
-        _name(item) for item in result.missing or (result.certificate or {}).get("missing", ())
-    }
+    given = set(result.missing or (result.certificate or {}).get("missing", ()))
     if names != given:
         yield f"missing is {sorted(given)}, the answer says {sorted(names)}"
 
@@ -309,7 +310,3 @@ def _objectives(
         yield f"the objective is {value:.10g} {wanted}, the answer says {expected['value']:.10g}"
     if found.get("sense") != expected.get("sense"):
         yield f"the sense is {found.get('sense')}, the answer says {expected.get('sense')}"
-
-
-def _name(item: Any) -> str:
-    return str(item.get("name", item)) if isinstance(item, Mapping) else str(item)

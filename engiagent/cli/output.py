@@ -146,21 +146,26 @@ def item_text(item: Any) -> str:
 
 
 def tightest(certificate: Mapping[str, Any], count: int = 3) -> list[str]:
-    """Return the requirements with the least room, as lines."""
+    """Return the limits with the least room, as lines; an equation has no room to speak of."""
     levels = certificate.get("levels") or {}
     checks = (levels.get("algebra") or {}).get("checks") or []
     rows = []
     for entry in checks:
         worst = entry.get("worst") or {}
         slack = worst.get("slack")
-        if isinstance(slack, int | float) and math.isfinite(slack):
+        usable = isinstance(slack, int | float) and math.isfinite(slack)
+        if usable and "==" not in str(entry.get("text") or ""):
             rows.append((float(slack), entry, worst))
     rows.sort(key=lambda row: row[0])
-    lines = []
-    for slack, entry, worst in rows[:count]:
-        where = worst.get("where")
-        place = ", ".join(str(v) for v in where.values()) if isinstance(where, Mapping) else ""
-        name = entry.get("name") or entry.get("id")
-        at = f" at {place}" if place else ""
-        lines.append(f"{name}: {number(slack, worst.get('unit'))} to spare{at}")
-    return lines
+    return [_room(*row) for row in rows[:count]]
+
+
+def _room(slack: float, entry: Mapping[str, Any], worst: Mapping[str, Any]) -> str:
+    where = worst.get("where")
+    place = ", ".join(str(v) for v in where.values()) if isinstance(where, Mapping) else ""
+    tolerance = entry.get("tolerance")
+    allowed = tolerance if isinstance(tolerance, int | float) else 0.0
+    room = f"{number(slack, worst.get('unit'))} to spare"
+    if abs(slack) <= allowed:
+        room = "at its limit"
+    return f"{entry.get('name') or entry.get('id')}: {room}{f' at {place}' if place else ''}"

@@ -12,20 +12,6 @@ if TYPE_CHECKING:
     from engiagent.problems import Problem
 
 
-def corpus_root() -> Path:
-    """Return the folder of the problems that come with the package."""
-    import engiagent.problems
-
-    return Path(next(iter(engiagent.problems.__path__)))
-
-
-def problem_folders(root: Path) -> list[Path]:
-    """Return every folder below ``root``, or ``root`` itself, that holds a problem, sorted."""
-    found = {path.parent for path in root.rglob("problem.md")}
-    found |= {path.parent for path in root.rglob("problem.txt")}
-    return sorted(path for path in found if not any(p.startswith(".") for p in path.parts[1:]))
-
-
 @click.group()
 def problems() -> None:
     """Look at the problems that come with engiagent."""
@@ -35,13 +21,13 @@ def problems() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def list_problems(as_json: bool) -> None:
     """List the corpus."""
-    from engiagent.problems import Problem
+    from engiagent.problems import Problem, corpus_root, find_problems
 
     root = corpus_root()
     rows = []
-    for folder in problem_folders(root):
-        problem = Problem.load(folder)
-        name = folder.relative_to(root).as_posix()
+    for place in find_problems(root):
+        problem = Problem.load(place)
+        name = place.relative_to(root).as_posix()
         rows.append(
             {
                 "name": name,
@@ -49,7 +35,7 @@ def list_problems(as_json: bool) -> None:
                 "title": problem.title,
                 "family": problem.family,
                 "tags": list(problem.tags),
-                "path": str(folder),
+                "path": str(place),
             }
         )
     if as_json:
@@ -94,12 +80,12 @@ def find_problem(name: str) -> "Problem":
     """
     from difflib import get_close_matches
 
-    from engiagent.problems import Problem
+    from engiagent.problems import Problem, corpus_root, find_problems
 
     if Path(name).exists():
         return Problem.load(name)
     root = corpus_root()
-    folders = {folder.relative_to(root).as_posix(): folder for folder in problem_folders(root)}
+    folders = {place.relative_to(root).as_posix(): place for place in find_problems(root)}
     if name in folders:
         return Problem.load(folders[name])
     ids = {folder.name: place for place, folder in folders.items()}
