@@ -13,6 +13,7 @@ from engiagent.blueprint.document import (
     ConstraintDef,
     Core,
     ExpressionDef,
+    FrozenMap,
     Json,
     ParameterDef,
     SetDef,
@@ -237,6 +238,14 @@ class Reader:
         if not found:
             return self.component.source_reference
         return found[0] if len(found) == 1 else tuple(found)
+
+    def derived(self, note: str, *slots: str) -> Json:
+        """Return the source of a number that was computed from some slots."""
+        source = self.source(*slots)
+        if isinstance(source, tuple):
+            return (FrozenMap({"kind": "derived", "note": note}), *source)
+        of = {} if source is None else {"of": source}
+        return FrozenMap({"kind": "derived", **of, "note": note})
 
     def option(self, name: str, default: Json = None) -> Json:
         """Return an option, or its default."""

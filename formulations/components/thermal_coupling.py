@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.blueprint.document import Core, FrozenMap, ParameterDef
+from engiagent.blueprint.document import Core, ParameterDef
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.errors import EngiagentError
 from engiagent.formulations.components.fragment import Reader, wrong
@@ -77,17 +77,14 @@ def _heat_above(room: Room, own: str) -> str:
 def _derived(
     room: Room, name: str, matrices: Floats | None, row: int, column: int, unit: str
 ) -> ParameterDef:
-    source = room.reader.source("capacitance", "resistance")
     parameter = ParameterDef(
         name=name,
         unit=unit,
         description="element of the matrix exponential of the coupled rooms",
-        source_reference=FrozenMap(
-            {
-                "kind": "derived",
-                **({"of": source} if source is not None else {}),
-                "note": "matrix exponential of the network of heat capacities and resistances",
-            }
+        source_reference=room.reader.derived(
+            "matrix exponential of the network of heat capacities and resistances",
+            "capacitance",
+            "resistance",
         ),
     )
     if matrices is None:

@@ -301,9 +301,7 @@ def _exact(reader: Reader) -> tuple[tuple[ParameterDef, ...], str]:
         value=f"exp(-dt(t)/({resistance}*{reader.text('capacitance')}))",
         unit="1",
         description=f"part of a temperature difference that {reader.name} keeps over a step",
-        source_reference=FrozenMap(
-            {"kind": "derived", "note": "exp(-dt/(R*C)) of the resistance and the heat capacity"}
-        ),
+        source_reference=reader.derived("exp(-dt/(R*C))", "resistance", "capacitance"),
     )
     factor, flow = f"{keep.name}[t]", heat(reader)
     driven = f" + {resistance}*(1 - {factor})*({flow})" if flow else ""

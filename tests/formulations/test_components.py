@@ -394,6 +394,28 @@ def test_a_room_that_nothing_heats_gets_no_heat() -> None:
     assert "store_heating" not in names
 
 
+def test_derived_numbers_keep_their_sources_through_json() -> None:
+    def quoted(name: str, unit: str, *quotes: str) -> Json:
+        spans = [{"kind": "text", "span": [0, len(q)], "quote": q} for q in quotes]
+        source = spans[0] if len(spans) == 1 else spans
+        return {"name": name, "value": 4, "unit": unit, "source_reference": source}
+
+    zone = {**ZONE, "capacitance": "C", "resistance": "R"}
+    for walls in ({}, {"neighbours": {"b": 4}}):
+        document = blueprint(
+            [
+                component("a", "thermal_zone", zone, connections=walls),
+                component("b", "thermal_zone", {**ZONE, "resistance": "R"}),
+            ],
+            [OUTDOOR, quoted("C", "kWh/K", "4 kWh/K"), quoted("R", "K/kW", "4 K", "per kW")],
+        )
+        expanded = expand(document)
+        assert Blueprint.from_json(expanded.to_json()) == expanded
+        derived = [p for p in expanded.core.parameters if p.name.startswith("a_")]
+        assert derived
+        assert all("4 kWh/K" in str(p.source_reference) for p in derived)
+
+
 def test_missing_numbers_of_coupled_rooms_stay_missing() -> None:
     parts = [
         component(
