@@ -118,7 +118,7 @@ def _case(
     mapping: Mapping[str, str] | None,
 ) -> _Case:
     units, core = _units(blueprint, requirements)
-    first: dict[str, float] = {}
+    first: dict[str, tuple[float, int]] = {}
     capacities: dict[str, float] = {}
     if core is not None:
         plant = Plant(Bench(Declarations(core, problem.folder), {}), units)
@@ -149,9 +149,9 @@ def _units(
     return (), None
 
 
-def _known_states(plant: Plant) -> tuple[dict[str, float], dict[str, float]]:
-    """Return first values of states and capacities, by quantity, in SI."""
-    first: dict[str, float] = {}
+def _known_states(plant: Plant) -> tuple[dict[str, tuple[float, int]], dict[str, float]]:
+    """Return by quantity (first value, number of periods) and capacities, in SI."""
+    first: dict[str, tuple[float, int]] = {}
     capacities: dict[str, float] = {}
     slots = {
         "battery": ("state_of_charge", "initial_energy", "kWh"),
@@ -169,7 +169,8 @@ def _known_states(plant: Plant) -> tuple[dict[str, float], dict[str, float]]:
         scale = parse_unit(unit_text)
         for name in plant.names(unit, word):
             if known is not None:
-                first[name] = float(known[0]) * float(scale.factor) + float(scale.zero or 0)
+                start = float(known[0]) * float(scale.factor) + float(scale.zero or 0)
+                first[name] = (start, len(known))
             if capacity is not None and unit.model == "battery":
                 capacities[name] = float(capacity[0]) * float(scale.factor)
     return first, capacities

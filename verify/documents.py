@@ -9,12 +9,13 @@ import numpy as np
 
 from engiagent.blueprint.document import Core, VariableDef
 from engiagent.blueprint.elaborate import Elaboration
-from engiagent.blueprint.grammar import Ref, parse, parse_binder, walk
+from engiagent.blueprint.grammar import Ref, parse_binder, walk
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.errors import InputError
 from engiagent.verify import values
 from engiagent.verify.evaluate import Evaluator
+from engiagent.verify.expressions import read_expression
 from engiagent.verify.frames import (
     Bools,
     Environment,
@@ -83,7 +84,7 @@ class Declarations:
 
     def _evaluated(self, name: str, text: str) -> Symbol | None:
         """Evaluate a parameter that is an expression; None for a recursion over itself."""
-        if any(isinstance(node, Ref) and node.name == name for node in walk(parse(text))):
+        if any(isinstance(node, Ref) and node.name == name for node in walk(read_expression(text))):
             return None
         definition = next(p for p in self.core.parameters if p.name == name)
         dims, names = self.dims(definition.index)
@@ -153,7 +154,7 @@ class Bench:
             return None
         dims, names = self.declarations.dims(definition.index)
         frame = whole_grid(dims, names)
-        return self.evaluator.condition(parse(definition.where), frame)
+        return self.evaluator.condition(read_expression(definition.where), frame)
 
     def _variable(self, definition: VariableDef) -> Symbol:
         series = self._series_of(definition)
@@ -194,7 +195,7 @@ class Bench:
         frame = whole_grid(dims, names)
         mask = None
         if definition.where is not None:
-            mask = self.evaluator.condition(parse(definition.where), frame)
+            mask = self.evaluator.condition(read_expression(definition.where), frame)
             rows = np.flatnonzero(mask)
             part = self.evaluator.evaluate(definition.expression, frame.take(rows))
             spread = np.zeros(frame.size, dtype=np.int64)

@@ -24,7 +24,6 @@ from engiagent.blueprint.grammar import (
     Ref,
     Text,
     Unary,
-    parse,
     parse_binder,
     walk,
 )
@@ -32,6 +31,7 @@ from engiagent.blueprint.sets import IndexSet, is_timed
 from engiagent.blueprint.timeaxis import TimeAxis
 from engiagent.blueprint.units import UnitError, parse_unit
 from engiagent.verify import values
+from engiagent.verify.expressions import read_expression
 from engiagent.verify.frames import (
     Bools,
     Elements,
@@ -59,7 +59,7 @@ class Evaluator:
     def frame(self, binders: tuple[str, ...], where: str | None = None) -> Frame:
         """Return the rows that binders such as ``t in T`` run over."""
         parsed = tuple(parse_binder(binder) for binder in binders)
-        node = None if where is None else parse(where)
+        node = None if where is None else read_expression(where)
         return expand(Frame(1), parsed, self.environment.set, node, self.condition)[0]
 
     def evaluate(self, text: str, frame: Frame | None = None) -> Value:
@@ -71,7 +71,7 @@ class Evaluator:
             With the expression and what is wrong in it.
         """
         try:
-            return self.number(parse(text), Frame(1) if frame is None else frame)
+            return self.number(read_expression(text), Frame(1) if frame is None else frame)
         except (UnitError, GrammarError) as error:
             raise EvaluationError(f"in {text!r}: {error}") from None
 
@@ -84,7 +84,7 @@ class Evaluator:
             When it is no comparison by <=, >= or ==, or cannot be evaluated.
         """
         try:
-            node = parse(text)
+            node = read_expression(text)
             if not isinstance(node, Compare) or not set(node.ops) <= {"<=", ">=", "=="}:
                 raise EvaluationError(f"{text!r} is no comparison by <=, >= or ==")
             return node.ops, values.align([self.number(part, frame) for part in node.operands])

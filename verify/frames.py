@@ -1,7 +1,7 @@
 """Index grids as flat rows, and what names mean on them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -124,7 +124,18 @@ class Frame:
 
     def labels(self, row: int) -> dict[str, str]:
         """Return the labels of one row, by index name."""
-        return {n: str(e.set.labels[int(e.positions[row])]) for n, e in self.names.items()}
+        return {n: label_of(e.set, int(e.positions[row])) for n, e in self.names.items()}
+
+
+def label_of(index_set: IndexSet, position: int) -> str:
+    """Return one label; a year of quarter hours need not be spelt out for it."""
+    root = index_set.root
+    if root.axis is not None and root.kind in ("time", "instants") and root.given_labels is None:
+        place = int(index_set.in_root[position])
+        edge = replace(root.axis, edges=root.axis.edges[place : place + 1])
+        return edge.labels[0]
+    label = index_set.labels[position]
+    return ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)
 
 
 Condition = Callable[[Node, Frame], Bools]

@@ -83,7 +83,7 @@ def read_schedule(
     solution: Any,
     core: Core | None,
     mapping: Mappings | None = None,
-    initial: Mapping[str, float] | None = None,
+    initial: Mapping[str, tuple[float, int]] | None = None,
 ) -> Schedule:
     """Return the schedule that ``solution`` holds.
 
@@ -98,7 +98,8 @@ def read_schedule(
         Quantity or variable to column, as ``{"battery.charge": "P_ch"}``. ``battery.net_charge``
         or ``battery.net_discharge`` splits one signed column; the name says which sign it has.
     initial
-        Values at the first instant by quantity, to complete states given without it.
+        By quantity the value at the first instant (SI) and the number of periods, to complete
+        states that are given without their first value.
 
     Raises
     ------
@@ -226,13 +227,12 @@ def _series(name: str, column: Column, expected: Unit | None, notes: list[str]) 
 
 
 def _complete_states(
-    series: dict[str, Series], notes: list[str], initial: Mapping[str, float]
+    series: dict[str, Series], notes: list[str], initial: Mapping[str, tuple[float, int]]
 ) -> None:
     """Put the known first value before a state that is given at the ends of the periods only."""
-    decisions = {s.data.shape[0] for n, s in series.items() if s.data.ndim == 1 and not is_state(n)}
-    for name, first in initial.items():
+    for name, (first, periods) in initial.items():
         known = series.get(name)
-        if known is None or known.data.ndim != 1 or known.data.shape[0] not in decisions:
+        if known is None or known.data.shape != (periods,):
             continue
         longer = np.concatenate(([np.nan], known.data))
         full = replace(known, data=longer, dims=("",), coordinates={})

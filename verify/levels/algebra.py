@@ -11,7 +11,7 @@ from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.verify import values
 from engiagent.verify.documents import Bench
 from engiagent.verify.findings import Violation, finite_or_none
-from engiagent.verify.frames import Bools, EvaluationError, Frame, MissingQuantity, whole_grid
+from engiagent.verify.frames import Bools, EvaluationError, Frame, whole_grid
 from engiagent.verify.requirements import Goal, Requirements
 from engiagent.verify.tolerances import TOLERANCES, floor_of, row_tolerance
 from engiagent.verify.values import Floats, Value
@@ -82,8 +82,6 @@ def _check(bench: Bench, rule: Rule, level: str) -> Outcome:
         frame = bench.evaluator.frame(rule.forall, rule.where)
         ops, sides = bench.evaluator.sides(rule.expression, frame)
         stated = _stated(bench, rule, sides[0].unit)
-    except MissingQuantity as missing:
-        return Outcome(_record(rule, "unchecked", note=str(missing)))
     except EvaluationError as error:
         return Outcome(_record(rule, "unchecked", note=str(error)))
     worst: tuple[float, float, int, float] | None = None
@@ -215,8 +213,8 @@ def check_variables(bench: Bench, core: Core, level: str = "algebra") -> Iterato
         try:
             symbol = bench.evaluator.environment.symbol(definition.name)
             bounds = bounds_of(bench, definition)
-        except MissingQuantity as missing:
-            yield Outcome(_record(rule, "unchecked", note=str(missing)))
+        except EvaluationError as error:
+            yield Outcome(_record(rule, "unchecked", note=str(error)))
             continue
         assert symbol.value is not None
         yield _check_bounds(bench, definition, rule, symbol.value, bounds, level)

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.timeaxis import parse_step
+from engiagent.blueprint.units import parse_unit
 from engiagent.verify.levels.sources import ProblemLike, Span, all_leaves
 from engiagent.verify.requirements import squeezed
 
@@ -57,12 +59,16 @@ def _references(blueprint: Blueprint) -> Iterator[Any]:
 
 def uncovered(problem: ProblemLike, blueprint: Blueprint) -> tuple[list[str], list[str]]:
     """Return findings for numbers nobody used, and the demands nobody accounted for."""
-    spans = used_spans(blueprint, problem.text)
+    spans, grid = used_spans(blueprint, problem.text), _grid_numbers(blueprint)
     numbers = []
     for quantity in problem.quantities:
         kind = getattr(quantity, "kind", "number")
         start, stop = quantity.span
         if start < problem.body_start or kind in _LENIENT or kind == "label":
+            continue
+        if kind == "word" and not quantity.unit_text:
+            continue  # "one of the three": the words around it are held against the demands below
+        if _is_grid(quantity, grid):
             continue
         number = getattr(quantity, "number_span", quantity.span)
         if not _touched((number[0], number[1]), spans):
@@ -81,3 +87,26 @@ def uncovered(problem: ProblemLike, blueprint: Blueprint) -> tuple[list[str], li
 
 def _touched(span: Span, spans: list[Span]) -> bool:
     return any(start < span[1] and span[0] < stop for start, stop in spans)
+
+
+def _grid_numbers(blueprint: Blueprint) -> set[tuple[str, float]]:
+    """Return the steps (in seconds) and the counts of the time sets."""
+    known: set[tuple[str, float]] = set()
+    for index_set in blueprint.core.sets:
+        if index_set.kind not in ("time", "periods") or index_set.periods is None:
+            continue
+        known.add(("count", float(index_set.periods)))
+        if isinstance(index_set.step, str):
+            length, _ = parse_step(index_set.step)
+            known |= {("seconds", length), ("seconds", length * index_set.periods)}
+    return known
+
+
+def _is_grid(quantity: Any, grid: set[tuple[str, float]]) -> bool:
+    """Whether a number says how long a step is or how many there are."""
+    unit = quantity.unit
+    if unit is None:
+        return not quantity.unit_text and ("count", float(quantity.value)) in grid
+    if unit.dimension != parse_unit("s").dimension:
+        return False
+    return ("seconds", float(quantity.value) * float(unit.factor)) in grid

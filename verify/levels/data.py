@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from engiagent.blueprint.document import Blueprint, ParameterDef
-from engiagent.blueprint.grammar import GrammarError, Node, Number, Ref, Text, children, parse, walk
+from engiagent.blueprint.grammar import GrammarError, Node, Number, Ref, Text, children, walk
 from engiagent.blueprint.units import Unit, UnitError, parse_unit
 from engiagent.errors import EngiagentError, InputError
 from engiagent.verify import values
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.evaluate import Evaluator
+from engiagent.verify.expressions import read_expression
 from engiagent.verify.figures import Figure, figures, without_counts
 from engiagent.verify.findings import Report, Violation
 from engiagent.verify.frames import Environment, EvaluationError, Symbol
@@ -207,7 +208,7 @@ def _trace_expression(
 def _check_literals(tracing: Tracing, name: str, text: str, reference: Any) -> None:
     """Hold every number that is written into an expression against its sources."""
     try:
-        literals = list(_literals(parse(text)))
+        literals = list(_literals(read_expression(text)))
     except GrammarError:
         return  # the algebra level says so
     if not literals:
@@ -218,18 +219,34 @@ def _check_literals(tracing: Tracing, name: str, text: str, reference: Any) -> N
     known: list[Figure] = []
     for leaf in all_leaves(reference):
         known += figures(words_of(leaf, tracing.problem.text))
-    for value, unit in literals:
+    for value, unit, is_clock in literals:
         if any(_same(value, unit, figure) for figure in known):
             continue
+        if is_clock and _stands_in_text(tracing.problem, value):
+            continue  # the hours before and after a period are those of the period
+        rivals = [f for f in known if _rival(f, unit)]
         shown = f"{value:g} {unit or ''}".strip()
-        if known:
-            said = ", ".join(f"{f.value:g} {f.unit or ''}".strip() for f in known)
+        if rivals:
+            said = ", ".join(f"{f.value:g} {f.unit or ''}".strip() for f in rivals)
             tracing.accuse(name, f"{shown} stands in {text!r}, its source says {said}")
         else:
             tracing.open.append(f"{name}: the number {shown} in {text!r} has no source")
 
 
-def _literals(node: Node, in_index: bool = False) -> Iterator[tuple[float, Unit | None]]:
+def _stands_in_text(problem: ProblemLike, hours: float) -> bool:
+    clocks = (f for f in figures(problem.text) if f.unit is not None and str(f.unit) == "h")
+    return any(_close(hours, figure.value) for figure in clocks)
+
+
+def _rival(figure: Figure, unit: Unit | None) -> bool:
+    """Whether a figure of the source could be what a literal was meant to be."""
+    if unit is None or figure.unit is None:
+        return True
+    hour = parse_unit("h").dimension
+    return unit.dimension != hour or figure.unit.dimension == hour
+
+
+def _literals(node: Node, in_index: bool = False) -> Iterator[tuple[float, Unit | None, bool]]:
     if isinstance(node, Number) and not in_index and node.value not in FREE:
         unit = None
         if node.unit is not None:
@@ -237,10 +254,10 @@ def _literals(node: Node, in_index: bool = False) -> Iterator[tuple[float, Unit 
                 unit = parse_unit(node.unit)
             except UnitError:
                 return
-        yield node.value, unit
+        yield node.value, unit, False
     if isinstance(node, Text):
         clock = [f for f in figures(node.value) if ":" in node.value]
-        yield from ((f.value, f.unit) for f in clock)
+        yield from ((f.value, f.unit, True) for f in clock)
     exponent = getattr(node, "right", None) if getattr(node, "op", "") == "**" else None
     for child in children(node):
         if child is not exponent:
@@ -386,7 +403,7 @@ def _trace_relation(tracing: Tracing, name: str, source: Source, symbol: Symbol)
     """Evaluate ``sqrt(x0)`` or ``x0*x1`` over the numbers of the listed sources."""
     assert symbol.value is not None
     relation = str(source.fields["relation"])
-    names = sorted({n.name for n in walk(parse(relation)) if isinstance(n, Ref)})
+    names = sorted({n.name for n in walk(read_expression(relation)) if isinstance(n, Ref)})
     candidates: list[Mapping[str, Figure]] = [{}]
     for variable in names:
         place = int(variable[1:]) if variable[1:].isdigit() else -1

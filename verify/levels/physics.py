@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from engiagent.blueprint.grammar import Binary, Call, Compare, Node, Ref, parse, walk
+from engiagent.blueprint.grammar import Binary, Call, Compare, GrammarError, Node, Ref, walk
+from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.units import parse_unit
 from engiagent.errors import EngiagentError
 from engiagent.verify.documents import Bench
+from engiagent.verify.expressions import read_expression
 from engiagent.verify.findings import Report, Violation, finite_or_none
-from engiagent.verify.frames import MissingQuantity
+from engiagent.verify.frames import MissingQuantity, label_of
 from engiagent.verify.levels.algebra import Rule, check_rules
 from engiagent.verify.levels.execution import DEMANDS, SUPPLIES, Plant, Trajectory, as_series
 from engiagent.verify.requirements import Dynamics
@@ -36,7 +38,7 @@ class Findings:
         excess: Floats,
         tolerance: Floats | float,
         unit: str,
-        labels: Sequence[object] | None,
+        over: IndexSet | None,
         words: str,
     ) -> None:
         """Record a test that passes when ``excess <= tolerance`` everywhere, NaN failing."""
@@ -45,7 +47,7 @@ class Findings:
         row = int(np.argmax(bad)) if bad.any() else int(np.argmin(margin))
         holds = bool(margin[row] >= 0) and not bad.any()
         allowed = float(np.broadcast_to(tolerance, excess.shape)[row])
-        where = {} if labels is None or row >= len(labels) else {"time": str(labels[row])}
+        where = {} if over is None or row >= over.size else {"time": label_of(over, row)}
         self.records.append(
             {
                 "id": check,
@@ -137,7 +139,7 @@ def _difference(trajectory: Trajectory) -> str:
 
 def _check_states(trajectory: Trajectory, findings: Findings) -> None:
     name, unit = trajectory.quantity, _difference(trajectory)
-    labels = None if trajectory.instants is None else trajectory.instants.labels
+    over = trajectory.instants
     per_step = max(
         TOLERANCES["floor_K" if unit == "K" else "floor_kWh"],
         TOLERANCES["step_of_capacity"] * trajectory.scale,
@@ -147,12 +149,12 @@ def _check_states(trajectory: Trajectory, findings: Findings) -> None:
     if trajectory.claimed is not None and trajectory.defect is not None:
         words = "the state does not follow from the state before and the decisions"
         findings.test(
-            f"step:{name}", f"steps of {name}", np.abs(trajectory.defect), per_step, unit, labels,
+            f"step:{name}", f"steps of {name}", np.abs(trajectory.defect), per_step, unit, over,
             f"{words}, off",
         )  # fmt: skip
         off = np.abs(trajectory.claimed - trajectory.declared)
         findings.test(
-            f"drift:{name}", f"drift of {name}", off, allowed, unit, labels,
+            f"drift:{name}", f"drift of {name}", off, allowed, unit, over,
             "the schedule's state is not the one that its decisions lead to, off",
         )  # fmt: skip
     tolerance = per_step + np.minimum(off, allowed)
@@ -163,12 +165,12 @@ def _check_states(trajectory: Trajectory, findings: Findings) -> None:
         if np.isfinite(bound):
             findings.test(
                 f"{words.split()[0]}:{name}", f"{name} when executed", excess, tolerance, unit,
-                labels, words,
+                over, words,
             )  # fmt: skip
 
 
 def _check_unit(plant: Plant, unit: Dynamics, findings: Findings) -> None:
-    labels = plant.periods(unit).labels
+    over = plant.periods(unit)
     for word, limit in _LIMITS.get(unit.model, ()):
         series = plant.decision(unit, word, required=unit.model != "generator_profile")
         if series is None:
@@ -177,10 +179,10 @@ def _check_unit(plant: Plant, unit: Dynamics, findings: Findings) -> None:
         scale = float(np.max(np.abs(series), initial=0.0))
         tolerance = max(TOLERANCES["floor_kW"], TOLERANCES["of_scale"] * scale)
         name = f"{unit.name}.{word}"
-        findings.test(f"sign:{name}", name, -series, tolerance, "kW", labels, "negative")
+        findings.test(f"sign:{name}", name, -series, tolerance, "kW", over, "negative")
         if most is not None:
             findings.test(
-                f"limit:{name}", name, series - most, tolerance, "kW", labels, "above its limit"
+                f"limit:{name}", name, series - most, tolerance, "kW", over, "above its limit"
             )
     if unit.model == "battery":
         _check_one_direction(plant, unit, findings)
@@ -210,7 +212,7 @@ def _check_one_direction(plant: Plant, unit: Dynamics, findings: Findings) -> No
         np.minimum(charge, discharge),
         TOLERANCES["both_directions"] * rating,
         "kW",
-        plant.periods(unit).labels,
+        plant.periods(unit),
         "it charges and discharges at once",
     )
 
@@ -231,7 +233,7 @@ def _check_output(plant: Plant, unit: Dynamics, findings: Findings) -> None:
         np.abs(claimed - derived),
         max(TOLERANCES["floor_kW"], TOLERANCES["of_scale"] * scale),
         "kW",
-        plant.periods(unit).labels,
+        plant.periods(unit),
         "not what its electric power gives, off",
     )
 
@@ -259,7 +261,7 @@ def _check_buses(plant: Plant, findings: Findings) -> None:
             np.abs(supply - demand),
             max(TOLERANCES["floor_kW"], TOLERANCES["of_scale"] * scale),
             "kW",
-            plant.periods(units[0]).labels,
+            plant.periods(units[0]),
             "supply and demand differ",
         )
 
@@ -313,12 +315,16 @@ def _replay(
 
 
 def _names(rule: Rule) -> set[str]:
-    return {node.name for node in walk(parse(rule.expression)) if isinstance(node, Ref)}
+    try:
+        nodes = walk(read_expression(rule.expression))
+    except GrammarError:
+        return set()  # the algebra level says so
+    return {node.name for node in nodes if isinstance(node, Ref)}
 
 
 def _steps(rule: Rule, states: set[str]) -> bool:
     """Whether a rule is an equality that links a state at two instants next to one another."""
-    node = parse(rule.expression)
+    node = read_expression(rule.expression)
     if not isinstance(node, Compare) or "==" not in node.ops:
         return False
     return any(
