@@ -89,8 +89,7 @@ def _pass_matrices(highs: Any, prices: instance.Floats) -> None:
 def engiagent(periods: int, folder: Path, isolate: bool = False) -> dict[str, Any]:
     """From the parsed blueprint to the certificate, all in this process."""
     from engiagent.blueprint import Blueprint
-    from engiagent.formulations.compile import compile_blueprint
-    from engiagent.formulations.expansion import expand
+    from engiagent.formulations import compile_blueprint, expand
     from engiagent.problems import Problem
     from engiagent.solvers import solve, to_dataset
     from engiagent.verify import check
