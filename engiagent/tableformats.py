@@ -234,7 +234,7 @@ def _typed_column(file: str, title: str, position: int, unit: str, cells: Any) -
 
 
 def read_netcdf(data: bytes, file: str) -> list[TableColumn]:
-    """Return the variables of a netCDF file as columns; all lie along one and the same dimension."""
+    """Return the variables of a netCDF file as columns; all lie along one dimension."""
     import netCDF4
 
     try:
@@ -267,7 +267,8 @@ def _netcdf_column(file: str, title: str, position: int, variable: Any) -> Table
     plain = np.ma.getdata(values)
     if " since " in unit:
         try:
-            dates = netCDF4.num2date(plain, unit, getattr(variable, "calendar", "standard"))
+            calendar = getattr(variable, "calendar", "standard")
+            dates: Any = netCDF4.num2date(plain, unit, calendar)
         except ValueError as error:
             raise InputError(f"column {title!r}: {str(error)[:200]}", file) from None
         cells: Any = tuple(date.isoformat(" ") for date in dates)

@@ -1,4 +1,4 @@
-"""Units as people write them in prose and table headers: ``€ per MWh``, ``degrees Celsius``, ``W/m²K``.
+"""Units as people write them in prose and headers: ``€ per MWh``, ``degrees Celsius``, ``W/m²K``.
 
 :func:`find_unit` reads the longest unit at a place of a text and ends in the closed table of
 :mod:`engiagent.blueprint.units`; what that table refuses as ambiguous keeps its text and has no
@@ -132,7 +132,8 @@ def _symbol_names() -> dict[str, str]:
 _NAMES: Final = _symbol_names()
 _EXPONENT = r"(?P<power>\^\{?-?[1-4]\}?|[⁻⁺]?[¹²³⁴]|(?<=[cmkft])[23](?!\d)|-[12](?![\dA-Za-z]))?"
 _ATOM: Final = re.compile(
-    rf"(?:(?P<symbol>{_alternation(_NAMES, False)})|(?P<phrase>(?i:{_alternation(_PHRASES, True)})))"
+    rf"(?:(?P<symbol>{_alternation(_NAMES, False)})"
+    rf"|(?P<phrase>(?i:{_alternation(_PHRASES, True)})))"
     rf"(?:{_EXPONENT})(?P<more>(?<=[²³23])(?=[A-Za-z])|(?![A-Za-z_0-9]))"
 )
 _SUBSTANCE: Final = re.compile(
@@ -238,10 +239,7 @@ def _read_atom(text: str, start: int, first: bool) -> tuple[Part, int] | None:
         and not (written in "cp" and text[match.end() :][:1] == "/")
     ):
         return None
-    if match["symbol"]:
-        name = _NAMES[re.sub(r"\s+", " ", written)]
-    else:
-        name = _phrase_name(written)
+    name = _NAMES[" ".join(written.split())] if match["symbol"] else _phrase_name(written)
     power = match["power"]
     exponent = 1
     if power:
@@ -307,7 +305,8 @@ def _read_denominator(text: str, start: int) -> tuple[list[Part], int] | None:
         if found is None or _PER_UNIT_OF.match(text, found[1]):
             return None
         return [(found[0][0], -found[0][1])], found[1]
-    position, parts = start + 1, []
+    position = start + 1
+    parts: list[Part] = []
     while len(parts) < _MAX_ATOMS:
         found = _read_atom(text, position, first=False)
         if found is None:

@@ -38,12 +38,12 @@ _YEAR_BEFORE: Final = re.compile(
 )
 _CLOCK: Final = re.compile(
     r"(\d{1,2}):(\d{2})(?::(\d{2}))?(?![\d:])(?:\s?([ap])\.?\s?m(?:\.|\b))?"
-    r"(?:\s?(?:hrs|h|o[’']clock)(?![A-Za-z]))?"
+    r"(?:\s?(?:hrs|h|o[\u2019']clock)(?![A-Za-z]))?"
 )
 _HALF_DAY: Final = re.compile(
     r"(\d{1,2})(?:\.(\d{2}))?\s{0,3}([apAP])(?:\.\s?[mM]\.|[mM](?![A-Za-z]))"
 )
-_O_CLOCK: Final = re.compile(r"(\d{1,2})\s{1,3}o[’']clock")
+_O_CLOCK: Final = re.compile(r"(\d{1,2})\s{1,3}o[\u2019']clock")
 
 
 @dataclass(frozen=True)

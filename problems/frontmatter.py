@@ -206,7 +206,8 @@ def _text(node: _Node | None, what: str, file: str) -> str | None:
         return None
     if not node.is_text or not node.value.strip() or len(node.value) > 500:
         raise InputError(f"{what!r} is no short text", file, node.line, node.column)
-    return " ".join(node.value.split())
+    text: str = node.value
+    return " ".join(text.split())
 
 
 def _texts(node: _Node, what: str, file: str) -> list[str]:
@@ -306,7 +307,9 @@ def _rows(node: _Node | None, file: str) -> int | None:
 def _choice(node: _Node | None, what: str, allowed: tuple[str, ...], file: str) -> str | None:
     if node is None:
         return None
-    value = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}.get(node.value, node.value)
+    value: str = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}.get(
+        node.value, node.value
+    )
     if value not in allowed:
         raise InputError(f"unknown {what}", file, node.line, node.column, repr(node.value)[:40],
                          "one of " + " ".join(map(repr, allowed)))  # fmt: skip

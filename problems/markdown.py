@@ -6,6 +6,7 @@ The masks have the length of the text, so that an offset means the same place in
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, Literal
 
 from engiagent.errors import InputError
@@ -279,7 +280,7 @@ class _Reader:
         ]
         edges = [-1, *bars, len(line)]
         cells = []
-        for left, right in zip(edges, edges[1:], strict=False):
+        for left, right in pairwise(edges):
             inner = line[left + 1 : right]
             lead = len(inner) - len(inner.lstrip())
             content = inner.strip()

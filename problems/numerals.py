@@ -13,7 +13,7 @@ _FRACTIONS: Final = {
     "⅔": Fraction(2, 3), "⅕": Fraction(1, 5), "⅛": Fraction(1, 8), "⅜": Fraction(3, 8),
 }  # fmt: skip
 _GROUPED: Final = re.compile(
-    r"(\d{1,3})([,'’\u00a0\u202f\u2009 ])(\d{3}(?:\2\d{3}){0,6})(?!\d|,\d)(\.\d{1,40})?"
+    r"(\d{1,3})([,'\u2019\u00a0\u202f\u2009 ])(\d{3}(?:\2\d{3}){0,6})(?!\d|,\d)(\.\d{1,40})?"
 )
 _GERMAN: Final = re.compile(r"(\d{1,3}(?:\.\d{3}){1,6}),(\d{1,20})(?!\d)")
 _COMMA: Final = re.compile(r"(\d{1,20}),(\d{1,20})(?!\d|,\d)")

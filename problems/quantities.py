@@ -98,9 +98,9 @@ class _Reader:
                     self.found.append(replace(quantity, table=(index, row, column)))
 
     def _in_table(self, quantity: Quantity, table: Table, row: int, column: int) -> Quantity:
-        if column == 0 and quantity.exact.denominator == 1 and not table.unit_texts[0]:
-            if table.header[0].text.lower() in _INDEX_HEADERS:
-                return replace(quantity, kind="label")
+        counted = column == 0 and quantity.exact.denominator == 1 and not table.unit_texts[0]
+        if counted and table.header[0].text.lower() in _INDEX_HEADERS:
+            return replace(quantity, kind="label")
         found = self._table_unit(table, row, column)
         if found is None:
             return quantity

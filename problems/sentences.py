@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 from engiagent.errors import InputError
@@ -10,8 +11,8 @@ from engiagent.problems.parts import Sentence, SentenceKind, Span
 
 MAX_SENTENCES: Final = 50_000
 
-_END: Final = re.compile(r"[.!?…]+[\"'”’)\]*_`\0]{0,4}(?=\s)")
-_NEXT: Final = re.compile(r"\s+[\"'“‘(\[*_`\0]{0,4}(\S)")
+_END: Final = re.compile(r"[.!?…]+[\"'”\u2019)\]*_`\0]{0,4}(?=\s)")
+_NEXT: Final = re.compile(r"\s+[\"'“\u2018(\[*_`\0]{0,4}(\S)")
 _KEY_LINE: Final = re.compile(r"[ \t]*[A-Z][^\n.!?:=]{0,50}[:=][ \t]+\S")
 _ABBREVIATIONS: Final = frozenset(
     [
@@ -93,7 +94,7 @@ def read_sentences(layout: Layout, file: str) -> tuple[Sentence, ...]:
 
 def _kind(block: Block) -> SentenceKind:
     if block.kind in ("heading", "code", "item"):
-        return block.kind  # type: ignore[return-value]
+        return block.kind
     return "sentence"
 
 
@@ -127,7 +128,7 @@ def _key_lines(block: Block, clean: str) -> list[Span]:
     if len(cuts) < 2:
         return [(start, end)]
     edges = sorted({start, *cuts, end})
-    return list(zip(edges, edges[1:], strict=False))
+    return list(pairwise(edges))
 
 
 def _ends(clean: str, start: int, match: re.Match[str], last: int) -> bool:

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
-from engiagent.problems.lexer import Token
+from engiagent.problems.tokens import Token
+from engiagent.unitwords import resolve_unit
 
 _RANGE: Final = re.compile(
-    r"(?i)\s{0,20}(?:-|–|—|‒|to|until|till|through|up\s{1,20}to(?:\s{1,20}and\s{1,20}including)?|\.{2,3}|…)\s{0,20}"
+    r"(?i)\s{0,20}(?:-|–|—|\u2012|to|until|till|through|up\s{1,20}to(?:\s{1,20}and\s{1,20}including)?|\.{2,3}|…)\s{0,20}"
 )
 _AND: Final = re.compile(r"(?i)\s{0,20}and\s{0,20}")
 _LIST: Final = re.compile(r"(?i)\s{0,20}(?:,|;|/|&|,?\s{0,20}(?:and|or|respectively))\s{0,20}")
@@ -70,6 +71,8 @@ def _comparable(left: Token, right: Token) -> bool:
         return left.exact.denominator == 1 and 0 <= left.exact <= 24
     if left.kind not in plain or right.kind not in plain:
         return False
+    if _per_follows(left, right):
+        return True
     if left.unit is not None and right.unit is not None:
         return left.unit.same_dimension(right.unit)
     if left.unit_text and right.unit_text:
@@ -87,11 +90,22 @@ def _ends(left: Token, right: Token) -> tuple[Token, Token]:
         return replace(left, kind="clock", exact=Fraction(hours)), right
     if right.kind == "clock" and right.is_midnight:
         return left, replace(right, exact=Fraction(24))  # from 22:00 to midnight
+    if _per_follows(left, right):
+        unit = resolve_unit(f"{left.unit}{str(right.unit)[1:]}")
+        written = f"{left.unit_text} {right.unit_text}"
+        both = (replace(token, unit=unit, unit_text=written) for token in (left, right))
+        return next(both), next(both)
     if not left.unit_text and right.unit_text:
         return _with_unit_of(left, right), right
     if left.unit_text and not right.unit_text:
         return left, _with_unit_of(right, left)
     return left, right
+
+
+def _per_follows(left: Token, right: Token) -> bool:
+    """Whether a currency before the first number and a ``per`` behind the second are one unit."""
+    per = right.unit_text.lower().startswith(("per ", "/")) and right.unit is not None
+    return per and bool(left.currency) and left.unit_text == left.currency
 
 
 def _with_unit_of(bare: Token, other: Token) -> Token:

@@ -15,10 +15,12 @@ from engiagent.tabular import TableColumn
 Seconds = npt.NDArray[np.int64]
 
 _STAMP: Final = re.compile(
-    r"(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)\s?(Z|UTC|[+-]\d{2}:?\d{2})?)?"
+    r"(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)\s?"
+    r"(Z|UTC|[+-]\d{2}:?\d{2})?)?"
 )
 _EUROPEAN: Final = re.compile(
-    r"(\d{1,2})([./])(\d{1,2})\2(\d{4})(?:[T ,]{1,2}(\d{1,2}:\d{2}(?::\d{2})?)\s?(Z|UTC|[+-]\d{2}:?\d{2})?)?"
+    r"(\d{1,2})([./])(\d{1,2})\2(\d{4})(?:[T ,]{1,2}(\d{1,2}:\d{2}(?::\d{2})?)\s?"
+    r"(Z|UTC|[+-]\d{2}:?\d{2})?)?"
 )
 _TIME_NAMES: Final = re.compile(
     r"(?i)^(?:date|time|timestamp|datetime|date_?time|utc|.*(?:time|stamp|hour_(?:beginning|ending)|"
