@@ -91,4 +91,5 @@ def _implied(reader: Reader, other_way: str | None, alone: bool, *, supplies: bo
     if not alone and other_way is not None:
         limits.append(other_way)
     total = balance(limits, [t.floor for t in against if t.floor is not None])
-    return f"max({total}, 0[kW])" if alone else total
+    # Never below 0: where the balance cannot be met at all, the balance is what should say so.
+    return f"max({total}, 0[kW])"

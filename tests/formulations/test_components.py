@@ -146,7 +146,7 @@ def test_algebra_of_a_site() -> None:
     ]
     assert algebra(blueprint(parts, numbers)) == [
         "0 <= g_import[t in T] <= P",
-        "0 <= g_export[t in T] <= sun[t] + P - demand[t]",
+        "0 <= g_export[t in T] <= max(sun[t] + P - demand[t], 0[kW])",
         "0 <= p_power[t in T] <= sun[t]",
         "l_power: demand[t]",
         "p_curtailed: sun[t] - p_power[t]",
@@ -497,6 +497,20 @@ def test_an_implied_grid_limit_never_cuts_anything_off(
     assert objectives[0][0] == objectives[1][0]
     if objectives[0][0] == "optimal":
         assert objectives[0][1] == pytest.approx(objectives[1][1], abs=1e-7)
+
+
+def test_a_surplus_that_nobody_can_take_is_infeasible_by_its_balance() -> None:
+    bus = {"connections": {"bus": "s"}}
+    document = blueprint(
+        [
+            component("g", "grid", {"export_power_max": 1}, **bus),
+            component("pv", "generator_profile", {"available_power": 5}, **bus,
+                      options={"curtailable": False}),
+        ],
+    )  # fmt: skip
+    result = solve(compile_blueprint(document, None), isolate=False)
+    assert result.status == "infeasible"
+    assert result.farkas is not None
 
 
 # --- what can be wrong ---------------------------------------------------------------------------
