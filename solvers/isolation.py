@@ -31,6 +31,8 @@ POLL = 0.1
 STOP_GRACE = 5.0
 LIMIT_GRACE = 5.0
 LIMIT_GRACE_SHARE = 0.2
+# What a native library dies of when it is refused memory or the stack of a thread.
+OUT_OF_MEMORY_SIGNALS = (signal.SIGABRT, signal.SIGSEGV)
 
 
 def solve_isolated(
@@ -205,6 +207,9 @@ def _why_ended(options: SolveOptions, overseer: _Overseer, stderr: str) -> tuple
         if limited:
             return "limit", f"memory limit of {options.memory_limit_mb:g} MB reached"
         return "error", "the solver ran out of memory"
+    if limited and -code in OUT_OF_MEMORY_SIGNALS:
+        limit = f"memory limit of {options.memory_limit_mb:g} MB reached"
+        return "limit", f"{limit}, it seems: the solver's process ended with signal {-code}"
     if code < 0:
         hint = " (out of memory?)" if code == -signal.SIGKILL else ""
         return "error", f"the solver's process was killed by signal {-code}{hint}"

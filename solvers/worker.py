@@ -33,6 +33,7 @@ def main() -> None:
     channel = os.dup(1)
     os.dup2(2, 1)
     _die_with(parent)
+    _leave_no_core()
     code = 0
     try:
         _solve(folder, channel)
@@ -95,6 +96,16 @@ def _obey(stop: threading.Event, is_mip: bool) -> None:
     if not is_mip:
         os._exit(STOPPED)
     stop.set()
+
+
+def _leave_no_core() -> None:
+    """Write no memory image into the user's folder when the solver crashes."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    _, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
 
 
 def _limit_memory(megabytes: float) -> None:

@@ -153,8 +153,9 @@ def tightest(certificate: Mapping[str, Any], count: int = 3) -> list[str]:
     for entry in checks:
         worst = entry.get("worst") or {}
         slack = worst.get("slack")
-        usable = isinstance(slack, int | float) and math.isfinite(slack)
-        if usable and "==" not in str(entry.get("text") or ""):
+        if not isinstance(slack, int | float) or not math.isfinite(slack):
+            continue
+        if "==" not in str(entry.get("text") or ""):
             rows.append((float(slack), entry, worst))
     rows.sort(key=lambda row: row[0])
     return [_room(*row) for row in rows[:count]]
@@ -168,4 +169,5 @@ def _room(slack: float, entry: Mapping[str, Any], worst: Mapping[str, Any]) -> s
     room = f"{number(slack, worst.get('unit'))} to spare"
     if abs(slack) <= allowed:
         room = "at its limit"
-    return f"{entry.get('name') or entry.get('id')}: {room}{f' at {place}' if place else ''}"
+    title = entry.get("name") or entry.get("quote") or entry.get("id")
+    return f"{' '.join(str(title).split())}: {room}{f' at {place}' if place else ''}"

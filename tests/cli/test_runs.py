@@ -1,0 +1,442 @@
+"""Runs from end to end: what is printed, what the folder holds, however the run ends."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner, Result
+
+from engiagent.cli.app import app
+from engiagent.problems import corpus_root
+from engiagent.runfolder import read_record
+from engiagent.runs import solve_blueprint
+from engiagent.solvers import Progress, load_solution
+from tests.cli import blueprints
+
+KEYS = [
+    "problem",
+    "verdict",
+    "objective",
+    "bound",
+    "missing",
+    "not_understood",
+    "violations",
+    "run",
+]
+WHOLE = [
+    "blueprint.json",
+    "model.py",
+    "solution.nc",
+    "certificate.json",
+    "report.html",
+    "trace.jsonl",
+]
+linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+
+def invoke(*args: object) -> Result:
+    return CliRunner().invoke(app, [str(arg) for arg in args])
+
+
+def answer(result: Result) -> dict[str, Any]:
+    """Return the one object on standard output."""
+    value = json.loads(result.stdout)
+    assert isinstance(value, dict)
+    return value
+
+
+@pytest.fixture(scope="module")
+def merchant(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run of the merchant battery from its reference blueprint."""
+    out = tmp_path_factory.mktemp("merchant") / "run"
+    path = corpus_root() / "battery/merchant_day/expert/blueprint.json"
+    assert invoke("solve", path, "--out", out).exit_code == 0
+    return out
+
+
+def test_a_certified_run_prints_one_object_and_leaves_every_artefact(tmp_path: Path) -> None:
+    path = corpus_root() / "planning/rooftop_pv/expert/blueprint.json"
+    result = invoke("solve", path, "--out", tmp_path / "run", "--json")
+    assert result.exit_code == 0, result.stderr
+    found = answer(result)
+    assert list(found) == KEYS
+    assert found["problem"] == "rooftop_pv"
+    assert found["verdict"] == "certified"
+    assert found["objective"] == {"value": 16200.0, "unit": "EUR", "sense": "minimize"}
+    assert found["bound"] == 16200.0
+    assert found["run"] == str(tmp_path / "run")
+    record = read_record(tmp_path / "run")
+    assert (record["state"], record["verdict"]) == ("done", "certified")
+    assert record["artefacts"] == [*WHOLE, "problem"]
+    assert "rooftop_pv: certified" in result.stderr
+    assert not [p for p in (tmp_path / "run").rglob("*") if p.name.startswith(".")]
+
+
+def test_two_runs_give_the_same_certificate_and_the_same_numbers(
+    merchant: Path, tmp_path: Path
+) -> None:
+    path = corpus_root() / "battery/merchant_day/expert/blueprint.json"
+    assert invoke("solve", path, "--out", tmp_path / "again").exit_code == 0
+    for name in ("blueprint.json", "certificate.json", "model.py"):
+        assert (merchant / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
+    first, second = (load_solution(f / "solution.nc") for f in (merchant, tmp_path / "again"))
+    first.attrs.pop("seconds")
+    second.attrs.pop("seconds")
+    assert first.identical(second)
+
+
+def test_a_blueprint_alone_is_certified_as_what_its_author_gave(tmp_path: Path) -> None:
+    path = blueprints.products(tmp_path / "products.json")
+    result = invoke("solve", path, "--out", tmp_path / "run", "--json")
+    assert result.exit_code == 0, result.stderr
+    assert answer(result)["objective"] == {"value": 36.0, "unit": "EUR", "sense": "maximize"}
+    certificate = json.loads((tmp_path / "run/certificate.json").read_text())
+    assert any("user" in text for text in certificate["levels"]["data"]["assumptions"]) or (
+        not certificate["levels"]["data"]["findings"]
+    )
+
+
+def test_a_proven_infeasible_problem_exits_with_3(tmp_path: Path) -> None:
+    path = corpus_root() / "thermal/cold_snap_infeasible/expert/blueprint.json"
+    result = invoke("solve", path, "--out", tmp_path / "run", "--json")
+    assert result.exit_code == 3, result.stderr
+    assert answer(result)["verdict"] == "proven infeasible"
+    assert "error" not in answer(result)
+    assert read_record(tmp_path / "run")["artefacts"] == [*WHOLE, "problem"]
+
+
+def test_missing_data_is_named_by_its_slot_and_nothing_is_solved(tmp_path: Path) -> None:
+    path = corpus_root() / "battery/missing_efficiency/expert/blueprint.json"
+    result = invoke("solve", path, "--out", tmp_path / "run", "--json")
+    assert result.exit_code == 4, result.stderr
+    found = answer(result)
+    assert found["verdict"] == "undecided"
+    assert found["missing"] == ["battery.charge_efficiency", "battery.discharge_efficiency"]
+    assert (tmp_path / "run/blueprint.json").is_file()
+    assert (tmp_path / "run/certificate.json").is_file()
+    assert not (tmp_path / "run/solution.nc").exists()
+
+
+def test_a_time_limit_without_a_schedule_exits_with_5_and_says_so(tmp_path: Path) -> None:
+    path = blueprints.market_split(tmp_path / "split.json")
+    started = time.monotonic()
+    result = invoke("solve", path, "--out", tmp_path / "run", "--time-limit", 1, "--json")
+    assert time.monotonic() - started < 10
+    assert result.exit_code == 5, result.stderr
+    assert answer(result)["error"].startswith("time limit of 1 s reached after ")
+    record = read_record(tmp_path / "run")
+    assert (record["state"], record["verdict"]) == ("done", "undecided")
+    assert "time limit of 1 s" in record["reason"]
+
+
+def test_a_time_limit_with_a_checked_schedule_is_feasible(tmp_path: Path) -> None:
+    path = blueprints.knapsack(tmp_path / "knapsack.json")
+    result = invoke("solve", path, "--out", tmp_path / "run", "--time-limit", 1, "--json")
+    assert result.exit_code == 0, result.stderr
+    found = answer(result)
+    assert found["verdict"] == "feasible"
+    assert found["bound"] > found["objective"]["value"]
+    assert "time limit of 1 s" in read_record(tmp_path / "run")["reason"]
+
+
+def test_a_memory_limit_is_a_limit(tmp_path: Path) -> None:
+    path = blueprints.knapsack(tmp_path / "knapsack.json", 300, 100)
+    result = invoke("solve", path, "--out", tmp_path / "run", "--memory-limit", 5)
+    assert result.exit_code == 5, result.stderr
+    assert "memory limit of 5 MB reached" in read_record(tmp_path / "run")["reason"]
+
+
+@linux
+def test_a_killed_worker_leaves_a_folder_that_says_so(tmp_path: Path) -> None:
+    def kill(progress: Progress) -> None:
+        for task in Path("/proc/self/task").iterdir():
+            for pid in (task / "children").read_text().split():
+                os.kill(int(pid), signal.SIGKILL)
+
+    path = blueprints.market_split(tmp_path / "split.json")
+    outcome = solve_blueprint(path, tmp_path / "run", on_progress=kill)
+    assert outcome.verdict == "undecided"
+    record = read_record(tmp_path / "run")
+    assert record["state"] == "done"
+    assert "killed by signal 9" in record["reason"]
+    assert (tmp_path / "run/report.html").is_file()
+
+
+def start(path: Path, out: Path) -> "subprocess.Popen[str]":
+    """Start a long solve and return it when its solver is at work."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "engiagent", "solve", str(path), "--out", str(out), "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    for _ in range(300):
+        trace = out / "trace.jsonl"
+        if trace.is_file() and '"solve", "event": "start"' in trace.read_text():
+            time.sleep(0.5)
+            return process
+        time.sleep(0.05)
+    process.kill()
+    pytest.fail("the solve did not start within 15 s")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_exits_with_130_and_its_folder_says_so(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    path = blueprints.market_split(tmp_path / "split.json")
+    with start(path, tmp_path / "run") as process:
+        os.killpg(process.pid, number)
+        stdout, stderr = process.communicate(timeout=20)
+    assert process.returncode == 130, stderr
+    assert "Traceback" not in stderr
+    assert json.loads(stdout)["error"].startswith("interrupted")
+    record = read_record(tmp_path / "run")
+    assert record["state"] == "interrupted"
+    assert record["finished"] is not None
+
+
+def test_an_interrupted_run_keeps_its_best_schedule(tmp_path: Path) -> None:
+    path = blueprints.knapsack(tmp_path / "knapsack.json")
+    with start(path, tmp_path / "run") as process:
+        os.killpg(process.pid, signal.SIGINT)
+        stdout, _ = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert json.loads(stdout)["verdict"] == "feasible"
+    assert read_record(tmp_path / "run")["state"] == "interrupted"
+    assert load_solution(tmp_path / "run/solution.nc").attrs["status"] == "interrupted"
+
+
+def test_a_run_that_is_killed_outright_still_says_how_far_it_came(tmp_path: Path) -> None:
+    path = blueprints.market_split(tmp_path / "split.json")
+    with start(path, tmp_path / "run") as process:
+        process.kill()
+        process.communicate(timeout=20)
+    record = read_record(tmp_path / "run")
+    assert (record["state"], record["stage"]) == ("running", "solve")
+
+
+BROKEN = {
+    "no JSON": b"{",
+    "no UTF-8": b"\xff\xfe\x00",
+    "nothing": b"",
+    "NaN": b'{"schema": NaN}',
+    "another schema": b'{"schema": "engiagent-blueprint/99"}',
+    "a list": b"[]",
+    "deep": b"[" * 5000,
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_unreadable_blueprints_exit_with_2_and_leave_nothing(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "b.json").write_bytes(BROKEN[kind])
+    for command in (["solve", "--out", tmp_path / "run"], ["check"], ["lint"]):
+        result = invoke(*command, tmp_path / "b.json", "--json")
+        assert result.exit_code == 2, result.stderr
+        assert answer(result)["error"]
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_wrong_blueprint_exits_with_2_and_its_folder_names_the_place(tmp_path: Path) -> None:
+    path = blueprints.products(
+        tmp_path / "b.json", constraints=[{"constraint_id": "hours", "expression": "3*a <= zz"}]
+    )
+    result = invoke("solve", path, "--out", tmp_path / "run", "--json")
+    assert result.exit_code == 2
+    assert "hours" in answer(result)["error"]
+    assert "zz" in answer(result)["error"]
+    record = read_record(tmp_path / "run")
+    assert (record["state"], record["stage"]) == ("failed", "report")
+    assert "zz" in record["reason"]
+
+
+def test_an_unbounded_blueprint_is_undecided_and_names_the_variable(tmp_path: Path) -> None:
+    path = blueprints.products(
+        tmp_path / "b.json",
+        decision_variables=[
+            {"name": "a", "lower": 0, "unit": "1"},
+            {"name": "b", "lower": 0, "upper": 6, "unit": "1"},
+        ],
+        constraints=[{"constraint_id": "hours", "expression": "2*b <= 18"}],
+    )
+    result = invoke("solve", path, "--out", tmp_path / "run", "--json")
+    assert result.exit_code == 4, result.stderr
+    assert "improves without end along a" in read_record(tmp_path / "run")["reason"]
+
+
+def test_data_that_lead_out_of_the_folder_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "secret.csv").write_text("t,p\n2025-01-01T00:00,1\n")
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    path = blueprints.products(
+        inner / "b.json",
+        parameters=[{"name": "p", "data": "../secret.csv#p", "unit": "1"}],
+    )
+    result = invoke("solve", path, "--out", tmp_path / "run", "--json")
+    assert result.exit_code == 2
+    assert "leaves" in answer(result)["error"]
+    assert not list((tmp_path / "run").rglob("secret.csv"))
+
+
+def test_out_is_never_written_over_something_else(tmp_path: Path) -> None:
+    path = blueprints.products(tmp_path / "products.json")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/notes.txt").write_text("keep")
+    result = invoke("solve", path, "--out", tmp_path / "mine", "--force")
+    assert result.exit_code == 2
+    assert [p.name for p in (tmp_path / "mine").iterdir()] == ["notes.txt"]
+    assert invoke("solve", path, "--out", tmp_path / "run").exit_code == 0
+    assert invoke("solve", path, "--out", tmp_path / "run").exit_code == 2
+    assert invoke("solve", path, "--out", tmp_path / "run", "--force").exit_code == 0
+
+
+# --- check -------------------------------------------------------------------------------------
+
+
+def copied(run: Path, to: Path) -> Path:
+    import shutil
+
+    shutil.copytree(run, to)
+    return to
+
+
+def test_a_run_folder_checks_alone_and_again(merchant: Path, tmp_path: Path) -> None:
+    folder = copied(merchant, tmp_path / "moved")
+    result = invoke("check", folder, "--json")
+    assert result.exit_code == 0, result.stderr
+    assert answer(result)["verdict"] == "certified"
+
+
+def test_a_schedule_that_was_changed_afterwards_is_caught(merchant: Path, tmp_path: Path) -> None:
+    from engiagent.solvers import save_solution
+
+    folder = copied(merchant, tmp_path / "changed")
+    data = load_solution(folder / "solution.nc")
+    data["battery_discharge"][20] += 500.0
+    save_solution(data, folder / "solution.nc")
+    result = invoke("check", folder, "--json")
+    assert result.exit_code == 1, result.stderr
+    found = answer(result)
+    assert found["verdict"] == "violated"
+    assert found["violations"]
+
+
+def test_a_certificate_that_was_changed_afterwards_is_caught(
+    merchant: Path, tmp_path: Path
+) -> None:
+    folder = copied(merchant, tmp_path / "forged")
+    text = (folder / "certificate.json").read_text()
+    (folder / "certificate.json").write_text(text.replace("3866.58", "4866.58"))
+    result = invoke("check", folder, "--json")
+    assert result.exit_code == 1
+    assert "stored certificate" in answer(result)["violations"][-1]["message"]
+
+
+def test_somebodys_schedule_is_checked_against_the_problem(merchant: Path, tmp_path: Path) -> None:
+    problem = corpus_root() / "battery/merchant_day"
+    data = load_solution(merchant / "solution.nc")
+    frame = data[["battery_charge", "battery_discharge"]].to_dataframe().reset_index(drop=True)
+    frame.columns = ["P_in (kW)", "P_out (kW)"]
+    frame.to_csv(tmp_path / "theirs.csv", index=False)
+    maps = ["--map", "battery.charge=P_in", "--map", "battery.discharge=P_out"]
+    result = invoke("check", problem, "--solution", tmp_path / "theirs.csv", *maps, "--json")
+    assert result.exit_code == 0, result.stdout + result.stderr
+    assert answer(result)["verdict"] in ("feasible", "certified")
+    frame.iloc[3, 0] = 9000.0
+    frame.to_csv(tmp_path / "theirs.csv", index=False)
+    result = invoke("check", problem, "--solution", tmp_path / "theirs.csv", *maps, "--json")
+    assert result.exit_code == 1
+
+
+def test_the_corpus_agrees_with_its_answers(tmp_path: Path) -> None:
+    result = invoke("check", corpus_root(), "--junit", tmp_path / "junit.xml", "--json")
+    found = answer(result)
+    wrong = {r["problem"]: r["violations"] for r in found["results"] if r["exit_code"]}
+    assert wrong == {}
+    assert result.exit_code == 0
+    assert len(found["results"]) >= 7
+    suite = ElementTree.parse(tmp_path / "junit.xml").getroot()
+    assert int(suite.get("tests", "0")) == len(found["results"])
+    assert (suite.get("failures"), suite.get("errors")) == ("0", "0")
+
+
+def test_a_corpus_problem_that_disagrees_is_a_failure(tmp_path: Path) -> None:
+    import shutil
+
+    corpus = tmp_path / "corpus"
+    shutil.copytree(corpus_root() / "planning/rooftop_pv", corpus / "rooftop_pv")
+    shutil.copytree(corpus_root() / "planning/rooftop_pv", corpus / "altered")
+    stored = corpus / "altered/expert/answer.json"
+    stored.write_text(stored.read_text().replace("16200", "16100"))
+    (corpus / "broken/expert").mkdir(parents=True)
+    (corpus / "broken/problem.md").write_text("A battery.")
+    (corpus / "broken/expert/blueprint.json").write_text("{")
+    result = invoke("check", corpus, "--junit", tmp_path / "junit.xml", "--json")
+    codes = {Path(r["run"]).name: r["exit_code"] for r in answer(result)["results"]}
+    assert codes == {"rooftop_pv": 0, "altered": 1, "broken": 2}
+    assert result.exit_code == 2
+    suite = ElementTree.parse(tmp_path / "junit.xml").getroot()
+    assert (suite.get("failures"), suite.get("errors")) == ("1", "1")
+
+
+def test_what_cannot_be_checked_is_wrong_usage(tmp_path: Path) -> None:
+    (tmp_path / "plain.md").write_text("A battery of 5 kWh.")
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG")
+    (tmp_path / "empty").mkdir()
+    for name in ("plain.md", "picture.png", "empty"):
+        result = invoke("check", tmp_path / name, "--json")
+        assert result.exit_code == 2
+        assert answer(result)["error"]
+
+
+# --- the other commands ------------------------------------------------------------------------
+
+
+def test_the_emitted_script_runs_alone_and_reaches_the_objective(tmp_path: Path) -> None:
+    path = blueprints.products(tmp_path / "products.json")
+    assert invoke("emit", path, "--to", "pyomo", "-o", tmp_path / "model.py").exit_code == 0
+    assert invoke("emit", path, "--to", "pyomo").stdout == (tmp_path / "model.py").read_text()
+    done = subprocess.run(
+        [sys.executable, "-I", "model.py"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "36" in done.stdout
+
+
+def test_the_report_can_be_written_again(merchant: Path, tmp_path: Path) -> None:
+    folder = copied(merchant, tmp_path / "run")
+    before = (folder / "report.html").read_bytes()
+    (folder / "report.html").unlink()
+    result = invoke("report", folder, "--json")
+    assert result.exit_code == 0
+    assert answer(result) == {"report": str(folder / "report.html")}
+    assert len((folder / "report.html").read_bytes()) == pytest.approx(len(before), rel=0.05)
+
+
+def test_problems_can_be_listed_and_shown() -> None:
+    names = [row["name"] for row in answer(invoke("problems", "list", "--json"))["problems"]]
+    assert "battery/merchant_day" in names
+    for name in ("battery/merchant_day", "merchant_day"):
+        assert answer(invoke("problems", "show", name, "--json"))["id"] == "merchant_day"
+    result = invoke("problems", "show", "merchant_dey")
+    assert result.exit_code == 2
+    assert "did you mean" in result.stderr
+
+
+def test_lint_shows_what_is_wrong_and_where(tmp_path: Path) -> None:
+    path = blueprints.products(tmp_path / "good.json")
+    assert answer(invoke("lint", path, "--json"))["problem_class"] == "LP"
+    path = blueprints.products(
+        tmp_path / "b.json", constraints=[{"constraint_id": "hours", "expression": "3*a <= zz"}]
+    )
+    result = invoke("lint", path)
+    assert result.exit_code == 2
+    assert "zz" in result.stdout
