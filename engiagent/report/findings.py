@@ -77,13 +77,18 @@ def levels(run: Run) -> list[Level]:
 
 
 def checks(run: Run) -> list[Check]:
-    """Return the checks of all levels, within a level those with the least margin first."""
+    """Return the checks of all levels, in their order."""
     found = _mapping(run.certificate.get("levels"))
     rows = []
     for name in LEVELS:
-        members = _sequence(_mapping(found.get(name)).get("checks"))
-        rows += [_check(name, _mapping(item)) for item in members]
+        for key, members in _mapping(found.get(name)).items():
+            label = name if key == "checks" else f"{name}, {key.replace('_', ' ')}"
+            rows += [_check(label, item) for item in _sequence(members) if _is_check(item)]
     return rows[:MOST]
+
+
+def _is_check(item: Any) -> bool:
+    return isinstance(item, Mapping) and "worst" in item
 
 
 def violations(run: Run) -> list[Finding]:
@@ -215,16 +220,31 @@ def _lines(key: str, value: Any, depth: int) -> Iterator[tuple[str, str]]:
             for name, item in value.items():
                 yield from _lines(f"{key}, {name}", item, depth + 1)
     elif isinstance(value, list | tuple):
-        if all(isinstance(item, str | int | float) for item in value):
-            yield key, ", ".join(str(item) for item in value[:20])
-        elif depth < 2:
-            for item in value[:20]:
-                label = item.get("name") or item.get("id") if isinstance(item, Mapping) else None
-                yield from _lines(f"{key}, {label}" if label else key, item, depth + 1)
+        rest = [item for item in value if not _is_check(item)][:20]
+        if all(isinstance(item, str | int | float) for item in rest):
+            if rest:
+                yield key, ", ".join(str(item) for item in rest)
+            return
+        for item in rest:
+            yield key, _summary(item)
     elif isinstance(value, bool):
         yield key, "yes" if value else "no"
     elif value is not None and value != "":
         yield key, words.number(value) if isinstance(value, int | float) else str(value)
+
+
+def _summary(item: Any) -> str:
+    """Return an object on one line: its words, then its numbers with the unit that it names."""
+    if not isinstance(item, Mapping):
+        return str(item)
+    unit = item.get("unit")
+    texts = [str(v) for k, v in item.items() if isinstance(v, str) and k != "unit" and v]
+    numbers = [
+        f"{key.replace('_', ' ')} {words.quantity(value, unit, 4)}"
+        for key, value in item.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    ]
+    return ", ".join([*texts, *numbers])
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

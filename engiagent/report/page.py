@@ -162,8 +162,9 @@ def _objective(run: Run) -> list[Fact]:
     if value is not None:
         word = {"minimize": "minimised", "maximize": "maximised"}.get(str(sense), "")
         facts.append(Fact("Objective", _amount(value, unit), word))
-    if objective.get("claimed") not in (None, objective.get("value")):
-        facts.append(Fact("Claimed by the solver", _amount(objective["claimed"], unit)))
+    claimed = objective.get("claimed")
+    if claimed is not None and _amount(claimed, unit) != _amount(value, unit):
+        facts.append(Fact("Claimed by the solver", _amount(claimed, unit)))
     facts += _bound(run, attrs, unit)
     if attrs.get("solver"):
         version = attrs.get("solver_version", "")
@@ -179,7 +180,7 @@ def _bound(run: Run, attrs: Mapping[str, Any], unit: Any) -> list[Fact]:
     facts: list[Fact] = []
     if bound.get("value") is not None:
         method = str(bound.get("method") or "")
-        facts.append(Fact("Proven bound", _amount(bound["value"], unit), method))
+        facts.append(Fact("Bound", _amount(bound["value"], unit), method))
     elif attrs.get("bound") is not None:
         facts.append(Fact("The solver's bound", _amount(attrs["bound"], unit)))
     gap = bound.get("gap", attrs.get("gap"))

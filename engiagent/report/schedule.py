@@ -4,7 +4,7 @@ import base64
 import csv
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -156,21 +156,19 @@ def _reach(item: Series) -> Floats:
 
 def _fitting(limits: Sequence[Curve], curves: Sequence[Curve]) -> list[Curve]:
     """Leave out limits so far away that they would flatten the curves, and repeated ones."""
-    finite = [abs(v) for c in curves for v in c.values if np.isfinite(v)]
-    reach = 3.0 * max(finite, default=0.0)
+    joined = np.concatenate([np.zeros(0), *(c.values[np.isfinite(c.values)] for c in curves)])
+    low, high = (float(joined.min()), float(joined.max())) if joined.size else (0.0, 0.0)
+    reach = 1.5 * max(high - low, 0.1 * abs(high))
     kept: list[Curve] = []
-    for limit in limits:
-        if not np.nanmax(np.abs(limit.values)) <= reach:
+    for given in limits:
+        near = (given.values >= low - reach) & (given.values <= high + reach)
+        if not near.any():
             continue
+        limit = replace(given, values=np.where(near, given.values, np.nan))
         twin = next((k for k in kept if _same(k, limit)), None)
         if twin is not None:
-            kept[kept.index(twin)] = Curve(
-                f"{twin.label}, {limit.label.rpartition(' ')[2]}",
-                twin.places,
-                twin.values,
-                twin.shape,
-                "limit",
-            )
+            label = f"{twin.label}, {limit.label.rpartition(' ')[2]}"
+            kept[kept.index(twin)] = replace(twin, label=label)
         else:
             kept.append(limit)
     return kept

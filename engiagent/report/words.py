@@ -87,8 +87,8 @@ _VERDICTS = {
         "Certified",
         "✔",
         "good",
-        "The schedule obeys the data, the requirements and the physics of the problem, and it was "
-        "proven that no allowed schedule is better by more than the gap shown here.",
+        "The schedule obeys the data, the requirements and the physics of the problem, and by the "
+        "bound shown here no allowed schedule is better by more than the gap.",
     ),
     "feasible": Verdict(
         "Feasible",

@@ -309,3 +309,20 @@ def test_colours_are_told_from_their_ground(scheme: int) -> None:
             assert contrast(colours[text], colours[f"{name}-paper"]) >= 4.5, name
     for name in ("s0", "s1", "s2", "s3", "s4", "s5", "limit"):
         assert contrast(colours[name], colours["panel"]) >= 4.5, name
+
+
+def test_limits_are_drawn_where_they_are_near(make_run: MakeRun, blueprint: Any) -> None:
+    from engiagent.report.artefacts import load_run
+    from engiagent.report.schedule import build_schedule
+
+    document = blueprint(24)
+    document["core_model_elements"]["decision_variables"][2]["upper"] = "9000[kWh]"
+    panels = build_schedule(load_run(make_run(blueprint=document))).panels
+    limits = {c.label: c for panel in panels for c in panel.curves if c.role == "limit"}
+    assert set(limits) == {
+        "most allowed for battery.charge, battery.discharge",  # one line for both
+        "least allowed for battery.state_of_charge",  # 9 MWh would flatten the chart
+    }
+    reserve = limits["least allowed for battery.state_of_charge"].values
+    # The clocks go forward at 02:00, so 17:00 is the sixteenth instant; the last has no limit.
+    assert [i for i, value in enumerate(reserve) if value == 40.0] == list(range(16, 23))
