@@ -60,8 +60,8 @@ def prices(periods: int) -> Floats:
     noise = _persistent(draws, 0.8)
     day = 18.0 * np.sin(2 * np.pi * (hours % 24 - 13) / 12) * np.sin(2 * np.pi * (hours % 24) / 48)
     season = 12.0 * np.cos(2 * np.pi * hours / 8760)
-    result: Floats = np.round(np.maximum(62.0 + day + season + noise, 2.0), 2)
-    return result
+    floored: Floats = np.maximum(62.0 + day + season + noise, 2.0)
+    return floored.round(2)
 
 
 def _persistent(draws: Floats, memory: float) -> Floats:
