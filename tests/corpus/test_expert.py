@@ -136,11 +136,13 @@ def test_the_reference_blueprint_reaches_the_answer(folder: Path) -> None:
     assert blueprint.core.objective_function.sense == answer["objective"]["sense"]
 
 
-@each_problem
+@pytest.mark.parametrize(
+    "folder",
+    [folder for folder in FOLDERS if answer_of(folder)["verdict"] != "undecided"],
+    ids=lambda folder: str(folder.name),
+)
 def test_the_checker_gives_the_reference_schedule_the_verdict_of_the_answer(folder: Path) -> None:
     answer = answer_of(folder)
-    if answer["verdict"] == "undecided":
-        pytest.skip("there is no schedule without the missing numbers")
     blueprint = expand(blueprint_of(folder))
     program = compile_blueprint(blueprint, folder)
     schedule = to_dataset(program, solve(program, isolate=False))

@@ -103,6 +103,7 @@ def test_requirements_alone_reach_the_answer(name: str) -> None:
 def test_requirements_of_the_merchant_day_need_the_one_that_is_not_linear() -> None:
     folder = PROBLEMS / "battery/merchant_day"
     result = solution_of(folder)  # without R7, both directions at once burn energy at a profit
+    assert result.objective is not None
     assert result.objective == pytest.approx(3876.925133, rel=1e-6)
     assert result.objective > answer_of(folder) + 10
 
