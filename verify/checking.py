@@ -27,7 +27,7 @@ from engiagent.verify.requirements import (
     load_requirements,
     quote_findings,
 )
-from engiagent.verify.schedule import Schedule, as_energy, read_schedule
+from engiagent.verify.schedule import Schedule, read_schedule
 from engiagent.verify.series import Series
 from engiagent.verify.tolerances import TOLERANCES, tolerances_sha256
 
@@ -123,8 +123,8 @@ def _case(
     if core is not None:
         plant = Plant(Bench(Declarations(core, problem.folder), {}), units)
         first, capacities = _known_states(plant)
-    schedule = read_schedule(solution, blueprint.core if blueprint else None, mapping, first)
-    schedule = as_energy(schedule, capacities)
+    core = blueprint.core if blueprint is not None else None
+    schedule = read_schedule(solution, core, mapping, first, capacities)
     case = _Case(
         problem, blueprint, requirements, schedule, dict(schedule.series), list(schedule.notes)
     )

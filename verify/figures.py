@@ -42,7 +42,7 @@ def figures(text: str) -> Iterator[Figure]:
     >>> [(f.value, str(f.unit)) for f in figures("at most 1,200 kWh, 96 % and EUR 5 per MWh")]
     [(1200.0, 'kWh'), (96.0, '%'), (5.0, 'EUR/MWh')]
     """
-    plain = _EACH.sub(" per ", " ".join(text.split()))
+    plain = _EACH.sub("/", " ".join(text.split()))
     clocks = [match.span() for match in _CLOCK.finditer(plain)]
     for match in _CLOCK.finditer(plain):
         yield Figure(int(match[1]) + int(match[2]) / 60.0, parse_unit("h"))

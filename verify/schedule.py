@@ -12,7 +12,7 @@ from engiagent.blueprint.document import Core, VariableDef
 from engiagent.blueprint.units import Unit, UnitError, parse_unit
 from engiagent.errors import InputError
 from engiagent.verify.reading import Column, read_file
-from engiagent.verify.series import Coordinate, Floats, Series
+from engiagent.verify.series import Floats, Series
 from engiagent.verify.vocabulary import declared_unit, is_state
 
 PREFIXES = ("dual__", "reduced_cost__", "farkas__")
@@ -84,6 +84,7 @@ def read_schedule(
     core: Core | None,
     mapping: Mappings | None = None,
     initial: Mapping[str, tuple[float, int]] | None = None,
+    capacities: Mapping[str, float] | None = None,
 ) -> Schedule:
     """Return the schedule that ``solution`` holds.
 
@@ -100,6 +101,8 @@ def read_schedule(
     initial
         By quantity the value at the first instant (SI) and the number of periods, to complete
         states that are given without their first value.
+    capacities
+        Energy capacities (SI) by the quantity of the state of charge, for states given in %.
 
     Raises
     ------
@@ -119,6 +122,7 @@ def read_schedule(
             multipliers[prefix][name.removeprefix(prefix)] = Multipliers(flat, unit)
     variables = {} if core is None else {v.name: v for v in core.decision_variables}
     series, notes = _named(plain, variables, dict(mapping or {}))
+    _as_energy(series, notes, capacities or {})
     _complete_states(series, notes, initial or {})
     return Schedule(series, multipliers["dual__"], multipliers["farkas__"], claims, tuple(notes))
 
@@ -244,12 +248,10 @@ def _complete_states(
             series[key] = full
 
 
-def as_energy(schedule: Schedule, capacities: Mapping[str, float]) -> Schedule:
-    """Return the schedule with states of charge given in % or as a fraction turned into energies.
-
-    ``capacities`` are in joules, by quantity.
-    """
-    series, notes = dict(schedule.series), list(schedule.notes)
+def _as_energy(
+    series: dict[str, Series], notes: list[str], capacities: Mapping[str, float]
+) -> None:
+    """Turn states of charge given in % or as a fraction into energies."""
     kilowatt_hours = parse_unit("kWh")
     for name, capacity in capacities.items():
         known = series.get(name)
@@ -257,9 +259,6 @@ def as_energy(schedule: Schedule, capacities: Mapping[str, float]) -> Schedule:
             continue
         energy = known.data * float(known.unit.factor) * capacity / float(kilowatt_hours.factor)
         notes.append(f"{name} is given in {known.unit}: read as a share of the energy capacity")
+        share = replace(known, data=energy, unit=kilowatt_hours)
         for key in [k for k, s in series.items() if s is known]:
-            series[key] = replace(known, data=energy, unit=kilowatt_hours)
-    return replace(schedule, series=series, notes=tuple(notes))
-
-
-__all__ = ["Coordinate", "Multipliers", "Schedule", "as_energy", "read_schedule"]
+            series[key] = share

@@ -71,7 +71,10 @@ class LittleProblem:
 
 def prices(periods: int) -> np.ndarray[Any, Any]:
     rng = np.random.default_rng(7)
-    return np.round(60 + 40 * np.sin(np.arange(periods) * 0.8) + rng.uniform(0, 10, periods), 2)
+    values: np.ndarray[Any, Any] = np.round(
+        60 + 40 * np.sin(np.arange(periods) * 0.8) + rng.uniform(0, 10, periods), 2
+    )
+    return values
 
 
 def make_problem(folder: Path, periods: int = 24) -> LittleProblem:

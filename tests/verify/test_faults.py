@@ -224,7 +224,7 @@ def test_an_untraced_number_and_an_unverified_derivation_do_not_pass(
 
 def test_a_relation_is_evaluated_over_its_sources(tmp_path: Path, solved: xr.Dataset) -> None:
     def change(core: dict[str, Any], value: float) -> None:
-        source = {"kind": "derived", "of": [example.spot("90 %")], "relation": "sqrt(x0)"}
+        source = {"kind": "derived", "of": example.spot("90 %"), "relation": "sqrt(x0)"}
         core["parameters"].append(
             {"name": "one_way", "value": value, "unit": "1", "source_reference": source}
         )

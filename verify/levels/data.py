@@ -124,6 +124,11 @@ def _trace(tracing: Tracing, definition: ParameterDef, declarations: Declaration
     if isinstance(definition.value, str):
         _trace_expression(tracing, definition, sources)
         return
+    if len(sources) == 1 and sources[0].kind == "file":
+        fields = sources[0].fields
+        file, header = str(fields.get("file")), str(fields.get("column"))
+        _compare_column(tracing, definition, declarations, file, header)
+        return
     if not sources or any(source.kind == "untraced" for source in sources):
         tracing.open.append(f"{name} is untraced: nothing says where it comes from")
         return
@@ -147,14 +152,21 @@ def _trace(tracing: Tracing, definition: ParameterDef, declarations: Declaration
 
 def _trace_file(tracing: Tracing, definition: ParameterDef, declarations: Declarations) -> None:
     """Read the column again and compare element by element."""
-    from engiagent.tabular import read_table
-
     name = definition.name
     file, _, header = str(definition.data).partition("#")
     for source in read_sources(definition.source_reference):
         other = source.fields.get("file"), source.fields.get("column")
         if source.kind == "file" and other != (file, header):
             tracing.accuse(name, f"its data are {definition.data}, its source says {other}")
+    _compare_column(tracing, definition, declarations, file, header)
+
+
+def _compare_column(
+    tracing: Tracing, definition: ParameterDef, declarations: Declarations, file: str, header: str
+) -> None:
+    from engiagent.tabular import read_table
+
+    name = definition.name
     symbol = declarations.parameter(name)
     if symbol is None or symbol.value is None or declarations.folder is None:
         return
@@ -164,11 +176,11 @@ def _trace_file(tracing: Tracing, definition: ParameterDef, declarations: Declar
         unit = parse_unit(column.unit_text)
         if unit.dimension != symbol.value.unit.dimension:
             tracing.accuse(
-                name, f"{definition.data} is in {unit}, the blueprint reads {symbol.value.unit}"
+                name, f"{file}#{header} is in {unit}, the blueprint reads {symbol.value.unit}"
             )
             return
     again = values.constant(np.asarray(column.numbers(), dtype=np.float64), unit).data
-    _compare_arrays(tracing, name, symbol, again, str(definition.data))
+    _compare_arrays(tracing, name, symbol, again, f"{file}#{header}")
 
 
 def _compare_arrays(

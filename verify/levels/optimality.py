@@ -195,9 +195,7 @@ def _reach(
         if (box.exists & (size > 0) & ~np.isfinite(needed)).any():
             implied = implied if implied is not None else implied_bounds(bench, core, boxes)
             box = implied[definition.name]
-        lower, upper = box.lower, box.upper
-        down = _times(d, lower - value.data) - _times(noise, np.abs(lower) + np.abs(value.data))
-        up = _times(d, upper - value.data) - _times(noise, np.abs(upper) + np.abs(value.data))
+        down, up = (_least_change(d, noise, end, value.data) for end in (box.lower, box.upper))
         least = np.where(d > noise, down, np.where(d < -noise, up, np.minimum(down, up)))
         least = np.where(box.exists & (size > 0), least, 0.0)
         if not np.isfinite(least).all():
@@ -212,9 +210,12 @@ def _reach(
     return DualBound(total, error)
 
 
-def _times(slope: Floats, span: Floats) -> Floats:
+def _least_change(slope: Floats, noise: Floats, end: Floats, start: Floats) -> Floats:
+    """Return ``slope * (end - start)`` less its rounding; not finite where the end is infinite."""
     with np.errstate(invalid="ignore"):
-        return np.where(slope == 0, 0.0, slope * span)
+        change = np.where(slope == 0, 0.0, slope * (end - start))
+        doubt = np.where(noise == 0, 0.0, noise * (np.abs(end) + np.abs(start)))
+        return np.asarray(change - doubt)
 
 
 @dataclass(frozen=True)

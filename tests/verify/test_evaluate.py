@@ -1,0 +1,309 @@
+"""The vectorised evaluator against one that takes a row at a time, and its derivatives."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.grammar import (
+    Binary,
+    Call,
+    Choice,
+    Compare,
+    Logic,
+    Node,
+    Number,
+    Reduce,
+    Ref,
+    Unary,
+    parse,
+)
+from engiagent.blueprint.units import parse_unit
+from engiagent.verify.documents import Bench, Declarations
+from engiagent.verify.frames import EvaluationError
+from engiagent.verify.series import Series
+from engiagent.verify.values import gradients, triplets
+
+N = 5
+DOCUMENT: dict[str, Any] = {
+    "schema": "engiagent-blueprint/1",
+    "kind": "programme",
+    "modeling_context": {"problem_essence": "test"},
+    "core_model_elements": {
+        "sets": [
+            {"name": "T", "kind": "time", "start": "2025-07-01T06:00", "step": "15 min",
+             "periods": N},
+            {"name": "I", "kind": "instants", "of": "T"},
+            {"name": "C", "kind": "time", "start": "06:00", "step": "1 h", "periods": N,
+             "cyclic": True},
+            {"name": "G", "kind": "labels", "elements": ["a", "b"]},
+            {"name": "Late", "kind": "subset", "of": "T", "binder": "t", "where": "pos(t) >= 2"},
+            {"name": "A", "kind": "tuples", "of": ["G", "G"], "elements": [["a", "b"], ["b", "b"]]},
+        ],
+        "parameters": [
+            {"name": "price", "index": ["T"], "value": [5, -3, 2, 7, 1], "unit": "EUR/MWh"},
+            {"name": "P", "index": ["G"], "value": {"a": 2, "b": 3}, "unit": "MW"},
+            {"name": "outside", "value": 5, "unit": "degC"},
+            {"name": "R", "value": 2, "unit": "K/kW"},
+            {"name": "home", "index": ["G"], "type": "element of G", "value": {"a": "b", "b": "a"}},
+        ],
+        "decision_variables": [
+            {"name": "x", "index": ["t in T"], "unit": "kW"},
+            {"name": "s", "index": ["i in I"], "unit": "kWh"},
+            {"name": "w", "index": ["t in C"], "unit": "kW"},
+            {"name": "y", "index": ["g in G", "t in T"], "unit": "MW"},
+            {"name": "theta", "index": ["i in I"], "unit": "degC"},
+            {"name": "f", "index": ["(i, j) in A"], "unit": "kW"},
+        ],
+        "constraints": [],
+    },
+}  # fmt: skip
+DECLARATIONS = Declarations(Blueprint.from_dict(DOCUMENT).core, None)
+SHAPES: dict[str, tuple[int, ...]] = {
+    "x": (N,), "s": (N + 1,), "w": (N,), "y": (2, N), "theta": (N + 1,), "f": (2,),
+}  # fmt: skip
+UNITS = {"x": "kW", "s": "kWh", "w": "kW", "y": "MW", "theta": "degC", "f": "kW"}
+
+
+def bench(seed: int = 0, shift: dict[str, np.ndarray[Any, Any]] | None = None) -> Bench:
+    rng = np.random.default_rng(seed)
+    series = {}
+    for name, shape in SHAPES.items():
+        data = rng.uniform(1.0, 9.0, shape)
+        if shift is not None and name in shift:
+            data = data + shift[name]
+        dims = tuple(f"axis{k}" for k in range(len(shape)))
+        series[name] = Series(name, data, parse_unit(UNITS[name]), dims)
+    return Bench(DECLARATIONS, series)
+
+
+def shown(text: str, *forall: str, where: str | None = None, seed: int = 0) -> list[float]:
+    here = bench(seed)
+    value = here.evaluator.evaluate(text, here.evaluator.frame(forall, where))
+    return [round(v, 9) for v in value.shown.tolist()]
+
+
+def numbers(name: str, seed: int = 0) -> np.ndarray[Any, Any]:
+    return np.asarray(bench(seed).series[name].data)
+
+
+@pytest.mark.parametrize(
+    ("text", "forall", "expected"),
+    [
+        ("dt(t)", ["t in T"], [0.25] * N),
+        ("clock(t)", ["t in T"], [6.0, 6.25, 6.5, 6.75, 7.0]),
+        ("hour(t)", ["t in T"], [6, 6, 6, 6, 7]),
+        ("weekday(t)", ["t in T"], [1] * N),
+        ("pos(t)", ["t in Late"], [0, 1, 2]),
+        ("len(Late) + pos(last(I))", [], [8]),
+        ("price[t] * 2", ["t in Late"], [4, 14, 2]),
+        ("price['2025-07-01T06:15']", [], [-3]),
+        ("sum(price[t] for t in T if price[t] > 0)", [], [15]),
+        ("max(price[t] for t in Late) - min(price[t] for t in T)", [], [10]),
+        ("price[t] if price[t] > 0 else 0", ["t in T"], [5, 0, 2, 7, 1]),
+        ("prev(price[t], 9)", ["t in T"], [9, 5, -3, 2, 7]),
+        ("price[t-1] if pos(t) > 0 else 9", ["t in T"], [9, 5, -3, 2, 7]),
+        ("P[home[g]]", ["g in G"], [3, 2]),
+        ("P[g] + 500[kW]", ["g in G"], [2.5, 3.5]),
+        ("sum(P[j] for (i, j) in A if i != j)", [], [3]),
+        ("1 if g == 'a' else 2", ["g in G"], [1, 2]),
+        ("1 if g in ('b', 'c') or g not in G else 0", ["g in G"], [0, 1]),
+        ("1 if clock(t) >= '06:30' and not t in Late else 0", ["t in T"], [0] * N),
+        ("7 % 4 + 7 // 4", [], [4]),
+        ("abs(-3) + max(1, 2, min(5, 4)) ** 2", [], [19]),
+        ("sum(pos(s) for s in T if pos(s) <= pos(t))", ["t in T"], [0, 1, 3, 6, 10]),
+        ("50 * 2[%]", [], [100]),
+    ],
+)
+def test_meanings_of_the_language(text: str, forall: list[str], expected: list[float]) -> None:
+    assert shown(text, *forall) == pytest.approx(expected)
+
+
+def test_instants_periods_and_cycles() -> None:
+    s, w = numbers("s"), numbers("w")
+    assert shown("s[t+1] - s[t]", "t in T") == pytest.approx(np.diff(s).tolist())
+    assert shown("w[t-1]", "t in C") == pytest.approx(np.roll(w, 1).tolist())
+    assert shown("s[last(I)]") == pytest.approx([s[-1]])
+    assert shown("f[i, j]", "(i, j) in A") == pytest.approx(numbers("f").tolist())
+
+
+def test_units_convert_and_temperatures_keep_their_zero() -> None:
+    here = bench()
+    value = here.evaluator.evaluate("sum(price[t]*x[t]*dt(t) for t in T)")
+    money = (np.array([5, -3, 2, 7, 1]) * numbers("x") * 0.25 / 1000).sum()
+    assert float(value.data[0]) == pytest.approx(money)
+    assert str(parse_unit("EUR").dimension) == str(value.unit.dimension)
+    loss = here.evaluator.evaluate("(theta[i] - outside)/R", here.evaluator.frame(("i in I",)))
+    assert loss.data / 1000 == pytest.approx((numbers("theta") - 5) / 2)
+    warm = here.evaluator.evaluate("theta[i] + 2", here.evaluator.frame(("i in I",)))
+    assert warm.shown == pytest.approx(numbers("theta") + 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "forall", "words"),
+    [
+        ("x[t-1]", ["t in T"], "no such element at t = 2025-07-01T06:00"),
+        ("x[t+1]", ["t in T"], "no such element at t = 2025-07-01T07:00"),
+        ("s[t+2]", ["t in T"], "no such element"),
+        ("f['a', 'a']", [], "no such element"),
+        ("x[t] + s[t]", ["t in T"], "one side is kW, the other kWh"),
+        ("theta[i] + theta[i]", ["i in I"], "two temperatures cannot be added"),
+        ("2*theta[i]", ["i in I"], "cannot be scaled"),
+        ("sum(theta[i] for i in I)", [], "cannot be scaled or summed"),
+        ("exp(x[t])", ["t in T"], "one side is kW"),
+        ("nothing[t]", ["t in T"], "unknown name 'nothing'"),
+        ("battery.charge[t]", ["t in T"], "not in the schedule"),
+        ("x[g]", ["g in G"], "an element of G stands where T is needed"),
+        ("x[0.5]", [], "not in T"),
+        ("x[t] + 1[kkW]", ["t in T"], "unknown unit"),
+        ("x[t] if x[t] > 1 else 0", ["t in T"], "indices and parameters only"),
+    ],
+)
+def test_what_has_no_meaning_is_refused(text: str, forall: list[str], words: str) -> None:
+    with pytest.raises(EvaluationError, match=words):
+        shown(text, *forall)
+
+
+# --- a second, deliberately simple evaluator -----------------------------------------------------
+
+FACTORS = {"x": 1e3, "s": 3.6e6, "w": 1e3, "y": 1e6, "P": 1e6}
+
+
+def naive(node: Node, row: dict[str, int], here: Bench) -> float:
+    """One row at a time, numbers in SI; knows only what :func:`expressions` makes."""
+    match node:
+        case Number():
+            factor = 1.0 if node.unit is None else float(parse_unit(node.unit).factor)
+            return node.value * factor
+        case Unary():
+            return -naive(node.operand, row, here)
+        case Binary():
+            a, b = naive(node.left, row, here), naive(node.right, row, here)
+            return {"+": a + b, "-": a - b, "*": a * b, "/": a / b if b else math.nan}[node.op]
+        case Ref():
+            place = tuple(position(index, row) for index in node.indices)
+            if node.name == "price":
+                return [5, -3, 2, 7, 1][place[0]] / 3.6e9
+            data = np.array([2.0, 3.0]) if node.name == "P" else here.series[node.name].data
+            return float(data[place]) * FACTORS[node.name]
+        case Call() if node.function in ("min", "max"):
+            pick = min if node.function == "min" else max
+            return pick(naive(part, row, here) for part in node.args)
+        case Call():
+            return 900.0
+        case Choice():
+            branch = node.then if holds(node.condition, row, here) else node.otherwise
+            return naive(branch, row, here)
+        case Reduce():
+            name, size = node.binders[0].names[0], {"T": N, "G": 2}[node.binders[0].set]
+            rows = [{**row, name: k} for k in range(size)]
+            kept = [r for r in rows if node.where is None or holds(node.where, r, here)]
+            terms = [naive(node.body, r, here) for r in kept]
+            return sum(terms) if node.function == "sum" else max(terms)
+    raise AssertionError(node)
+
+
+def position(node: Node, row: dict[str, int]) -> int:
+    if isinstance(node, Binary):
+        assert isinstance(node.right, Number)
+        return position(node.left, row) + int(node.right.value)
+    assert isinstance(node, Ref)
+    return row[node.name]
+
+
+def holds(node: Node, row: dict[str, int], here: Bench) -> bool:
+    if isinstance(node, Logic):
+        parts = [holds(part, row, here) for part in node.operands]
+        return all(parts) if node.op == "and" else any(parts)
+    assert isinstance(node, Compare)
+    left, right = node.operands
+    assert isinstance(right, Number)
+    if isinstance(left, Call):  # pos(t)
+        return position(left.args[0], row) > right.value
+    return naive(left, row, here) > right.value
+
+
+def expressions(depth: int, scope: tuple[str, ...]) -> st.SearchStrategy[str]:
+    """Return powers in expressions over the periods ``scope``."""
+    index = st.sampled_from(scope)
+    leaf = st.one_of(
+        index.map(lambda t: f"x[{t}]"),
+        index.map(lambda t: f"(s[{t}+1] - s[{t}])/dt({t})"),
+        st.just("3[kW]"),
+        index.map(lambda t: f"sum(y[g, {t}] for g in G)"),
+        st.just("sum(P[g] for g in G)"),
+    )
+    if depth == 0:
+        return leaf
+    inner = expressions(depth - 1, scope)
+    fresh = f"u{depth}"
+    within = expressions(depth - 1, (*scope, fresh))
+    return st.one_of(
+        leaf,
+        st.tuples(inner, st.sampled_from("+-"), inner).map(lambda p: f"({p[0]} {p[1]} {p[2]})"),
+        st.tuples(st.integers(-3, 3), inner).map(lambda p: f"({p[0]})*({p[1]})"),
+        st.tuples(inner, inner).map(lambda p: f"({p[0]})*({p[1]})/4[kW]"),
+        inner.map(lambda e: f"-({e})"),
+        st.tuples(inner, inner).map(lambda p: f"max({p[0]}, {p[1]})"),
+        st.tuples(inner, index, inner).map(lambda p: f"({p[0]} if price[{p[1]}] > 0 else {p[2]})"),
+        st.tuples(within, st.integers(0, 2)).map(
+            lambda p: f"sum({p[0]} for {fresh} in T if pos({fresh}) > {p[1]})"
+        ),
+        within.map(lambda e: f"max({e} for {fresh} in T)"),
+    )
+
+
+@settings(deadline=None, max_examples=80)
+@given(expressions(3, ("t",)), st.integers(0, 1000))
+def test_the_naive_evaluator_agrees(text: str, seed: int) -> None:
+    here = bench(seed)
+    value = here.evaluator.evaluate(text, here.evaluator.frame(("t in T",)))
+    expected = [naive(parse(text), {"t": t}, here) for t in range(N)]
+    assert np.abs(value.data - expected).max() <= 1e-9 * (1 + value.size.max())
+    assert (np.abs(value.data) <= value.size * (1 + 1e-9)).all() or value.degree > 1
+
+
+@settings(deadline=None, max_examples=50)
+@given(expressions(2, ("t",)), st.integers(0, 1000))
+def test_gradients_are_those_of_finite_differences(text: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    weight = rng.uniform(-1, 1, N)
+
+    def total(shift: dict[str, np.ndarray[Any, Any]] | None = None) -> tuple[float, Any, Bench]:
+        here = bench(seed, shift)
+        value = here.evaluator.evaluate(text, here.evaluator.frame(("t in T",)))
+        return float(weight @ value.data), value, here
+
+    _, value, here = total()
+    slopes = gradients([(value, weight)])
+    for name in ("x", "s", "y"):
+        direction = rng.uniform(-1, 1, SHAPES[name])
+        step = 1e-6
+        up, down = (total({name: sign * step * direction})[0] for sign in (1, -1))
+        known = here.variables.get(name)
+        along = 0.0
+        if known is not None and known.order in slopes:
+            along = float(slopes[known.order] @ direction.reshape(-1)) * FACTORS[name]
+        assert (up - down) / (2 * step) == pytest.approx(
+            along, rel=1e-4, abs=1e-4 * (1 + float(np.abs(value.size).max()))
+        )
+
+
+@settings(deadline=None, max_examples=40)
+@given(expressions(2, ("t",)), st.integers(0, 1000))
+def test_triplets_and_counts_repeat_affine_values(text: str, seed: int) -> None:
+    here = bench(seed)
+    value = here.evaluator.evaluate(text, here.evaluator.frame(("t in T",)))
+    if value.degree != 1:
+        return
+    weight = np.random.default_rng(seed).uniform(-1, 1, N)
+    slopes = gradients([(value, weight)])
+    sizes = gradients([(value, weight)], "absolute")
+    for order, (rows, places, factors) in triplets(value).items():
+        summed = np.bincount(places, weights=weight[rows] * factors, minlength=slopes[order].size)
+        assert summed == pytest.approx(slopes[order], rel=1e-9, abs=1e-6)
+        assert (np.abs(slopes[order]) <= sizes[order] * (1 + 1e-12)).all()

@@ -1,0 +1,40 @@
+"""The little reader of numbers in a text."""
+
+import subprocess
+import sys
+
+import pytest
+
+from engiagent.verify.figures import figures
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("8 MW", [(8, "MW")]),
+        ("1,200.5 kWh", [(1200.5, "kWh")]),
+        ("50 000 kWh/yr", [(50000, "kWh/yr")]),
+        ("\u22124.5 \u00b0C", [(-4.5, "degC")]),
+        ("10 % and 95 % of it", [(10, "%"), (95, "%")]),
+        ("EUR 5 per MWh", [(5, "EUR/MWh")]),
+        ("\u20ac0.12/kWh.", [(0.12, "EUR/kWh")]),
+        ("7.50 EUR for every MWh delivered", [(7.5, "EUR/MWh")]),
+        ("from 06:00 to 10:30", [(6, "h"), (10.5, "h")]),
+        ("at most 20 kW and", [(20, "kW")]),
+        ("two point 3.1", [(3.1, "None"), (2, "None")]),
+        ("half full", [(0.5, "None"), (1, "None")]),
+        ("6.5 kWh/K", [(6.5, "kWh/K")]),
+        ("3 million kWh", [(3e6, "kWh")]),
+        ("no number", [(0, "None")]),
+    ],
+)
+def test_numbers_are_read_with_their_units(text: str, expected: list[tuple[float, str]]) -> None:
+    assert [(f.value, str(f.unit)) for f in figures(text)] == expected
+
+
+def test_importing_the_checker_is_cheap() -> None:
+    code = "import sys, engiagent.verify; print('numpy' in sys.modules, 'xarray' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.split() == ["False", "False"]

@@ -1,0 +1,153 @@
+"""Bounds from multipliers: never beyond the true optimum, tight for true duals; ray proofs."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.units import parse_unit
+from engiagent.verify.documents import Bench, Declarations
+from engiagent.verify.levels.algebra import evaluate_objective
+from engiagent.verify.levels.optimality import DualBound, Proof, dual_bound, farkas_proof
+from engiagent.verify.requirements import Goal
+from engiagent.verify.schedule import Multipliers
+from engiagent.verify.series import Series
+
+M, N = 3, 4
+
+
+def document(
+    a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], c: np.ndarray[Any, Any], sense: str,
+    upper: float | None = 10.0, chain: bool = False,
+) -> Blueprint:  # fmt: skip
+    """Return ``c x`` over ``A x >= b`` (``<=`` when maximising) and ``0 <= x <= upper``."""
+    op = ">=" if sense == "minimize" else "<="
+    total = "sum(A[i, j]*x[j] for j in J)"
+    text = f"{total} {op} b[i]"
+    if chain:
+        text = f"b[i] <= {total} <= b[i] + 1000[kWh]"
+    rows = {str(i + 1): {str(j + 1): float(a[i, j]) for j in range(N)} for i in range(M)}
+    variable: dict[str, Any] = {"name": "x", "index": ["j in J"], "unit": "MWh", "lower": 0}
+    if upper is not None:
+        variable["upper"] = upper
+    return Blueprint.from_dict(
+        {
+            "schema": "engiagent-blueprint/1",
+            "kind": "programme",
+            "modeling_context": {"problem_essence": "test"},
+            "core_model_elements": {
+                "sets": [
+                    {"name": "I", "kind": "range", "start": 1, "stop": M},
+                    {"name": "J", "kind": "range", "start": 1, "stop": N},
+                ],
+                "parameters": [
+                    {"name": "A", "index": ["I", "J"], "value": rows, "unit": "1"},
+                    {"name": "b", "index": ["I"], "value": b.tolist(), "unit": "MWh"},
+                    {"name": "c", "index": ["J"], "value": c.tolist(), "unit": "EUR/MWh"},
+                ],
+                "decision_variables": [variable],
+                "objective_function": {
+                    "sense": sense, "unit": "EUR", "expression": "sum(c[j]*x[j] for j in J)",
+                },
+                "constraints": [
+                    {"constraint_id": "rows", "forall": ["i in I"], "expression": text}
+                ],
+            },
+        }
+    )  # fmt: skip
+
+
+def bench_of(blueprint: Blueprint, x: np.ndarray[Any, Any]) -> Bench:
+    bench = Bench(
+        Declarations(blueprint.core, None), {"x": Series("x", x, parse_unit("MWh"), ("J",))}
+    )
+    bench.evaluator.environment.symbol("x")
+    return bench
+
+
+def bound_of(blueprint: Blueprint, x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> DualBound:
+    bench = bench_of(blueprint, x)
+    goal = blueprint.core.objective_function
+    assert goal is not None
+    objective = evaluate_objective(bench, Goal(goal.sense, goal.expression, goal.unit))
+    duals = {"rows": Multipliers(y, parse_unit("EUR/MWh"))}
+    return dual_bound(bench, blueprint.core, duals, objective.node, goal.sense)
+
+
+def random_case(seed: int) -> tuple[Any, ...]:
+    rng = np.random.default_rng(seed)
+    a, c = rng.integers(-3, 6, (M, N)).astype(float), rng.uniform(-5, 5, N).round(2)
+    inside = rng.uniform(0, 10, N)
+    return rng, a, c, inside
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 10**6), st.sampled_from([1e-9, 1.0, 100.0]), st.booleans(), st.booleans())
+def test_the_bound_is_never_beyond_the_optimum_whatever_the_multipliers(
+    seed: int, noise: float, maximise: bool, chain: bool
+) -> None:
+    rng, a, c, inside = random_case(seed)
+    sense, sign = ("maximize", -1.0) if maximise else ("minimize", 1.0)
+    chain = chain and not maximise
+    b = a @ inside - sign * rng.uniform(0, 1, M)
+    blueprint = document(a, b, c, sense, chain=chain)
+    rows, limits = -sign * a, -sign * b
+    if chain:
+        rows, limits = np.vstack((rows, a)), np.concatenate((limits, b + 1.0))
+    result = linprog(sign * c, A_ub=rows, b_ub=limits, bounds=[(0, 10)] * N)
+    assert result.status == 0
+    optimum = sign * result.fun
+    true = -result.ineqlin.marginals[:M]
+    if chain:
+        true = true + result.ineqlin.marginals[M:]
+    for y in (true, true + noise * rng.normal(size=M)):
+        found = bound_of(blueprint, rng.uniform(-20, 20, N), y)
+        assert found.value is not None
+        assert sign * (optimum - found.value) >= -1e-9 * (1 + abs(optimum))
+    tight = bound_of(blueprint, result.x, true).value
+    assert tight is not None
+    assert tight == pytest.approx(optimum, rel=1e-9, abs=1e-9)
+
+
+def test_a_variable_without_a_bound_takes_the_one_its_rows_imply() -> None:
+    a = np.array([[1.0, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]])
+    blueprint = document(a, np.ones(3), np.ones(4), "maximize", upper=None)
+    found = bound_of(blueprint, np.zeros(4), np.array([1.0, 0.0, 1.0]) + 1e-14)
+    assert found.value == pytest.approx(2.0, rel=1e-9)
+
+
+def test_without_any_bound_there_is_none_and_it_says_so() -> None:
+    blueprint = document(np.eye(M, N), np.zeros(M), -np.ones(N), "minimize", upper=None)
+    found = bound_of(blueprint, np.ones(N), np.zeros(M))
+    assert found.value is None
+    assert "x" in str(found.reason)
+    assert "give it physical bounds" in str(found.reason)
+
+
+def proof_of(blueprint: Blueprint, y: np.ndarray[Any, Any]) -> Proof:
+    return farkas_proof(
+        bench_of(blueprint, np.zeros(N)), blueprint.core, {"rows": Multipliers(y, None)}
+    )
+
+
+def test_a_ray_proves_a_conflict_and_says_which_rows_carry_it() -> None:
+    # x1 >= 12 although x1 <= 10.
+    blueprint = document(np.eye(M, N), np.array([12.0, 1, 1]), np.ones(N), "minimize")
+    proof = proof_of(blueprint, np.array([1.0, 0, 0]))
+    assert proof.proven
+    assert [name for name, _ in proof.weights] == ["rows"]
+    assert not proof_of(blueprint, np.array([-1.0, 0, 0])).proven
+    assert not proof_of(blueprint, np.array([0.0, 1, 1])).proven
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 10**6))
+def test_no_ray_proves_that_a_feasible_problem_is_infeasible(seed: int) -> None:
+    rng, a, c, inside = random_case(seed)
+    blueprint = document(a, a @ inside, c, "minimize")
+    for y in (rng.normal(size=M), rng.uniform(0, 1, M), np.full(M, np.nan)):
+        assert not proof_of(blueprint, y).proven

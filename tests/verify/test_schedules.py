@@ -1,0 +1,233 @@
+"""Schedules made by anybody, held against requirements annotated from the text."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+from engiagent.errors import InputError
+from engiagent.verify import Certificate, check
+from engiagent.verify.requirements import parse_requirements
+from tests.verify import example
+
+YAML = """schema: engiagent-requirements/1
+sets:
+  - {name: T, kind: time, start: "2025-07-01T00:00", step: 1 h, periods: 24}
+  - {name: I, kind: instants, of: T}
+parameters:
+  - {name: price, index: [T], data: "prices.csv#price", unit: EUR/MWh}
+dynamics:
+  - name: battery
+    model: battery
+    index: T
+    scheme: exact
+    parameters: {energy_capacity: "100[kWh]", charge_efficiency: "0.9",
+                 discharge_efficiency: "90[%]", initial_energy: "30[kWh]"}
+requirements:
+  - id: R1
+    quote: "must never charge or discharge with more than 40 kW"
+    forall: ["t in T"]
+    expression: "0 <= battery.charge[t] <= 40[kW]"
+  - id: R2
+    quote: "at the end it must hold at least
+      30 kWh"
+    expression: "battery.state_of_charge[last(I)] >= 30[kWh]"
+    tolerance: "1e-3[kWh]"
+objective:
+  sense: maximize
+  unit: EUR
+  expression: "sum(price[t]*(battery.discharge[t] - battery.charge[t])*dt(t) for t in T)"
+  quote: "Earn as much as possible"
+"""
+
+
+@pytest.fixture
+def problem(tmp_path: Path) -> example.LittleProblem:
+    expert = tmp_path / "expert"
+    expert.mkdir()
+    (expert / "requirements.yaml").write_text(YAML)
+    return dataclasses.replace(example.make_problem(tmp_path), expert=expert)
+
+
+@pytest.fixture(scope="module")
+def solved() -> xr.Dataset:
+    return example.solve()
+
+
+def table(solved: xr.Dataset, **columns: Any) -> pd.DataFrame:
+    plan = {"charge": solved["charge"].values, "discharge": solved["discharge"].values}
+    return pd.DataFrame(plan | columns)
+
+
+def write(path: Path, frame: pd.DataFrame) -> Path:
+    frame.to_csv(path, index=False)
+    return path
+
+
+FULL = {"battery.charge": "charge", "battery.discharge": "discharge"}
+
+
+def test_our_own_plan_passes_the_texts_requirements_too(
+    problem: example.LittleProblem, solved: xr.Dataset
+) -> None:
+    certificate = check(problem, solved, example.blueprint())
+    assert certificate.verdict == "certified"
+    assert certificate.levels["algebra"]["source"] == "annotated"
+
+
+def test_a_plan_of_decisions_alone_is_feasible_its_states_recomputed(
+    problem: example.LittleProblem, solved: xr.Dataset, tmp_path: Path
+) -> None:
+    path = write(tmp_path / "plan.csv", table(solved))
+    certificate = check(problem, path, mapping=FULL)
+    assert certificate.verdict == "feasible"
+    assert certificate.objective is not None
+    assert certificate.objective["value"] == pytest.approx(solved.attrs["objective"])
+    notes = " ".join(certificate.notes)
+    assert "battery.state_of_charge is not in the schedule: recomputed" in notes
+    assert "battery.charge is read in kW" in notes
+
+
+def same(a: Certificate, b: Certificate) -> bool:
+    assert a.objective is not None
+    assert b.objective is not None
+    return a.verdict == b.verdict and a.objective["value"] == pytest.approx(b.objective["value"])
+
+
+def test_units_headers_signs_and_kinds_of_files_give_the_same_plan(
+    problem: example.LittleProblem, solved: xr.Dataset, tmp_path: Path
+) -> None:
+    plain = check(problem, write(tmp_path / "a.csv", table(solved)), mapping=FULL)
+    charge, discharge = solved["charge"].values, solved["discharge"].values
+    times = pd.date_range("2025-07-01", periods=24, freq="h").strftime("%Y-%m-%dT%H:%M")
+    energy = solved["soc"].values
+    watts = {
+        "time": times, "battery.charge [W]": charge * 1e3,
+        "battery.discharge (MW)": discharge / 1e3,
+        "battery.state_of_charge [%]": energy[1:],
+    }  # fmt: skip
+    in_json = {
+        "battery.charge": {"unit": "W", "values": (charge * 1e3).tolist()},
+        "battery.discharge": discharge.tolist(),
+        "battery.state_of_charge": {"unit": "MWh", "values": (energy / 1e3).tolist()},
+    }
+    (tmp_path / "c.json").write_text(json.dumps(in_json))
+    solved.drop_attrs(deep=False).to_netcdf(tmp_path / "d.nc")
+    net = pd.DataFrame({"P": discharge - charge})
+    assert same(plain, check(problem, write(tmp_path / "b.csv", pd.DataFrame(watts))))
+    assert same(plain, check(problem, tmp_path / "c.json"))
+    assert same(plain, check(problem, tmp_path / "d.nc"))
+    signed = check(problem, net, mapping={"battery.net_discharge": "P"})
+    assert same(plain, signed)
+    assert any("positive values are read as discharge" in note for note in signed.notes)
+
+
+def test_a_plan_that_breaks_a_requirement_is_accused_with_its_words(
+    problem: example.LittleProblem, solved: xr.Dataset
+) -> None:
+    greedy = solved["discharge"].values.copy()
+    greedy[-1] += 20.0
+    certificate = check(problem, table(solved, discharge=greedy), mapping=FULL)
+    assert certificate.verdict == "violated"
+    ids = {violation["check"] for violation in certificate.violations}
+    assert "R2" in ids
+
+
+def test_what_cannot_be_recomputed_stays_unchecked(
+    problem: example.LittleProblem, solved: xr.Dataset
+) -> None:
+    certificate = check(problem, {"battery.charge": solved["charge"].values})
+    assert certificate.verdict == "undecided"
+    checks = {c["id"]: c["status"] for c in certificate.levels["algebra"]["checks"]}
+    assert checks == {"R1": "pass", "R2": "unchecked"}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("battery.charge [kW],battery.discharge [kW]\n1,2\nx,3\n", r"bad.csv:3:1: .*'x'"),
+        ("battery.charge [kW],battery.discharge [kW]\n1,nan\n", r"bad.csv:2:2: .*'nan'"),
+        ("battery.charge [kW],battery.discharge [kW]\n1,2,3\n", "a row of another length"),
+        ("battery.charge [kWh],battery.discharge [kW]\n1,2\n", "measures something else"),
+        ("battery.charge [kkW],battery.discharge [kW]\n1,2\n", "unknown unit 'kkW'"),
+        ("battery.charge,battery.charge\n1,2\n", "two columns of one name"),
+        ("battery.charge\n", "at least one row"),
+        ("battery.charge,battery.discharge\n1,2\n", "has 1 values"),
+        ("battery.charge,battery.discharge\n1,1e999\n", "too large"),
+    ],
+)
+def test_unreadable_schedules_are_refused_with_their_place(
+    problem: example.LittleProblem, tmp_path: Path, text: str, words: str
+) -> None:
+    (tmp_path / "bad.csv").write_text(text)
+    with pytest.raises(InputError, match=words):
+        check(problem, tmp_path / "bad.csv")
+
+
+def test_a_column_that_a_mapping_names_must_be_there(
+    problem: example.LittleProblem, solved: xr.Dataset
+) -> None:
+    with pytest.raises(InputError, match="the mapping names the column 'P'"):
+        check(problem, table(solved), mapping={"battery.charge": "P"})
+
+
+def test_a_false_objective_in_json_is_caught(
+    problem: example.LittleProblem, solved: xr.Dataset
+) -> None:
+    plan = {
+        "battery.charge": solved["charge"].values,
+        "battery.discharge": solved["discharge"].values,
+        "objective": 99.0,
+    }
+    certificate = check(problem, plan)
+    assert {violation["check"] for violation in certificate.violations} == {"objective"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("engiagent-requirements/1", "engiagent-requirements/9", "a wrong schema"),
+        ('    quote: "must', '    quoted: "must', r"yaml:16:5: unknown key .*'quoted'"),
+        ("scheme: exact", "scheme: guess", r"yaml:11:\d+: an unknown scheme"),
+        ("  - id: R2", "  - id: R1", "two requirements have one id"),
+        ("sense: maximize", "sense: most", "an unknown sense"),
+        ("dynamics:", "dynamics: [", "no valid YAML"),
+        ("kind: instants", "kind: moments", "moments"),
+    ],
+)
+def test_wrong_requirements_are_refused_with_their_line(old: str, new: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        parse_requirements(YAML.replace(old, new, 1))
+
+
+def test_a_quote_that_the_text_does_not_contain_is_found(
+    problem: example.LittleProblem, solved: xr.Dataset
+) -> None:
+    wrong = parse_requirements(YAML.replace("more than 40 kW", "more than 41 kW"))
+    certificate = check(problem, solved, example.blueprint(), requirements=wrong)
+    assert "more than 41 kW" in str(certificate.levels["data"]["findings"])
+    assert certificate.verdict == "feasible"
+
+
+def test_the_certificate_survives_its_own_text(
+    problem: example.LittleProblem, solved: xr.Dataset
+) -> None:
+    certificate = check(problem, solved, example.blueprint())
+    again = Certificate.from_json(certificate.to_json())
+    assert again.to_json() == certificate.to_json()
+    with pytest.raises(InputError, match="no certificate"):
+        Certificate.from_json("{}")
+
+
+def test_infinite_numbers_in_a_dataset_never_pass(
+    problem: example.LittleProblem, solved: xr.Dataset
+) -> None:
+    wrong = solved.copy(deep=True)
+    wrong["charge"][2] = np.inf
+    with pytest.raises(InputError, match="inf"):
+        check(problem, wrong, example.blueprint())
