@@ -17,6 +17,7 @@ from engiagent.report.timeline import Axis, Floats
 
 MAX_PANELS = 24
 MAX_ROWS = 200
+_MOST_RUNS = 1500
 MAX_CSV_BYTES = 700_000
 _MONEY_PER_ENERGY = ("Wh", "J", "BTU", "therm")
 
@@ -140,18 +141,28 @@ def _limit_curves(
         found, _ = split(limit.variable, label, like.unit, solution_dimensions(run, array), values)
         for item in found:
             word = "most" if limit.side == "upper" else "least"
-            name = f"{word} allowed for {item.label}"
-            shown = Curve(name, _reach(item), item.values, "step", "limit")
+            shown = _limit_curve(item, f"{word} allowed for {item.label}")
             result.setdefault(item.label, []).append(shown)
     return result
 
 
-def _reach(item: Series) -> Floats:
-    """Return where a limit begins and ends; that of an instant reaches half-way to the next."""
-    places = item.axis.places
+def _limit_curve(item: Series, name: str) -> Curve:
+    """Return a limit as a curve: over periods as steps, at instants only where it holds."""
     if not item.instants:
-        return item.axis.edges
-    return np.concatenate([places[:1], (places[1:] + places[:-1]) / 2, places[-1:]])
+        return Curve(name, item.axis.edges, item.values, "step", "limit")
+    places, values = item.axis.places, item.values
+    starts = np.flatnonzero(np.append(True, np.diff(values) != 0.0))
+    ends = np.append(starts[1:], values.size) - 1
+    held = np.isfinite(values[starts])
+    starts, ends = starts[held], ends[held]
+    if starts.size > _MOST_RUNS:
+        return Curve(name, places, values, "line", "limit")
+    # A limit of a single instant gets a little width, to be seen at all.
+    width = np.where(starts == ends, 0.2 * float(np.median(np.diff(places))), 0.0)
+    corners = np.stack([places[starts] - width, places[ends] + width, places[ends] + width], 1)
+    heights = np.stack([values[starts], values[ends], np.full(starts.size, np.nan)], 1)
+    inside = np.clip(corners.reshape(-1), places[0], places[-1])
+    return Curve(name, inside, heights.reshape(-1), "line", "limit")
 
 
 def _fitting(limits: Sequence[Curve], curves: Sequence[Curve]) -> list[Curve]:

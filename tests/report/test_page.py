@@ -3,10 +3,12 @@ import csv
 import io
 import re
 from collections.abc import Callable
+from datetime import datetime
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 import xarray
@@ -323,6 +325,8 @@ def test_limits_are_drawn_where_they_are_near(make_run: MakeRun, blueprint: Any)
         "most allowed for battery.charge, battery.discharge",  # one line for both
         "least allowed for battery.state_of_charge",  # 9 MWh would flatten the chart
     }
-    reserve = limits["least allowed for battery.state_of_charge"].values
-    # The clocks go forward at 02:00, so 17:00 is the sixteenth instant; the last has no limit.
-    assert [i for i, value in enumerate(reserve) if value == 40.0] == list(range(16, 23))
+    reserve = limits["least allowed for battery.state_of_charge"]
+    # It holds at the instants from 17:00 to 23:00 and at no time in between any others.
+    zone = ZoneInfo("Europe/Berlin")
+    ends = [datetime(2025, 3, 30, hour, tzinfo=zone).timestamp() for hour in (17, 23)]
+    assert list(reserve.places[reserve.values == 40.0]) == ends
