@@ -242,8 +242,6 @@ class Reader:
     def derived(self, note: str, *slots: str) -> Json:
         """Return the source of a number that was computed from some slots."""
         source = self.source(*slots)
-        if isinstance(source, tuple):
-            return (FrozenMap({"kind": "derived", "note": note}), *source)
         of = {} if source is None else {"of": source}
         return FrozenMap({"kind": "derived", **of, "note": note})
 
