@@ -1,7 +1,10 @@
 """The pages say what is so."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from ruamel.yaml import YAML
@@ -45,3 +48,23 @@ def test_make_targets_named_in_the_pages_exist() -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
     for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md"):
         assert set(re.findall(r"\bmake ([a-z]+)\b", page.read_text("utf-8"))) <= targets
+
+
+def test_the_notebook_runs_as_a_script(tmp_path: Path) -> None:
+    script = ROOT / "notebooks/battery_day.py"
+    done = subprocess.run(
+        [sys.executable, script], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert "certified" in done.stdout
+    assert "battery.state_of_charge: " in done.stdout
+    assert "report.html" in done.stdout
+
+
+def test_the_picture_of_the_readme_is_a_drawing_of_ours_and_loads_nothing() -> None:
+    text = (ROOT / "docs/merchant_day.svg").read_text("utf-8")
+    root = ElementTree.fromstring(text)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert "href" not in text
+    assert "url(" not in text
+    assert not list(root.iter("{http://www.w3.org/2000/svg}script"))
