@@ -113,6 +113,18 @@ def without_schedule(
     return _with_blueprint(certificate, blueprint)
 
 
+def with_gaps(certificate: "Certificate", not_understood: Sequence[str]) -> "Certificate":
+    """Return a certificate that is undecided where the text was not understood in full.
+
+    A schedule that breaks what was understood stays violated.
+    """
+    if not not_understood:
+        return certificate
+    unclear = dict.fromkeys([*certificate.not_understood, *not_understood])
+    verdict = certificate.verdict if certificate.verdict == "violated" else "undecided"
+    return replace(certificate, verdict=verdict, not_understood=tuple(unclear))
+
+
 def _with_blueprint(certificate: "Certificate", blueprint: Blueprint | None) -> "Certificate":
     """Name the blueprint as it stands in its file, components not written out."""
     if blueprint is None:

@@ -35,7 +35,7 @@ class App(click.Group):
         given = list(sys.argv[1:] if args is None else args)
         as_json = "--json" in given
         extra["standalone_mode"] = False
-        _stop_on_signals()
+        handlers = _stop_on_signals()
         try:
             code = super().main(given, *rest, **extra)
         except click.exceptions.Exit as error:
@@ -54,6 +54,9 @@ class App(click.Group):
             code = ExitCode.FEASIBLE
         except Exception as error:
             code = _fail(_unexpected(error), ExitCode.INTERNAL, as_json)
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
         sys.exit(int(code or 0))
 
 
@@ -75,10 +78,14 @@ def _unexpected(error: Exception) -> str:
     return f"internal error ({type(error).__name__}); the traceback is in {file.name}"
 
 
-def _stop_on_signals() -> None:
-    """Let a request to end (SIGTERM, SIGHUP) leave a run folder as Ctrl-C does."""
+def _stop_on_signals() -> dict[int, Any]:
+    """Let a request to end (SIGTERM, SIGHUP) leave a run folder as Ctrl-C does.
+
+    Returns the handlers that were there before.
+    """
+    before: dict[int, Any] = {}
     if threading.current_thread() is not threading.main_thread():
-        return
+        return before
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
@@ -86,7 +93,8 @@ def _stop_on_signals() -> None:
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, interrupt)
+            before[number] = signal.signal(number, interrupt)
+    return before
 
 
 @click.group(

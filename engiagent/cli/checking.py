@@ -8,19 +8,35 @@ from typing import TYPE_CHECKING, Any
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.diagnostics import MissingDataError
 from engiagent.cli import exit_codes
+from engiagent.cli.answers import against_answer, quotes_astray
 from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.output import summary
 from engiagent.errors import EngiagentError, InputError
+from engiagent.files import open_inside
 from engiagent.jsontext import loads_strict
-from engiagent.runfolder import BLUEPRINT, CERTIFICATE, SOLUTION, is_run_folder
-from engiagent.runinputs import EXPERT, problem_beside, problem_folder_of, slots_of, stored_problem
+from engiagent.runfolder import (
+    BLUEPRINT,
+    CERTIFICATE,
+    PROBLEM,
+    SOLUTION,
+    is_run_folder,
+    read_record,
+)
+from engiagent.runinputs import (
+    EXPERT,
+    REQUIREMENTS,
+    problem_beside,
+    problem_folder_of,
+    slots_of,
+    stored_problem,
+)
 
 if TYPE_CHECKING:
     from engiagent.problems import Problem
     from engiagent.solvers.result import SolveOptions
+    from engiagent.verify import Certificate
 
 ANSWER = "answer.json"
-DEFAULT_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,25 +53,28 @@ class CheckResult:
     disagreements: tuple[str, ...] = ()
     error: str | None = None
 
+    def certified(self, key: str) -> Any:
+        """Return an entry of the certificate; None without one."""
+        return (self.certificate or {}).get(key)
+
     @property
     def violations(self) -> list[Any]:
         """Broken requirements, then disagreements with the stored answer."""
-        found = list((self.certificate or {}).get("violations") or ())
+        found = list(self.certified("violations") or ())
         return found + [
             {"level": "answer", "check": ANSWER, "message": text} for text in self.disagreements
         ]
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that ``--json`` prints for one path."""
-        found = self.certificate or {}
-        bound = found.get("bound")
+        bound = self.certified("bound")
         return summary(
             problem=self.problem,
             verdict=self.verdict,
-            objective=found.get("objective"),
+            objective=self.certified("objective"),
             bound=bound.get("value") if isinstance(bound, Mapping) else None,
-            missing=found.get("missing") or self.missing,
-            not_understood=found.get("not_understood") or (),
+            missing=self.certified("missing") or self.missing,
+            not_understood=self.certified("not_understood") or (),
             violations=self.violations,
             run=self.path,
             error=self.error,
@@ -128,12 +147,14 @@ class Examiner:
         """Check a run again from what its folder holds."""
         problem = stored_problem(path)
         blueprint = Blueprint.load(path / BLUEPRINT) if (path / BLUEPRINT).is_file() else None
+        name, stored = str(read_record(path)["problem"]), path / CERTIFICATE
         solution = self.solution or (path / SOLUTION)
         if not solution.is_file():
-            raise InputError("the run has no solution to check", str(path))
-        text, result = self._certified(path, problem, solution, blueprint)
-        stored = path / CERTIFICATE
-        if self.solution is None and stored.is_file() and stored.read_text("utf-8") != text:
+            return _undecided(path, name, "the run has no schedule to check")
+        text, result = self._certified(
+            path, problem, solution, blueprint, folder=path / PROBLEM, name=name
+        )
+        if self.solution is None and stored.is_file() and stored.read_bytes() != text.encode():
             return replace(
                 result,
                 code=exit_codes.worst([result.code, ExitCode.VIOLATED]),
@@ -154,17 +175,34 @@ class Examiner:
         from engiagent.problems import Problem
 
         problem = Problem.load(path)
-        expert = problem.folder / EXPERT
         if self.solution is not None:
-            blueprint = _any_blueprint(problem)
-            return self._certified(path, problem, self.solution, blueprint)[1]
-        if not expert.is_dir():
+            return self._foreign(path, problem, self.solution)
+        if problem.expert is None:
             raise InputError(
                 "there is nothing to check the problem against",
                 str(path),
                 expected="--solution FILE, or expert/ beside it; 'engiagent run' solves it",
             )
-        return self._expert(path, problem, expert)
+        return self._expert(path, problem, problem.expert)
+
+    def _foreign(self, path: Path, problem: "Problem", solution: Path) -> CheckResult:
+        """Check somebody's schedule with the expert's blueprint, or what can be read offline."""
+        from engiagent.agents.offline import analyse
+        from engiagent.certify import with_gaps, without_schedule
+        from engiagent.runs import gaps
+
+        expert = problem.expert
+        if expert is not None and (expert / BLUEPRINT).is_file():
+            return self._certified(path, problem, solution, Blueprint.load(expert / BLUEPRINT))[1]
+        if expert is not None and (expert / REQUIREMENTS).is_file():
+            return self._certified(path, problem, solution, None)[1]
+        analysis = analyse(problem, {})
+        missing, not_understood = gaps(analysis)
+        if analysis.blueprint is None or missing:
+            nothing = without_schedule(problem, analysis.blueprint, missing, not_understood)
+            return _of_certificate(path, nothing)
+        certificate = self._certificate(problem, solution, analysis.blueprint)
+        return _of_certificate(path, with_gaps(certificate, not_understood))
 
     def _expert(self, path: Path, problem: "Problem", expert: Path) -> CheckResult:
         """Check that blueprint and answer of a corpus problem agree with the certificate."""
@@ -175,19 +213,18 @@ class Examiner:
             try:
                 result = self._solved(path, problem, blueprint)
             except MissingDataError as error:
-                result = CheckResult(
-                    path=str(path),
-                    code=ExitCode.UNDECIDED,
-                    problem=problem.id,
-                    verdict="undecided",
-                    reason=str(error),
-                    missing=tuple(slots_of(blueprint, error.names)),
-                )
+                missing = tuple(slots_of(blueprint, error.names))
+                result = _undecided(path, problem.id, str(error), missing)
         else:
             result = _read_offline(path, problem)
         if (expert / ANSWER).is_file():
-            answer = loads_strict((expert / ANSWER).read_text("utf-8"), f"{EXPERT}/{ANSWER}")
-            disagreements += against_answer(result, answer)
+            content = open_inside(expert, ANSWER).decode("utf-8", errors="replace")
+            disagreements += against_answer(
+                result.verdict,
+                result.certified("objective") or {},
+                result.missing or result.certified("missing") or (),
+                loads_strict(content, f"{EXPERT}/{ANSWER}"),
+            )
             code = ExitCode.VIOLATED if disagreements else ExitCode.FEASIBLE
         else:
             code = exit_codes.worst(
@@ -212,33 +249,56 @@ class Examiner:
         return replace(result, code=code, reason=reason)
 
     def _certified(
-        self, path: Path, problem: "Problem | None", solution: Any, blueprint: Blueprint | None
+        self,
+        path: Path,
+        problem: "Problem | None",
+        solution: Any,
+        blueprint: Blueprint | None,
+        *,
+        folder: Path | None = None,
+        name: str | None = None,
     ) -> tuple[str, CheckResult]:
+        certificate = self._certificate(
+            problem,
+            solution,
+            blueprint,
+            folder=folder or problem_folder_of(path),
+            name=name or path.stem,
+        )
+        return certificate.to_json(), _of_certificate(path, certificate)
+
+    def _certificate(
+        self,
+        problem: "Problem | None",
+        solution: Any,
+        blueprint: Blueprint | None,
+        folder: Path = Path(),
+        name: str = "",
+    ) -> "Certificate":
         from engiagent.certify import certify
 
-        folder = problem_folder_of(path) if path.is_file() else path
-        name = problem.id if problem is not None else path.stem
-        certificate = certify(
-            problem, solution, blueprint, mapping=self.mapping, folder=folder, name=name
-        )
-        return certificate.to_json(), CheckResult(
-            path=str(path),
-            code=exit_codes.of_verdict(certificate.verdict),
-            problem=certificate.problem,
-            certificate=certificate.to_dict(),
-            verdict=certificate.verdict,
-        )
+        return certify(problem, solution, blueprint, mapping=self.mapping, folder=folder, name=name)
 
 
-def _any_blueprint(problem: "Problem") -> Blueprint | None:
-    """Return the expert's blueprint, else the offline engine's, else None."""
-    path = problem.folder / EXPERT / BLUEPRINT
-    if path.is_file():
-        return Blueprint.load(path)
-    from engiagent.agents.offline import analyse
+def _of_certificate(path: Path, certificate: "Certificate") -> CheckResult:
+    return CheckResult(
+        path=str(path),
+        code=exit_codes.of_verdict(certificate.verdict),
+        problem=certificate.problem,
+        certificate=certificate.to_dict(),
+        verdict=certificate.verdict,
+    )
 
-    blueprint: Blueprint | None = analyse(problem, {}).blueprint
-    return blueprint
+
+def _undecided(path: Path, problem: str, reason: str, missing: tuple[str, ...] = ()) -> CheckResult:
+    return CheckResult(
+        path=str(path),
+        code=ExitCode.UNDECIDED,
+        problem=problem,
+        verdict="undecided",
+        reason=reason,
+        missing=missing,
+    )
 
 
 def _read_offline(path: Path, problem: "Problem") -> CheckResult:
@@ -255,58 +315,3 @@ def _read_offline(path: Path, problem: "Problem") -> CheckResult:
         missing=missing,
         reason="no blueprint; read by the offline engine",
     )
-
-
-def quotes_astray(blueprint: Blueprint, text: str) -> Iterator[str]:
-    """Yield a sentence for every quote that does not stand at its place in the text."""
-    for quote, span in _quotes(blueprint.to_dict()):
-        start, stop = span
-        if text[start:stop] != quote:
-            yield f"the quote {quote!r} is not at {start}:{stop}, where {text[start:stop]!r} stands"
-
-
-def _quotes(value: Any) -> Iterator[tuple[str, tuple[int, int]]]:
-    if isinstance(value, dict):
-        span, quote = value.get("span"), value.get("quote")
-        if isinstance(quote, str) and isinstance(span, list) and len(span) == 2:
-            yield quote, (span[0], span[1])
-        for item in value.values():
-            yield from _quotes(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _quotes(item)
-
-
-def against_answer(result: CheckResult, answer: Any) -> Iterator[str]:
-    """Yield a sentence for everything in which a result differs from the stored answer."""
-    if not isinstance(answer, dict):
-        yield "the answer is no JSON object"
-        return
-    if result.verdict != answer.get("verdict"):
-        yield f"the verdict is {result.verdict}, the answer says {answer.get('verdict')}"
-    expected = answer.get("objective") or {}
-    if expected.get("value") is not None:
-        found = (result.certificate or {}).get("objective") or {}
-        yield from _objectives(found, expected, answer.get("relative_tolerance"))
-    names = {str(item) for item in answer.get("missing") or ()}
-    given = set(result.missing or (result.certificate or {}).get("missing", ()))
-    if names != given:
-        yield f"missing is {sorted(given)}, the answer says {sorted(names)}"
-
-
-def _objectives(
-    found: Mapping[str, Any], expected: Mapping[str, Any], tolerance: float | None
-) -> Iterator[str]:
-    from engiagent.blueprint.units import convert, parse_unit
-
-    value = found.get("value")
-    if value is None:
-        yield f"there is no objective, the answer says {expected['value']}"
-        return
-    unit, wanted = str(found.get("unit") or "1"), str(expected.get("unit") or "1")
-    value = convert(float(value), parse_unit(unit), parse_unit(wanted))
-    allowed = (tolerance or DEFAULT_TOLERANCE) * max(1.0, abs(expected["value"]))
-    if not abs(value - expected["value"]) <= allowed:
-        yield f"the objective is {value:.10g} {wanted}, the answer says {expected['value']:.10g}"
-    if found.get("sense") != expected.get("sense"):
-        yield f"the sense is {found.get('sense')}, the answer says {expected.get('sense')}"

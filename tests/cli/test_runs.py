@@ -169,8 +169,8 @@ def test_a_killed_worker_leaves_a_folder_that_says_so(tmp_path: Path) -> None:
     assert (tmp_path / "run/report.html").is_file()
 
 
-def start(path: Path, out: Path) -> "subprocess.Popen[str]":
-    """Start a long solve and return it when its solver is at work."""
+def start(path: Path, out: Path, seconds: float = 0.5) -> "subprocess.Popen[str]":
+    """Start a long solve and return it when its solver has been at work for some seconds."""
     process = subprocess.Popen(
         [sys.executable, "-m", "engiagent", "solve", str(path), "--out", str(out), "--json"],
         stdout=subprocess.PIPE,
@@ -181,7 +181,7 @@ def start(path: Path, out: Path) -> "subprocess.Popen[str]":
     for _ in range(300):
         trace = out / "trace.jsonl"
         if trace.is_file() and '"solve", "event": "start"' in trace.read_text():
-            time.sleep(0.5)
+            time.sleep(seconds)
             return process
         time.sleep(0.05)
     process.kill()
@@ -206,7 +206,7 @@ def test_an_interrupted_run_exits_with_130_and_its_folder_says_so(
 
 def test_an_interrupted_run_keeps_its_best_schedule(tmp_path: Path) -> None:
     path = blueprints.knapsack(tmp_path / "knapsack.json")
-    with start(path, tmp_path / "run") as process:
+    with start(path, tmp_path / "run", 2.5) as process:
         os.killpg(process.pid, signal.SIGINT)
         stdout, _ = process.communicate(timeout=20)
     assert process.returncode == 130
@@ -313,6 +313,15 @@ def test_a_run_folder_checks_alone_and_again(merchant: Path, tmp_path: Path) -> 
     result = invoke("check", folder, "--json")
     assert result.exit_code == 0, result.stderr
     assert answer(result)["verdict"] == "certified"
+
+
+def test_a_run_of_a_blueprint_alone_checks_again(tmp_path: Path) -> None:
+    path = blueprints.products(tmp_path / "products.json")
+    assert invoke("solve", path, "--out", tmp_path / "run").exit_code == 0
+    result = invoke("check", tmp_path / "run", "--json")
+    assert result.exit_code == 0, result.stdout
+    assert answer(result)["problem"] == "products"
+    assert invoke("check", path).exit_code == 0
 
 
 def test_a_schedule_that_was_changed_afterwards_is_caught(merchant: Path, tmp_path: Path) -> None:
