@@ -67,7 +67,8 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
     rooms = _network(reader)
     heating, cooling = (_flow(reader, series) for series in ("heating", "cooling"))
     return (
-        Fragment(variables=(_temperature(reader, rooms),), constraints=(_initial(reader),))
+        _temperature(reader, rooms)
+        + Fragment(constraints=(_initial(reader),))
         + heating
         + cooling
         + _dynamics(reader, rooms)
@@ -123,18 +124,38 @@ def quantity(name: str, series: str) -> str:
     return f"zone.{series}" if name == "zone" else f"zone.{name}.{series}"
 
 
-def _temperature(reader: Reader, rooms: dict[str, Room]) -> VariableDef:
-    lower, upper = bounds(rooms, {name: _heat_limits(room.reader) for name, room in rooms.items()})
-    return VariableDef(
+def _temperature(reader: Reader, rooms: dict[str, Room]) -> Fragment:
+    """Return the temperature with its bounds; as parameters they are evaluated only once."""
+    found = bounds(rooms, {name: _heat_limits(room.reader) for name, room in rooms.items()})
+    slots = ("initial_temperature", "ambient_temperature", "resistance")
+    limits = [
+        ParameterDef(
+            name=f"{reader.name}_{word}",
+            value=expression,
+            unit="degC",
+            description=f"temperature that {reader.name} {never}",
+            source_reference=reader.derived("maximum principle of the heat balance", *slots),
+        )
+        if expression is not None
+        else None
+        for word, never, expression in zip(
+            ("coldest", "warmest"), ("never falls to", "never reaches"), found, strict=True
+        )
+    ]
+    lower, upper = limits
+    variable = VariableDef(
         name=f"{reader.name}_temperature",
         index=(f"i in {reader.instants}",),
-        lower=lower,
-        upper=upper,
+        lower=None if lower is None else lower.name,
+        upper=None if upper is None else upper.name,
         unit="degC",
         quantity=quantity(reader.name, "temperature"),
         role="state",
         description=f"temperature of {reader.name}",
         source_reference=reader.component.source_reference,
+    )
+    return Fragment(
+        parameters=tuple(limit for limit in limits if limit is not None), variables=(variable,)
     )
 
 

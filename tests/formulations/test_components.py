@@ -71,9 +71,10 @@ def solved(document: Blueprint) -> xr.Dataset:
 
 
 def algebra(document: Blueprint) -> list[str]:
-    """Return the variables with their bounds and the constraints, one line each."""
+    """Return what is new in the expanded blueprint, one line each."""
     core = expand(document).core
-    lines = [
+    lines = [f"{p.name} = {p.value}" for p in core.parameters[len(document.core.parameters) :]]
+    lines += [
         f"{v.lower} <= {v.name}[{', '.join(v.index)}] <= {v.upper}" for v in core.decision_variables
     ]
     lines += [f"{e.name}: {e.expression}" for e in core.expressions]
@@ -119,8 +120,10 @@ def test_algebra_of_a_zone_with_a_heat_pump() -> None:
         ),
     ]
     assert algebra(blueprint(parts, [OUTDOOR])) == [
-        "min(20[degC], min(outdoor[t] for t in T)) - 1[K] <= zone_temperature[i in I] "
-        "<= max(20[degC], max(outdoor[t] + 5.0[K/kW]*(3.5*3[kW]) for t in T)) + 1[K]",
+        "zone_coldest = min(20[degC], min(outdoor[t] for t in T)) - 1[K]",
+        "zone_warmest = max(20[degC], max(outdoor[t] + 5.0[K/kW]*(3.5*3[kW]) for t in T)) + 1[K]",
+        "zone_decay = exp(-dt(t)/(5.0[K/kW]*2.0[kWh/K]))",
+        "zone_coldest <= zone_temperature[i in I] <= zone_warmest",
         "0 <= pump_electric_power[t in T] <= 3[kW]",
         "zone_heating: pump_heat[t]",
         "pump_heat: 3.5*pump_electric_power[t]",
@@ -413,7 +416,18 @@ def test_derived_numbers_keep_their_sources_through_json() -> None:
         assert Blueprint.from_json(expanded.to_json()) == expanded
         derived = [p for p in expanded.core.parameters if p.name.startswith("a_")]
         assert derived
-        assert all("4 kWh/K" in str(p.source_reference) for p in derived)
+        assert all("4 K" in str(p.source_reference) for p in derived)
+
+
+def test_a_year_of_quarter_hours_is_expanded_and_compiled() -> None:
+    parts = [
+        component("a", "thermal_zone", ZONE, connections={"neighbours": {"b": 3}}),
+        component("b", "thermal_zone", ZONE),
+        component("store", "battery", BATTERY),
+    ]
+    outdoor = series("outdoor", [5.0] * 35_040, "degC")
+    program = compile_blueprint(blueprint(parts, [outdoor], step="15 min", periods=35_040), None)
+    assert program.cost.size == 7 * 35_040 + 3
 
 
 def test_missing_numbers_of_coupled_rooms_stay_missing() -> None:
