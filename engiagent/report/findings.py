@@ -93,7 +93,11 @@ def _is_check(item: Any) -> bool:
 
 def violations(run: Run) -> list[Finding]:
     """Return what must hold and does not."""
-    return [_violation(_mapping(item)) for item in _listed(run, "violations")]
+    quotes: dict[str, str] = {}
+    for level in _mapping(run.certificate.get("levels")).values():
+        for check in map(_mapping, _sequence(_mapping(level).get("checks"))):
+            quotes[str(check.get("id"))] = str(check.get("quote") or "")
+    return [_violation(_mapping(item), quotes) for item in _listed(run, "violations")]
 
 
 def missing(run: Run) -> list[Finding]:
@@ -178,18 +182,21 @@ def place(where: Any) -> str:
     return "" if where is None else str(where)
 
 
-def _violation(item: Mapping[str, Any]) -> Finding:
+def _violation(item: Mapping[str, Any], quotes: Mapping[str, str]) -> Finding:
     name = str(item.get("name") or item.get("check") or "a check")
+    message = str(item.get("message") or "")
+    quote = str(item.get("quote") or quotes.get(str(item.get("check")), ""))
+    level = f" [{item['level']}]" if item.get("level") else ""
+    if name in message:  # a message that names its check says the rest as well
+        return Finding(f"{message}{level}", quote)
     where = place(item.get("where"))
     at = f" at {where}" if where else ""
-    level = f" [{item['level']}]" if item.get("level") else ""
     by = ""
     if "amount" in item:
         by = f", by {words.quantity(item['amount'], item.get('unit'), 4)}"
         if item.get("tolerance") is not None:
             by += f" (tolerance {_tolerance(item['tolerance'], item.get('unit'))})"
-    message = f": {item['message']}" if item.get("message") else ""
-    return Finding(f"{name}{at}{by}{message}{level}", str(item.get("quote") or ""))
+    return Finding(f"{name}{at}{by}{f': {message}' if message else ''}{level}", quote)
 
 
 def _finding(item: Any) -> Finding:
