@@ -1,0 +1,124 @@
+"""From everything that was read to a blueprint."""
+
+from typing import TYPE_CHECKING
+
+from engiagent.agents.offline.builder import Builder
+from engiagent.agents.offline.climate import add_converters, add_zones, together
+from engiagent.agents.offline.draft import Draft, Json
+from engiagent.agents.offline.goals import Goal
+from engiagent.agents.offline.market import Site, add_objective, add_site
+from engiagent.agents.offline.owners import Owners
+from engiagent.agents.offline.results import Analysis, Missing
+from engiagent.agents.offline.storage import add_batteries
+from engiagent.agents.offline.timing import Axis
+from engiagent.blueprint.document import SCHEMA, Blueprint
+
+if TYPE_CHECKING:
+    from engiagent.problems.problem import Problem
+
+
+def assemble(
+    problem: "Problem",
+    draft: Draft,
+    owners: Owners,
+    axis: Axis | None,
+    goal: Goal | None,
+    currency: str,
+    settled: frozenset[str],
+) -> Analysis:
+    """Return the analysis with its blueprint."""
+    blueprint = None
+    if axis is None:
+        draft.missing.append(
+            Missing("time", "periods", "the time axis is not given: how many periods of what length?")
+        )
+    elif not {"battery", "zone"} & owners.present:
+        draft.missing.append(
+            Missing("problem", "component", "no battery and no heated room is recognised")
+        )
+    else:
+        blueprint = _blueprint(problem, draft, owners, axis, goal, currency)
+    if goal is None:
+        draft.missing.append(
+            Missing("objective", "sense", "no objective is stated: what is to be minimised or maximised?")
+        )
+    return Analysis(
+        blueprint,
+        tuple(draft.missing),
+        tuple(draft.not_understood),
+        tuple(draft.ambiguous),
+        tuple(draft.assumptions),
+        tuple([*draft.notes, *(f"given by the user: {name}" for name in sorted(settled))]),
+    )
+
+
+def _blueprint(
+    problem: "Problem",
+    draft: Draft,
+    owners: Owners,
+    axis: Axis,
+    goal: Goal | None,
+    currency: str,
+) -> Blueprint:
+    builder = Builder(problem, draft, axis)
+    builder.sets.append(_time(axis))
+    builder.sets.append({"name": "I", "kind": "instants", "of": "T"})
+    on_site = Site.needed(draft, owners)
+    bus = "site" if on_site else None
+    batteries = add_batteries(builder, owners, bus) if "battery" in owners.present else ()
+    converters: tuple[str, ...] = ()
+    if "zone" in owners.present:
+        zones = add_zones(builder, owners)
+        converters = add_converters(builder, owners, zones, bus)
+        together(builder, converters)
+    site = add_site(builder, owners, on_site, batteries, converters)
+    objective = add_objective(builder, site, goal, currency)
+    return Blueprint.from_dict(_document(problem, builder, objective), problem.path.name)
+
+
+def _time(axis: Axis) -> Json:
+    entry: Json = {
+        "name": "T",
+        "kind": "time",
+        "start": axis.start,
+        "step": axis.step_text,
+        "periods": axis.periods,
+    }
+    if axis.zone is not None and "T" in axis.start:
+        entry["zone"] = axis.zone
+    return entry
+
+
+def _document(problem: "Problem", builder: Builder, objective: Json | None) -> Json:
+    draft = builder.draft
+    core: Json = {
+        "sets": builder.sets,
+        "parameters": builder.parameters,
+        "decision_variables": builder.variables,
+        "components": builder.components,
+    }
+    if builder.expressions:
+        core["expressions"] = builder.expressions
+    if objective is not None:
+        core["objective_function"] = objective
+    core["constraints"] = builder.constraints
+    extended: Json = {
+        "key_assumptions": [
+            {"assumption_id": f"A{k}", "content": text}
+            for k, text in enumerate(draft.assumptions, 1)
+        ]
+    }
+    if draft.unused:
+        extended["unused"] = draft.unused
+    return {
+        "schema": SCHEMA,
+        "kind": "programme",
+        "modeling_context": {
+            "problem_essence": problem.title,
+            "engineering_domain": ", ".join(sorted({c["model"] for c in builder.components})),
+            "modeling_paradigm": "linear programme over time steps",
+            "solution_scope": f"{builder.axis.periods} periods of {builder.axis.step_text}",
+        },
+        "core_model_elements": core,
+        "extended_analysis_and_robustness": extended,
+    }

@@ -1,0 +1,232 @@
+"""A blueprint under construction: parameters with their numbers, sets, components, rows."""
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.agents.offline.amounts import kind_of
+from engiagent.agents.offline.draft import Draft, Json, Reading, Value
+from engiagent.agents.offline.results import Missing
+from engiagent.agents.offline.timing import Axis
+from engiagent.blueprint.grammar import Binary, Call, Node, Number, Ref, Unary, parse
+from engiagent.blueprint.units import convert, parse_unit
+
+if TYPE_CHECKING:
+    from engiagent.problems.problem import Problem
+
+Floats = npt.NDArray[np.float64]
+CANONICAL = {
+    "energy": "kWh", "power": "kW", "percent": "1", "number": "1", "temperature": "degC",
+    "heat_capacity": "kWh/K", "resistance": "K/kW", "conductance": "kW/K", "rate": "1/h",
+    "cycles": "cycle",
+}  # fmt: skip
+
+
+@dataclass
+class Builder:
+    """Collects the parts of a blueprint; :attr:`numbers` holds values in canonical units."""
+
+    problem: "Problem"
+    draft: Draft
+    axis: Axis
+    parameters: list[Json] = field(default_factory=list)
+    sets: list[Json] = field(default_factory=list)
+    components: list[Json] = field(default_factory=list)
+    variables: list[Json] = field(default_factory=list)
+    constraints: list[Json] = field(default_factory=list)
+    expressions: list[Json] = field(default_factory=list)
+    numbers: dict[str, Floats] = field(default_factory=dict)
+    indexed: set[str] = field(default_factory=set)
+
+    # -- parameters ---------------------------------------------------------------------------
+
+    def parameter(self, name: str, unit: str, description: str, **fields: Any) -> str:
+        """Add a parameter; a name that is taken gets a number."""
+        known = {p["name"] for p in self.parameters}
+        unique, k = name, 2
+        while unique in known:
+            unique, k = f"{name}_{k}", k + 1
+        entry: Json = {"param_id": f"PARAM_{len(self.parameters) + 1:02d}", "name": unique}
+        entry |= {key: v for key, v in fields.items() if v is not None}
+        entry |= {"unit": unit or "1", "description": description}
+        self.parameters.append(entry)
+        if fields.get("index"):
+            self.indexed.add(unique)
+        return unique
+
+    def value(self, name: str, value: Value, description: str, unit: str = "") -> str:
+        """Add a value as it stands in its source, and what follows from it."""
+        plain = value.expression == "x0"
+        base = name if plain else f"{name}_stated"
+        index = ["T"] if value.is_series else None
+        data = value.data
+        inline = list(value.numbers) if value.numbers is not None else value.number
+        made = self.parameter(
+            base,
+            value.unit,
+            description,
+            index=index,
+            data=data,
+            value=None if data else inline,
+            source_reference=value.source,
+        )
+        self.numbers[made] = self._canonical(value)
+        if plain:
+            return made
+        shown = f"{made}[t]" if value.is_series else made
+        return self.derived(
+            name, value.expression.replace("x0", shown), unit or value.unit, description,
+            [made], series=value.is_series,
+        )  # fmt: skip
+
+    def derived(
+        self,
+        name: str,
+        expression: str,
+        unit: str,
+        description: str,
+        inputs: list[str],
+        series: bool = False,
+        note: str = "",
+        relation: str | None = None,
+    ) -> str:
+        """Add a parameter that follows from others."""
+        known = {p["name"]: p for p in self.parameters}
+        sources = [known[i]["source_reference"] for i in inputs if "source_reference" in known[i]]
+        source: Json = {"kind": "derived", "of": sources, "note": note or expression}
+        if relation is not None:
+            source = {"kind": "conversion", "of": sources[0] if len(sources) == 1 else sources,
+                      "relation": relation, "note": note or expression}  # fmt: skip
+        made = self.parameter(
+            name,
+            unit,
+            description,
+            index=["t in T"] if series else None,
+            value=expression,
+            source_reference=source if sources else {"kind": "assumption", "reason": note},
+        )
+        self.numbers[made] = self.evaluate(expression)
+        return made
+
+    def missing(self, name: str, unit: str, description: str, report: Missing, series: bool = False) -> str:  # noqa: E501
+        """Add a parameter without a value, and report it."""
+        if report not in self.draft.missing:
+            self.draft.missing.append(report)
+        return self.parameter(
+            name, unit, description, index=["T"] if series else None, status="missing"
+        )
+
+    def assumed(self, name: str, number: float, unit: str, description: str, reason: str) -> str:
+        """Add a parameter whose value is a convention, and announce it."""
+        self.draft.assume(reason)
+        made = self.parameter(
+            name, unit, description, value=number,
+            source_reference={"kind": "assumption", "reason": reason},
+        )  # fmt: skip
+        self.numbers[made] = np.array(_in_canonical(number, unit))
+        return made
+
+    def at(self, name: str, index: str = "t") -> str:
+        """Return a parameter as a term of an expression over the periods."""
+        return f"{name}[{index}]" if name in self.indexed else name
+
+    # -- numbers ------------------------------------------------------------------------------
+
+    def _canonical(self, value: Value) -> Floats:
+        if value.data is not None:
+            file, column = value.data.split("#", 1)
+            raw = np.asarray(self.problem.data[file].column(column).numbers(), dtype=float)
+        else:
+            raw = np.asarray(value.number if value.numbers is None else value.numbers, dtype=float)
+        return np.asarray([_in_canonical(x, value.unit) for x in raw.ravel()]).reshape(raw.shape)
+
+    def evaluate(self, expression: str) -> Floats:
+        """Return the value of plain arithmetic over parameters; NaN where one is missing."""
+        try:
+            return np.asarray(_evaluate(parse(expression), self), dtype=float)
+        except (KeyError, ValueError, TypeError):
+            return np.array(np.nan)
+
+
+def _in_canonical(value: float, unit: str) -> float:
+    kind = kind_of(unit)
+    if kind == "price":
+        from engiagent.agents.offline.amounts import currency_of
+
+        return convert(value, parse_unit(unit), parse_unit(f"{currency_of(unit)}/kWh"))
+    target = CANONICAL.get(kind)
+    if target is None or (kind == "cycles" and "/" in unit):
+        return value
+    return convert(value, parse_unit(unit), parse_unit(target))
+
+
+_FUNCTIONS: dict[str, Any] = {"sqrt": np.sqrt, "log": np.log, "exp": np.exp}
+
+
+def _evaluate(node: Node, builder: Builder) -> Any:
+    if isinstance(node, Number):
+        return node.value
+    if isinstance(node, Ref):
+        return builder.numbers[node.name]
+    if isinstance(node, Unary):
+        return -_evaluate(node.operand, builder)
+    if isinstance(node, Call):
+        if node.function == "dt":
+            return builder.axis.step_minutes / 60
+        return _FUNCTIONS[node.function](_evaluate(node.args[0], builder))
+    if isinstance(node, Binary):
+        left, right = _evaluate(node.left, builder), _evaluate(node.right, builder)
+        with np.errstate(all="ignore"):
+            return {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}[node.op](
+                left, right
+            )
+    raise KeyError(type(node).__name__)
+
+
+def for_owner(draft: Draft, component: str, owner: str) -> dict[str, list[Reading]]:
+    """Return the readings of one instance by slot; those for all instances included."""
+    found: dict[str, list[Reading]] = {}
+    for reading in draft.readings:
+        if reading.slot.component == component and reading.owner in (owner, "*"):
+            found.setdefault(reading.slot.name, []).append(reading)
+    return found
+
+
+def single(builder: Builder, readings: list[Reading]) -> Reading:
+    """Return one of several readings of a slot; report them when they differ."""
+    first = readings[0]
+    for other in readings[1:]:
+        a, b = (builder._canonical(r.value) if r.value.number is not None else None
+                for r in (first, other))  # fmt: skip
+        if a is None or b is None or not np.allclose(a, b, rtol=1e-12, atol=0):
+            builder.draft.doubt(
+                other.line if other.line >= 0 else 0,
+                f"{first.slot.component}: two different values for {first.slot.said}",
+            )
+        elif other.value.source.get("kind") == "text":
+            note_repeat(builder.draft, other.value)
+    return first
+
+
+def note_repeat(draft: Draft, value: Value) -> None:
+    """Account for a number that says again what another one said."""
+    entry = {
+        "span": value.source["span"],
+        "quote": value.source["quote"],
+        "reason": "says again what was said before",
+    }
+    if entry not in draft.unused:
+        draft.unused.append(entry)
+
+
+def substituted(expression: str, names: dict[str, str]) -> str:
+    """Return an expression with placeholders replaced by parameter names."""
+    return re.sub(r"\b[a-z_]+\d?\b", lambda m: names.get(m[0], m[0]), expression)
+
+
+def plain(value: Value) -> Value:
+    """Return a value without what follows from it."""
+    return replace(value, expression="x0")

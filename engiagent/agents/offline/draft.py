@@ -1,0 +1,169 @@
+"""The reading of one problem while it goes on: what was found, and which words are accounted for."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from engiagent.agents.offline.amounts import Amount, Span
+from engiagent.agents.offline.cards import Slot
+from engiagent.agents.offline.results import Ambiguous, Missing, NotUnderstood
+from engiagent.agents.offline.tokens import Line, Period, Token
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A phrase that a rule recognised."""
+
+    name: str
+    line: int
+    span: Span
+    groups: dict[str, Token]
+    words: str
+
+
+@dataclass(frozen=True)
+class Value:
+    """A number, or a series over the periods, with its unit and where it comes from.
+
+    ``expression`` is in terms of ``x0`` (the amount itself) and names of other slots.
+    """
+
+    unit: str
+    source: Json
+    number: float | None = None
+    numbers: tuple[float, ...] | None = None
+    data: str | None = None
+    expression: str = "x0"
+    said: str = ""
+
+    @property
+    def is_series(self) -> bool:
+        """Whether it varies over the periods."""
+        return self.numbers is not None or self.data is not None
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A slot of a component, filled."""
+
+    owner: str
+    slot: Slot
+    value: Value
+    bound: str
+    line: int
+    span: Span
+    words: str = ""
+
+
+@dataclass(frozen=True)
+class Priced:
+    """A price, with the times of the day at which it holds (None: at all, or all other, times)."""
+
+    role: str
+    value: Value
+    period: Period | None
+    line: int
+    span: Span
+
+
+@dataclass(frozen=True)
+class Band:
+    """Limits of a temperature at some times of the day."""
+
+    owner: str
+    limits: tuple[tuple[str, Value], ...]
+    period: Period | None
+    line: int
+    span: Span
+    inclusive: bool = False
+
+
+@dataclass
+class Draft:
+    """Everything read so far. Lines of tables are marked in :attr:`table_lines`."""
+
+    text: str
+    lines: list[Line]
+    table_lines: dict[int, Json] = field(default_factory=dict)
+    taken: set[tuple[int, int]] = field(default_factory=set)
+    facts: list[Fact] = field(default_factory=list)
+    readings: list[Reading] = field(default_factory=list)
+    prices: list[Priced] = field(default_factory=list)
+    bands: list[Band] = field(default_factory=list)
+    gains: list[Priced] = field(default_factory=list)
+    couplings: list[tuple[str, str, Value]] = field(default_factory=list)
+    series: dict[tuple[str, str], Value] = field(default_factory=dict)
+    unused: list[Json] = field(default_factory=list)
+    missing: list[Missing] = field(default_factory=list)
+    not_understood: list[NotUnderstood] = field(default_factory=list)
+    ambiguous: list[Ambiguous] = field(default_factory=list)
+    assumptions: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def take(self, line: int, tokens: range | list[int]) -> None:
+        """Account for tokens of a line."""
+        self.taken.update((line, i) for i in tokens)
+
+    def is_taken(self, line: int, token: int) -> bool:
+        """Whether a token is accounted for."""
+        return (line, token) in self.taken
+
+    def free_amounts(self, *kinds: str) -> Iterator[tuple[int, int, Amount]]:
+        """Yield line, token and amount of every number that nothing has taken yet."""
+        for n, line in enumerate(self.lines):
+            for i, token in enumerate(line.tokens):
+                amount = token.amount
+                if amount is not None and (not kinds or amount.kind in kinds):
+                    if not self.is_taken(n, i):
+                        yield n, i, amount
+
+    def has(self, name: str) -> bool:
+        """Whether a fact was stated."""
+        return any(fact.name == name for fact in self.facts)
+
+    def fact(self, name: str) -> Fact | None:
+        """Return the first statement of a fact."""
+        return next((fact for fact in self.facts if fact.name == name), None)
+
+    def quote(self, line: int) -> Json:
+        """Return a text source for the sentence of a line."""
+        span = self.lines[line].sentence.span
+        return {"kind": "text", "span": list(span), "quote": self.text[span[0] : span[1]]}
+
+    def doubt(self, line: int, message: str) -> None:
+        """Report a sentence that can be read in two ways."""
+        span = self.lines[line].sentence.span
+        entry = Ambiguous(self.text[span[0] : span[1]], span, message)
+        if entry not in self.ambiguous:
+            self.ambiguous.append(entry)
+
+    def refuse(self, line: int, reason: str) -> None:
+        """Report a sentence that was not understood, once."""
+        span = self.lines[line].sentence.span
+        if all(entry.span != span for entry in self.not_understood):
+            text = re.sub(r"\s+", " ", self.text[span[0] : span[1]])
+            self.not_understood.append(NotUnderstood(text, span, reason))
+
+    def assume(self, text: str) -> None:
+        """Announce a convention, once."""
+        if text not in self.assumptions:
+            self.assumptions.append(text)
+
+    def find(self, owner: str, slot: str) -> Reading | None:
+        """Return what fills a slot of a component."""
+        return next((r for r in self.readings if r.owner == owner and r.slot.name == slot), None)
+
+
+def text_source(amount: Amount) -> Json:
+    """Return the source of an amount in the running text."""
+    return {"kind": "text", "span": list(amount.span), "quote": amount.quote}
+
+
+def amount_value(amount: Amount, source: Json | None = None, expression: str = "x0") -> Value:
+    """Return an amount as a value."""
+    return Value(
+        amount.unit or "1", source or text_source(amount), amount.value, expression=expression
+    )

@@ -1,0 +1,182 @@
+"""The offline engine: from a problem to a blueprint, or to the sentences that it did not understand."""
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from engiagent.agents.offline import overrides as given
+from engiagent.agents.offline.assembly import assemble
+from engiagent.agents.offline.cards import lexicon
+from engiagent.agents.offline.draft import Draft
+from engiagent.agents.offline.files import file_columns
+from engiagent.agents.offline.goals import read_goal
+from engiagent.agents.offline.grids import Column, Grid, Times, read_table
+from engiagent.agents.offline.owners import Owners, find_names, mentioned, zone_names
+from engiagent.agents.offline.passages import passages, sentences
+from engiagent.agents.offline.phrases import apply_rules, defined_names, take_definitions, with_names
+from engiagent.agents.offline.results import Analysis
+from engiagent.agents.offline.schedules import read_bands, read_gains, read_prices
+from engiagent.agents.offline.scope import account
+from engiagent.agents.offline.series import read_columns, read_lists
+from engiagent.agents.offline.slots import fill
+from engiagent.agents.offline.states import read_states
+from engiagent.agents.offline.timing import Axis, read_axis
+from engiagent.agents.offline.tokens import tokenise
+
+if TYPE_CHECKING:
+    from engiagent.problems.problem import Problem
+
+
+def analyse(problem: "Problem", overrides: Mapping[str, str] | None = None) -> Analysis:
+    """Read a problem of the battery and thermal families.
+
+    Parameters
+    ----------
+    problem
+        The problem; its ``expert`` folder is never looked at.
+    overrides
+        Values of the user by slot, as ``{"battery.efficiency": "0.95"}``.
+
+    Returns
+    -------
+    Analysis
+        A blueprint of unexpanded components with the source of every number, and everything that
+        is missing, ambiguous or not understood; the verdict is open unless these are empty.
+
+    Raises
+    ------
+    InputError
+        When an override names no slot or gives no value that fits it.
+    """
+    currency = currency_of_text(problem)
+    draft, grids = _open(problem, currency)
+    columns: list[Column] = [c for g in grids for c in g.columns]
+    times: list[Times] = [g.times for g in grids if g.times is not None]
+    from_files = file_columns(problem)
+    columns += from_files[0]
+    times += from_files[1]
+    apply_rules(draft)
+    take_definitions(draft)
+    read_columns(draft, columns, currency)
+    lengths = list(read_lists(draft, currency).values())
+    owners = _owners(draft, grids)
+    axis = read_axis(draft, times, lengths)
+    goal = read_goal(draft)
+    clocks = (axis.start_clock, axis.end_clock) if axis is not None else (None, None)
+    _wear_first(draft, owners, clocks)
+    read_prices(draft, owners.present)
+    if "zone" in owners.present:
+        _fixed_temperatures(draft, owners, clocks)
+        read_bands(draft, owners)
+        read_gains(draft, owners)
+    fill(draft, owners, clocks)
+    read_states(draft, owners)
+    settled = given.apply(draft, owners, overrides or {})
+    account(draft)
+    _other_numbers(draft, problem)
+    return assemble(problem, draft, owners, axis, goal, currency or "EUR", settled)
+
+
+def currency_of_text(problem: "Problem") -> str | None:
+    """Return the one currency of the text and its data, None when there is none or several."""
+    from engiagent.blueprint.units import CURRENCIES
+
+    text = problem.text[problem.body_start :] + " ".join(
+        column.unit_text + " " + column.header for f in problem.data.values() for column in f.columns.values()
+    )
+    names = set(re.findall(r"(?<![A-Za-z])(" + "|".join(CURRENCIES) + r")(?![A-Za-z])", text))
+    names |= {n for n in CURRENCIES if re.search(rf"(?i)(?<![a-z]){n}_per", text)}
+    signs = {"€": "EUR", "£": "GBP", "$": "USD"}
+    names |= {code for sign, code in signs.items() if sign in text}
+    words = {"euro": "EUR", "dollar": "USD", "pound": "GBP", "pence": "GBP"}
+    names |= {c for w, c in words.items() if re.search(rf"\b{w}s?\b", text, re.I)}
+    return names.pop() if len(names) == 1 else None
+
+
+def _open(problem: "Problem", currency: str | None) -> tuple[Draft, list[Grid]]:
+    """Return the lines of the text and its tables."""
+    tables = tuple(table.span for table in problem.tables)
+    found = sentences(problem.text, passages(problem.text, problem.body_start, tables))
+    lines = [tokenise(problem.text, sentence, currency) for sentence in found]
+    names = defined_names(lines)
+    draft = Draft(problem.text, [with_names(line, names) for line in lines])
+    grids = [
+        read_table(problem.text, k, table, currency) for k, table in enumerate(problem.tables)
+    ]
+    for grid in grids:
+        for line, cell in grid.lines:
+            draft.table_lines[len(draft.lines)] = cell
+            draft.lines.append(with_names(line, names))
+    return draft, grids
+
+
+def _owners(draft: Draft, grids: list[Grid]) -> Owners:
+    """Return the components that the text speaks of, with their names."""
+    present, names = set(), {}
+    has_series = {component for component, _ in draft.series}
+    for component, card in lexicon().cards.items():
+        if component in ("load", "pv"):
+            if component in has_series:
+                present.add(component)
+        elif mentioned(draft.lines, card):
+            present.add(component)
+    if not _is_thermal(draft):
+        present -= {"zone", "heater", "cooler"}
+    for component in present & {"battery", "zone"}:
+        tabled = next(
+            (g.owners for g in grids if g.owner_kind == component and len(g.owners) > 1), ()
+        )
+        card = lexicon().cards[component]
+        found = find_names(draft.lines, card, tabled)
+        if not found and component == "zone":
+            found = zone_names(draft.lines)
+        names[component] = found or {component: card.nouns}
+    for component in present - {"battery", "zone", "heater", "cooler"}:
+        names[component] = {component: lexicon().cards[component].nouns}
+    return Owners(frozenset(present), names)
+
+
+def _is_thermal(draft: Draft) -> bool:
+    """Whether anything speaks of a room's heat: a capacity, a resistance or a temperature limit."""
+    kinds = {
+        token.amount.kind
+        for line in draft.lines
+        for token in line.tokens
+        if token.amount is not None
+    }
+    words = re.compile(r"(?:heat capacity|thermal (?:mass|resistance|capacit)|room temperature|indoor temperature|heat pump|heated|heating)")
+    return bool(kinds & {"heat_capacity", "resistance", "conductance"}) or any(
+        words.search(line.line) for line in draft.lines
+    )
+
+
+def _wear_first(
+    draft: Draft, owners: Owners, clocks: tuple[float | None, float | None]
+) -> None:
+    """Wear costs have the unit of a price; they are recognised before tariffs are."""
+    if "battery" in owners.present:
+        fill(draft, owners, clocks, ("price",))
+
+
+def _fixed_temperatures(
+    draft: Draft, owners: Owners, clocks: tuple[float | None, float | None]
+) -> None:
+    """Initial, final and outdoor temperatures are no comfort limits."""
+    fill(draft, owners, clocks, ("temperature",), without=("comfort",))
+
+
+def _other_numbers(draft: Draft, problem: "Problem") -> None:
+    """Report what the loader counts as a datum and nothing here has looked at."""
+    seen = [
+        token.span for line in draft.lines for token in line.tokens if token.kind not in ("mark",)
+    ]
+    for quantity in problem.quantities:
+        if not quantity.is_datum or quantity.kind in ("date", "word") or quantity.table is not None:
+            continue
+        a, b = quantity.number_span
+        if not any(x < b and a < y for x, y in seen):
+            from engiagent.agents.offline.results import NotUnderstood
+
+            draft.not_understood.append(
+                NotUnderstood(quantity.text, quantity.span, "nothing looked at this number")
+            )

@@ -1,0 +1,64 @@
+"""Data files of a problem as columns and times."""
+
+from typing import TYPE_CHECKING
+
+from engiagent.agents.offline.grids import Column, Times
+
+if TYPE_CHECKING:
+    from engiagent.problems.problem import Problem
+
+
+def file_columns(problem: "Problem") -> tuple[list[Column], list[Times]]:
+    """Return the numeric columns of all files, and what their time stamps say."""
+    columns, times = [], []
+    for name, file in problem.data.items():
+        for column in file.series:
+            if _is_counter(column):
+                continue
+            columns.append(
+                Column(
+                    column.header,
+                    f"{column.name} {name}",
+                    _unit(column),
+                    {"kind": "file", "file": name, "column": column.header},
+                    data=f"{name}#{column.header}",
+                    count=file.rows,
+                )
+            )
+        times.append(_times(name, file))
+    return columns, times
+
+
+def _unit(column: object) -> str:
+    unit = getattr(column, "unit", None)
+    return str(unit.text or "1") if unit is not None else ""
+
+
+def _is_counter(column: object) -> bool:
+    """Whether a column only numbers the rows, as ``hour`` with 0, 1, 2 …"""
+    header = str(getattr(column, "header", "")).lower()
+    numbers = getattr(column, "values", ())
+    steps = {round(float(b - a), 9) for a, b in zip(numbers, numbers[1:], strict=False)}
+    return steps == {1.0} and header.strip() in (
+        "hour", "h", "t", "period", "step", "interval", "index", "id", "no", "mtu", "slot",
+        "time", "time_step", "timestep", "hour_of_day", "hour_ending", "hour_beginning",
+    )  # fmt: skip
+
+
+def _times(name: str, file: object) -> Times:
+    stamps = getattr(file, "times", None)
+    rows = int(getattr(file, "rows", 0))
+    if stamps is None or rows == 0:
+        return Times(name, rows, None, None, "count")
+    step = getattr(file, "step", None)
+    minutes = step.total_seconds() / 60 if step is not None else None
+    column = str(getattr(file, "time_column", "")).lower()
+    first = stamps[0].strftime("%Y-%m-%dT%H:%M")
+    label = "start"
+    if "ending" in column or column.endswith("_end"):
+        from datetime import timedelta
+
+        first = (stamps[0] - timedelta(minutes=minutes or 0)).strftime("%Y-%m-%dT%H:%M")
+        label = "ending"
+    zone = getattr(file, "zone", None)
+    return Times(name, rows, minutes, first, label, str(zone) if zone else None)

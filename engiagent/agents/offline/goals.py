@@ -1,0 +1,107 @@
+"""What the text wants made small or large."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from engiagent.agents.offline.cards import lexicon
+from engiagent.agents.offline.draft import Draft
+
+_REACH: Final = 60
+_VERB: Final = re.compile(r"minimi[sz]|maximi[sz]|as (?:little|low|small|few) as|(?:least|lowest) (?:electricity|energy)")
+_CURRENCY_WANTED: Final = re.compile(r"\bin (?P<unit>[a-z€$£]+)\b")
+
+
+@dataclass(frozen=True)
+class Goal:
+    """An objective: ``cost``, ``profit``, ``energy`` or ``peak``, and the sentence that states it."""
+
+    target: str
+    line: int
+
+
+def read_goal(draft: Draft) -> Goal | None:
+    """Return the objective; None when there is none or when there are several."""
+    found: list[Goal] = []
+    for n, line in enumerate(draft.lines):
+        if line.sentence.is_heading or n in draft.table_lines:
+            continue
+        for target, covered in _targets(line.line):
+            tokens = [k for a, b in covered for k in line.covered(a, b)]
+            if target == "refused":
+                draft.refuse(n, "the engine has no such objective")
+                continue
+            draft.take(n, tokens)
+            found.append(Goal(target, n))
+    kinds = {goal.target for goal in found}
+    if kinds == {"cost", "profit"}:
+        return found[0]
+    if len(kinds) > 1:
+        for goal in found:
+            draft.doubt(goal.line, f"several objectives: {', '.join(sorted(kinds))}")
+        return found[0]
+    return found[0] if found else None
+
+
+def _targets(line: str) -> list[tuple[str, list[tuple[int, int]]]]:
+    """Return the objectives of a line with the pieces of it that state them."""
+    words = lexicon()
+    found = []
+    for sense, pattern in words.objective.items():
+        for match in pattern.finditer(line):
+            target = _near(line, match, sense)
+            if target is not None:
+                found.append((target[0], [match.span(), target[1]]))
+    return found
+
+
+def _near(line: str, sense_match: re.Match[str], sense: str) -> tuple[str, tuple[int, int]] | None:
+    words = lexicon()
+    best: tuple[int, str, tuple[int, int]] | None = None
+    for target, pattern in words.targets.items():
+        for match in pattern.finditer(line):
+            gap, between = _gap(line, sense_match, match)
+            if gap > _REACH or re.search(r"<|;", between):
+                continue
+            if match.start() < sense_match.start() and not _may_precede(sense_match[0]):
+                continue
+            if best is None or gap < best[0]:
+                best = (gap, target, match.span())
+    if best is None:
+        return None
+    target = best[1]
+    verb = _VERB.search(sense_match[0] + line[sense_match.end() : sense_match.end() + 24])
+    if target == "cost" and sense == "minimise" or target == "profit" and sense == "maximise":
+        return target, best[2]
+    if target in ("energy", "peak", "emissions") and verb is not None:
+        if sense == "minimise" and target != "emissions":
+            return target, best[2]
+        return "refused", best[2]
+    return None
+
+
+def _gap(line: str, a: re.Match[str], b: re.Match[str]) -> tuple[int, str]:
+    if b.start() >= a.end():
+        between = line[a.end() : b.start()]
+    elif b.end() <= a.start():
+        between = line[b.end() : a.start()]
+    else:
+        between = ""
+    return len(between), between
+
+
+def _may_precede(sense: str) -> bool:
+    return sense.startswith(("as ", "least", "lowest", "minimal", "minimum", "most", "keep", "at the"))
+
+
+def wanted_currency(draft: Draft, goal: Goal, known: str) -> str:
+    """Return the unit in which the objective is asked for, ``known`` when none is named."""
+    from engiagent.agents.offline.amounts import currency_of, kind_of
+    from engiagent.agents.offline.grids import clean_unit
+
+    for match in _CURRENCY_WANTED.finditer(draft.lines[goal.line].line):
+        for text in (match["unit"].upper(), match["unit"]):
+            unit = clean_unit(text, known)
+            if unit and kind_of(unit) == "money" and currency_of(unit) == known:
+                return unit
+    return known

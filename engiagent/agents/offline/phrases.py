@@ -1,0 +1,124 @@
+"""Rules over whole phrases, and the words that name times of the day."""
+
+import re
+from dataclasses import replace
+from typing import Final
+
+from engiagent.agents.offline.cards import lexicon
+from engiagent.agents.offline.draft import Draft, Fact
+from engiagent.agents.offline.tokens import Line, Period, Token
+
+_REST: Final = (
+    r"(?:at |in |during |for |all )*(?:all )?(?:the )?(?:other|remaining) (?:times?|hours|periods|"
+    r"half hours|quarter hours|intervals|steps)(?: of the day)?|otherwise|"
+    r"(?:for |at |during |in )?(?:the )?(?:rest|remainder) of (?:the )?(?:day|time|night|hours)|"
+    r"(?:at |during |in )?all the rest|(?:at |during |in )?any other (?:time|hour)|"
+    r"outside (?:of )?(?:these|those|this|that) (?:hours|times|periods?|windows?)|"
+    r"(?:at |during |in )?(?:the )?(?:rest|remainder)(?= |$)|{elsewhen}"
+)
+_WHEN: Final = r"(?:during|in|within|at|over|throughout|for|on)"
+_DEFINED: Final = re.compile(
+    r"(?<![a-z])(?:the )?(?P<name>(?:[a-z-]+ ){0,2}[a-z-]+?)(?: hours| period| window| time| tariff)?"
+    r" (?:(?:lasts?|runs?|is|are|means?|hours are|comprises?|covers?|extends?|goes|:|=)(?: the (?:time|period|hours))?|\()"
+    r" (?P<periods>(?:<period#\d+>(?: (?:and|,|, and) )?)+)"
+)
+_NAMES: Final = frozenset(
+    "shift peak on-peak peaks day night daytime nighttime night-time occupied occupancy occupation working office "
+    "business opening school opening-hours high-tariff low-tariff off-peak high low standard "
+    "shoulder mid-peak evening morning work use lesson teaching operating service trading "
+    "production peak-hours core school-day day-time working-hours office-hours".split()
+)
+_SYNONYMS: Final = {
+    "peaks": "peak", "on-peak": "peak", "occupation": "occupied", "occupancy": "occupied",
+    "nighttime": "night", "night-time": "night", "daytime": "day", "day-time": "day",
+    "work": "working",
+}  # fmt: skip
+
+
+def defined_names(lines: list[Line]) -> dict[str, Period]:
+    """Return the names that the text gives to times of the day, as 'the shift'."""
+    names: dict[str, Period] = {}
+    for line in lines:
+        for match in _DEFINED.finditer(line.line):
+            words = match["name"].split()
+            known = [w for w in words if w in _NAMES]
+            if not known:
+                continue
+            places = [int(n) for n in re.findall(r"#(\d+)", match["periods"])]
+            ranges = tuple(
+                r for i in places if (p := line.tokens[i].period) is not None for r in p.ranges
+            )
+            name = _SYNONYMS.get(known[-1], known[-1])
+            names.setdefault(name, Period(ranges, name=name))
+    return names
+
+
+def take_definitions(draft: Draft) -> None:
+    """Account for sentences that give a name to times of the day."""
+    for n, line in enumerate(draft.lines):
+        for match in _DEFINED.finditer(line.line):
+            if any(word in _NAMES for word in match["name"].split()):
+                covered = line.covered(*match.span())
+                if not any(t.amount is not None for t in line.tokens):
+                    draft.take(n, covered)
+        for token in line.tokens:
+            if token.kind == "period" and "includ" in token.text:
+                draft.facts.append(Fact("inclusive", n, line.sentence.span, {}, token.text))
+
+
+def with_names(line: Line, names: dict[str, Period]) -> Line:
+    """Return the line with named times and 'at all other times' turned into periods."""
+    pieces = []
+    for name, period in names.items():
+        said = [name, *(k for k, v in _SYNONYMS.items() if v == name)]
+        word = f"(?:{'|'.join(map(re.escape, said))})"
+        full = rf"(?:the )?{word}(?:[- ](?:hours|periods?|times?|tariff|window))?"
+        pieces.append((rf"(?:outside|before and after|apart from|except (?:in|during)|not in)(?: of)? {full}", replace(period, rest=True)))  # noqa: E501
+        pieces.append((rf"(?:un|non-?|off[- ]){word}(?:[- ](?:hours|periods?|times?))?", replace(period, rest=True)))  # noqa: E501
+        pieces.append((rf"{_WHEN} {full}", period))
+        pieces.append((rf"{word}[- ](?:hours|periods?|times?)", period))
+    pieces.append((_REST.replace("{elsewhen}", "elsewhere in the day"), Period(rest=True)))
+    for pattern, period in pieces:
+        line = _replaced(line, re.compile(rf"(?<![a-z0-9-])(?:{pattern})(?![a-z0-9-])"), period)
+    return line
+
+
+def _replaced(line: Line, pattern: re.Pattern[str], period: Period) -> Line:
+    tokens = list(line.tokens)
+    for match in reversed(list(pattern.finditer(line.line))):
+        covered = list(line.covered(*match.span()))
+        if any(tokens[i].kind not in ("word", "mark") for i in covered):
+            continue
+        span = (tokens[covered[0]].span[0], tokens[covered[-1]].span[1])
+        kind = "rest" if period.rest else "period"
+        tokens[covered[0] : covered[-1] + 1] = [Token(kind, match[0], span, period=period)]
+    return relined(line, tokens) if len(tokens) != len(line.tokens) else line
+
+
+def relined(line: Line, tokens: list[Token]) -> Line:
+    """Return a line of other tokens for the same sentence."""
+    from engiagent.agents.offline.tokens import written
+
+    text, starts = written(tokens)
+    return Line(line.sentence, tuple(tokens), text, starts)
+
+
+def apply_rules(draft: Draft) -> None:
+    """Note the facts that rules recognise, and take their words."""
+    for n, line in enumerate(draft.lines):
+        if line.sentence.is_heading:
+            continue
+        for rule in lexicon().rules:
+            for match in rule.regex.finditer(line.line):
+                covered = line.covered(*match.span())
+                groups = {
+                    name.split("_")[0]: line.tokens[int(value)]
+                    for name, value in match.groupdict().items()
+                    if value is not None and value.isdigit()
+                }
+                words = {k: Token("word", v, (0, 0)) for k, v in match.groupdict().items()
+                         if v is not None and not v.isdigit()}
+                draft.facts.append(
+                    Fact(rule.fact, n, line.sentence.span, {**groups, **words}, match[0])
+                )
+                draft.take(n, covered)

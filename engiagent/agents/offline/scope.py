@@ -1,0 +1,134 @@
+"""What nothing took: numbers, times of the day, requirement words, things without a component."""
+
+import re
+from typing import Final
+
+from engiagent.agents.offline.cards import lexicon
+from engiagent.agents.offline.draft import Draft
+from engiagent.agents.offline.tokens import Line
+
+_NEGATED: Final = re.compile(
+    r"(?:no|not|without|neither|nor|none|never|isn't|former|old|removed|lacks?|not considered)"
+    r"(?: [a-z-]+){0,3} $"
+)
+_CLAUSE_MARKS: Final = frozenset({",", ";", ":", "and", "but", "while", "(", ")"})
+_YEAR: Final = re.compile(r"(?:19|20)\d\d")
+
+
+def account(draft: Draft) -> None:
+    """Report every sentence in which something stays without a meaning."""
+    for n, line in enumerate(draft.lines):
+        if line.sentence.is_heading:
+            continue
+        if _obeys_no_command(draft, n, line):
+            continue
+        _numbers(draft, n, line)
+        _times(draft, n, line)
+        _requirements(draft, n, line)
+        _foreign(draft, n, line)
+
+
+def _free(draft: Draft, n: int, line: Line, match: re.Match[str]) -> bool:
+    return any(not draft.is_taken(n, i) for i in line.covered(*match.span()))
+
+
+def _obeys_no_command(draft: Draft, n: int, line: Line) -> bool:
+    for match in lexicon().scope["command"].finditer(line.line):
+        if _free(draft, n, line, match):
+            draft.refuse(n, f"'{match[0]}' tells the reader what to do; that is no requirement")
+            return True
+    return False
+
+
+def _numbers(draft: Draft, n: int, line: Line) -> None:
+    for i, token in enumerate(line.tokens):
+        if draft.is_taken(n, i):
+            continue
+        if token.kind == "list":
+            draft.refuse(n, f"the list {token.text!r} has no place")
+        amount = token.amount
+        if amount is None:
+            continue
+        reason = _background(draft, n, line, i)
+        if reason is not None:
+            draft.unused.append(
+                {"span": list(amount.span), "quote": amount.quote, "reason": reason}
+            )
+        elif re.search(r"\d", amount.quote):
+            draft.refuse(n, f"nothing takes the number {amount.quote}")
+
+
+def _background(draft: Draft, n: int, line: Line, i: int) -> str | None:
+    """Return why a number plainly belongs to the background, None when it may matter."""
+    amount = line.tokens[i].amount
+    assert amount is not None
+    if n in draft.table_lines:
+        return None
+    asks = lexicon().scope["requirement"].search(line.line)
+    if amount.kind == "number" and _YEAR.fullmatch(amount.quote) and not asks:
+        return "a year"
+    words = lexicon().scope["background_words"].search(line.line)
+    if words is not None and not asks and amount.kind not in ("price", "heat_capacity"):
+        return f"background ('{words[0]}'); enters no equation"
+    if amount.kind in lexicon().background_kinds and not asks:
+        return "nothing in the model is measured in this unit"
+    return None
+
+
+def _times(draft: Draft, n: int, line: Line) -> None:
+    for i, token in enumerate(line.tokens):
+        if token.kind in ("period", "period_open", "rest") and not draft.is_taken(n, i):
+            busy = any(draft.is_taken(n, k) and line.tokens[k].amount for k in range(len(line.tokens)))
+            asks = lexicon().scope["requirement"].search(line.line)
+            if token.kind != "rest" or busy or asks:
+                draft.refuse(n, f"the times '{token.text}' belong to nothing")
+        if token.kind == "clock" and not draft.is_taken(n, i) and _busy_clause(draft, n, line, i):
+            draft.refuse(n, f"the time '{token.text}' belongs to nothing")
+
+
+def _requirements(draft: Draft, n: int, line: Line) -> None:
+    scope = lexicon().scope
+    asks = False
+    for match in scope["requirement"].finditer(line.line):
+        asks = True
+        if not _free(draft, n, line, match) or _explained(draft, n, line, match):
+            continue
+        draft.refuse(n, f"no rule covers the requirement '{match[0]}'")
+    bears = asks or any(
+        t.amount is not None and draft.is_taken(n, i) for i, t in enumerate(line.tokens)
+    )
+    for match in scope["condition"].finditer(line.line):
+        if bears and _free(draft, n, line, match):
+            draft.refuse(n, f"no rule covers the condition '{match[0]}'")
+
+
+def _busy_clause(draft: Draft, n: int, line: Line, i: int) -> bool:
+    """Whether a number, or a requirement that no rule took, stands in the clause of a time."""
+    clause = _clause(line, i, i + 1)
+    if any(draft.is_taken(n, k) and line.tokens[k].amount for k in clause):
+        return True
+    return any(
+        _free(draft, n, line, match) and set(line.covered(*match.span())) & set(clause)
+        for match in lexicon().scope["requirement"].finditer(line.line)
+    )
+
+
+def _explained(draft: Draft, n: int, line: Line, match: re.Match[str]) -> bool:
+    """Whether a number that found its place stands in the same clause."""
+    tokens = line.covered(*match.span())
+    clause = _clause(line, tokens[0], tokens[-1] + 1)
+    return any(draft.is_taken(n, i) and line.tokens[i].amount for i in clause)
+
+
+def _clause(line: Line, start: int, stop: int) -> range:
+    while start > 0 and line.tokens[start - 1].text not in _CLAUSE_MARKS:
+        start -= 1
+    while stop < len(line.tokens) and line.tokens[stop].text not in _CLAUSE_MARKS:
+        stop += 1
+    return range(start, stop)
+
+
+def _foreign(draft: Draft, n: int, line: Line) -> None:
+    for match in lexicon().scope["foreign"].finditer(line.line):
+        if _free(draft, n, line, match) and not _NEGATED.search(line.line[: match.start()]):
+            draft.refuse(n, f"the engine knows nothing of '{match[0]}'")

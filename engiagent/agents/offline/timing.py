@@ -1,0 +1,272 @@
+"""The time axis: from time stamps, from the first column of a table, or from what the text says."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from engiagent.agents.offline.draft import Draft, Fact
+from engiagent.agents.offline.grids import Times
+from engiagent.agents.offline.tokens import DATE
+from engiagent.blueprint.units import convert, parse_unit
+
+_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_STEP_WORDS: Final = {"h": 60.0, "q": 15.0, "f": 30.0}
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A time axis with equal steps.
+
+    Attributes
+    ----------
+    start
+        ``2025-06-14T00:00``, or ``18:00`` when there is no date.
+    """
+
+    start: str
+    step_minutes: float
+    periods: int
+    zone: str | None
+    known_start: bool
+
+    @property
+    def start_clock(self) -> float:
+        """The time of day at the start in hours."""
+        hours, minutes = self.start[-5:].split(":")
+        return int(hours) + int(minutes) / 60
+
+    @property
+    def hours(self) -> float:
+        """The length of the horizon in hours."""
+        return self.periods * self.step_minutes / 60
+
+    @property
+    def end_clock(self) -> float:
+        """The time of day at the end in hours; 24 for midnight."""
+        return (self.start_clock + self.hours) % 24 or 24.0
+
+    def clocks(self) -> list[float]:
+        """Return the time of day at the start of every period in hours (wall clock, no shift)."""
+        step = self.step_minutes / 60
+        return [(self.start_clock + k * step) % 24 for k in range(self.periods)]
+
+    @property
+    def step_text(self) -> str:
+        """The step as a blueprint writes it."""
+        if self.step_minutes % 60 == 0:
+            return f"{self.step_minutes / 60:g} h"
+        return f"{self.step_minutes:g} min"
+
+
+def read_axis(draft: Draft, times: list[Times], lengths: list[int]) -> Axis | None:
+    """Return the time axis; None, with the reason reported, when there is none."""
+    stamped = _agreed(draft, times)
+    zone = _zone(draft) or next((t.zone for t in times if t.zone), None)
+    said_step = _said_step(draft)
+    step = (stamped.step_minutes if stamped and stamped.step_minutes else None) or said_step
+    counts = {t.count for t in times} | set(lengths)
+    if len(counts) > 1:
+        _contradiction(draft, f"series of {' and '.join(map(str, sorted(counts)))} values")
+    count = next(iter(sorted(counts)), None)
+    if step is None and (draft.has("horizon") or draft.has("step_word") or count == 24):
+        step = 60.0
+        if not _hourly(draft):
+            draft.assume("a period lasts one hour")
+    if step is None:
+        return None
+    if count is None:
+        count = _said_count(draft, step)
+    if count is None:
+        return None
+    if said_step is not None and stamped and stamped.step_minutes and said_step != step:
+        _contradiction(draft, f"time stamps every {step:g} min against steps of {said_step:g} min")
+    _check_counts(draft, count, step)
+    start, known = _start(draft, stamped, step)
+    return Axis(start, step, count, zone, known)
+
+
+def _agreed(draft: Draft, times: list[Times]) -> Times | None:
+    """Return the times of all files and tables, which must be the same."""
+    starts = {t.start for t in times if t.start is not None and "T" in t.start}
+    steps = {t.step_minutes for t in times if t.step_minutes is not None}
+    if len(starts) > 1 or len(steps) > 1:
+        _contradiction(draft, "files or tables with different time stamps")
+    dated = [t for t in times if t.start is not None and "T" in t.start]
+    stepped = [t for t in times if t.step_minutes is not None]
+    return next(iter([*dated, *stepped, *times]), None)
+
+
+def _contradiction(draft: Draft, what: str) -> None:
+    n = next((f.line for f in draft.facts if f.name.startswith("horizon")), 0)
+    if draft.lines:
+        draft.doubt(n, f"the lengths contradict each other: {what}")
+
+
+def _hourly(draft: Draft) -> bool:
+    return any(
+        "hour" in f.words and "quarter" not in f.words and "half" not in f.words
+        for f in draft.facts
+        if f.name in ("horizon", "step_word", "hour_ending", "hour_beginning")
+    ) or any("hour" in (t.label + t.origin) for t in ())
+
+
+def _minutes(fact: Fact, *names: str) -> float | None:
+    for name in names:
+        token = fact.groups.get(name)
+        if token is not None and token.amount is not None and token.amount.kind == "duration":
+            return convert(token.amount.value, parse_unit(token.amount.unit), parse_unit("min"))
+    return None
+
+
+def _said_step(draft: Draft) -> float | None:
+    found: set[float] = set()
+    for fact in draft.facts:
+        minutes = None
+        if fact.name in ("step", "horizon"):
+            minutes = _minutes(fact, "step", "step2", "step3", "step4")
+        if minutes is not None and minutes <= 240:
+            found.add(minutes)
+    words = {_STEP_WORDS[k] for f in draft.facts if f.name == "step_word" for k in f.groups if k in _STEP_WORDS}
+    if len(found) == 1:
+        return found.pop()
+    if not found and len(words) == 1:
+        return words.pop()
+    if not found and len(words) > 1:
+        return min(words)
+    if len(found) > 1:
+        _contradiction(draft, f"steps of {' and '.join(f'{m:g}' for m in sorted(found))} minutes")
+        return min(found)
+    return None
+
+
+def _counted(fact: Fact, step: float) -> int | None:
+    """Return how many periods a phrase such as '24 hourly periods' or 'next 24 hours' means."""
+    token = fact.groups.get("count") or fact.groups.get("total")
+    if token is None or token.amount is None:
+        return None
+    amount = token.amount
+    if amount.kind == "duration":
+        minutes = convert(amount.value, parse_unit(amount.unit), parse_unit("min"))
+        periods = minutes / step
+        return round(periods) if abs(periods - round(periods)) < 1e-9 else None
+    if re.search(r"(?<!quarter )(?<!half )(?<!quarter-)(?<!half-)\bhours?\b|\bhourly\b|one-hour", fact.words) and step < 60:
+        return round(amount.value * 60 / step)
+    return round(amount.value)
+
+
+def _said_count(draft: Draft, step: float) -> int | None:
+    counts = {
+        c
+        for f in draft.facts
+        if f.name in ("horizon", "horizon_hours") and (c := _counted(f, step)) is not None
+    }
+    if len(counts) > 1:
+        _contradiction(draft, f"{' and '.join(map(str, sorted(counts)))} periods")
+    if counts:
+        return max(counts)
+    one_day = any(re.search(r"\b(?:the|one|next|a) day\b|midnight to midnight|tomorrow", line.line)
+                  for line in draft.lines) or _dates(draft)
+    if one_day:
+        draft.assume("the horizon is one day")
+        return round(24 * 60 / step)
+    return None
+
+
+def _check_counts(draft: Draft, count: int, step: float) -> None:
+    """Report phrases whose number of periods is not the one of the data."""
+    for fact in draft.facts:
+        if fact.name not in ("horizon", "horizon_hours"):
+            continue
+        said = _counted(fact, step)
+        if said is not None and said != count:
+            draft.doubt(
+                fact.line,
+                f"the text speaks of {said} periods ('{_shown(draft, fact)}'), the data has {count}",
+            )
+
+
+def _shown(draft: Draft, fact: Fact) -> str:
+    line = draft.lines[fact.line]
+    return re.sub(r"<[a-z_]+#(\d+)>", lambda m: line.tokens[int(m[1])].text, fact.words)
+
+
+def _dates(draft: Draft) -> list[str]:
+    found = []
+    for line in draft.lines:
+        for token in line.tokens:
+            match = DATE.fullmatch(token.text) if token.kind == "date" else None
+            if match is not None:
+                found.append(_iso(match))
+    return list(dict.fromkeys(found))
+
+
+def _iso(match: re.Match[str]) -> str:
+    g = match.groupdict()
+    if g["year"]:
+        month = _MONTHS.index(g["month"].lower()[:3]) + 1
+        return f"{int(g['year']):04d}-{month:02d}-{int(g['day']):02d}"
+    if g["year2"]:
+        month = _MONTHS.index(g["month2"].lower()[:3]) + 1
+        return f"{int(g['year2']):04d}-{month:02d}-{int(g['day2']):02d}"
+    if g["year3"]:
+        return f"{g['year3']}-{g['month3']}-{g['day3']}"
+    return f"{int(g['year4']):04d}-{int(g['month4']):02d}-{int(g['day4']):02d}"
+
+
+def _start(draft: Draft, stamped: Times | None, step: float) -> tuple[str, bool]:
+    dates = _dates(draft)
+    clock = _start_clock(draft)
+    if stamped is not None and stamped.start is not None:
+        start = stamped.start
+        if draft.has("hour_ending") and not draft.has("hour_beginning") and stamped.label != "ending":
+            start = _earlier(start, step)
+        if "T" in start or len(dates) != 1:
+            return start, True
+        return f"{dates[0]}T{start}", True
+    known = clock is not None
+    shown = f"{int(clock or 0) % 24:02d}:{round((clock or 0) % 1 * 60):02d}"
+    if not known:
+        draft.assume("the first period begins at midnight")
+    return (f"{dates[0]}T{shown}" if len(dates) == 1 else shown), known
+
+
+def _start_clock(draft: Draft) -> float | None:
+    for fact in draft.facts:
+        token = fact.groups.get("clock")
+        if fact.name == "start_clock" and token is not None and token.clock is not None:
+            return token.clock
+    for line in draft.lines:
+        if re.search(r"midnight to midnight|(?:starts?|starting|begins?|beginning|from) (?:at )?midnight", line.line):
+            return 0.0
+    for line in draft.lines:
+        for token in line.tokens:
+            if token.kind == "period" and re.search(r"midnight\s+to\s+midnight", token.text, re.I):
+                return 0.0
+    return None
+
+
+def _earlier(start: str, step: float) -> str:
+    from datetime import datetime, timedelta
+
+    if "T" in start:
+        moment = datetime.fromisoformat(start) - timedelta(minutes=step)
+        return moment.isoformat(timespec="minutes")
+    hours, minutes = map(int, start.split(":"))
+    total = (hours * 60 + minutes - round(step)) % 1440
+    return f"{total // 60:02d}:{total % 60:02d}"
+
+
+def _zone(draft: Draft) -> str | None:
+    zones = {t.text for line in draft.lines for t in line.tokens if t.kind == "tz"}
+    zones = {z for z in zones if _is_zone(z)}
+    return zones.pop() if len(zones) == 1 else None
+
+
+def _is_zone(name: str) -> bool:
+    from zoneinfo import ZoneInfo
+
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        return False
+    return True
