@@ -293,8 +293,12 @@ _TAIL = """
 
 # --- Solve --------------------------------------------------------------------------------------
 def main():
-    result = pyo.SolverFactory("appsi_highs").solve(model)
+    solver = pyo.SolverFactory("appsi_highs")
+    result = solver.solve(model, load_solutions=False)
     print("status:", result.solver.termination_condition)
+    if result.solver.termination_condition != pyo.TerminationCondition.optimal:
+        sys.exit("there is no optimal schedule")
+    model.solutions.load_from(result)
     print("objective:", repr(pyo.value(model.objective)))
     if len(sys.argv) > 1:
         with open(sys.argv[1], "w", newline="") as file:

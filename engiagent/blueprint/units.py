@@ -130,11 +130,7 @@ def _power_text(name: str, exponent: int) -> str:
 
 
 def _factors_of(text: str) -> list[tuple[str, int]]:
-    factors = []
-    for sign, name, power in _FACTOR.findall(text.replace("**", "^")):
-        if name != "1":
-            factors.append((name, (-1 if sign == "/" else 1) * int(power or 1)))
-    return factors
+    return [(name, power) for name, power in _split(text) if name != "1"] if text else []
 
 
 # --- the table -------------------------------------------------------------------------------
@@ -324,7 +320,7 @@ _AMBIGUOUS = {
 }
 
 _NAME = r"[A-Za-z_%$€£¥°℃℉Ω¢][A-Za-z_%$€£¥°²³.0-9]*|1"
-_FACTOR = re.compile(rf"([*/·]?)\s*({_NAME})\s*(?:\^\s*(-?\d))?")
+_FACTOR = re.compile(rf"({_NAME})\s*(?:\^\s*(-?\d))?")
 _MAX_LENGTH = 60
 
 
@@ -379,7 +375,7 @@ def _split(text: str) -> list[tuple[str, int]]:
             in_group = False
             position += 1
         else:
-            match = re.compile(rf"({_NAME})\s*(?:\^\s*(-?\d))?").match(flat, position)
+            match = _FACTOR.match(flat, position)
             if match is None or not expect_name:
                 raise UnitError(f"cannot read the unit {text!r} at {flat[position:]!r}")
             parts.append((match[1], sign * int(match[2] or 1)))
