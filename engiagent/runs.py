@@ -225,7 +225,8 @@ class _Run:
             analysis = analyse(self.problem, overrides)
             blueprint = analysis.blueprint
             self.missing, self.not_understood = gaps(analysis)
-            for text in (*analysis.assumptions, *analysis.notes):
+            advice = [item.message for item in analysis.missing]
+            for text in dict.fromkeys([*advice, *analysis.assumptions, *analysis.notes]):
                 self.folder.note(text)
             if blueprint is not None:
                 self.folder.write(BLUEPRINT, blueprint.to_json())
@@ -361,12 +362,13 @@ def gaps(analysis: "Analysis") -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _why_not_solved(analysis: "Analysis") -> str:
-    parts = [item.message for item in analysis.missing]
-    if analysis.not_understood:
-        parts.append(f"{len(analysis.not_understood)} sentence(s) not understood")
-    if analysis.ambiguous:
-        parts.append(f"{len(analysis.ambiguous)} sentence(s) with more than one reading")
-    return "; ".join(parts) or "no blueprint could be written"
+    counts = {
+        "value(s) missing": len(analysis.missing),
+        "sentence(s) not understood": len(analysis.not_understood),
+        "sentence(s) with more than one reading": len(analysis.ambiguous),
+    }
+    parts = [f"{count} {what}" for what, count in counts.items() if count]
+    return ", ".join(parts) or "no blueprint could be written"
 
 
 @dataclass(frozen=True)

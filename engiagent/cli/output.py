@@ -135,18 +135,21 @@ def say_items(title: str, items: Iterable[Any]) -> None:
 def item_text(item: Any) -> str:
     """Return one entry of a certificate's list as a line."""
     if not isinstance(item, Mapping):
-        return str(item)
-    for key in ("message", "quote", "text", "name", "reason"):
-        if item.get(key):
-            where = item.get("where")
-            place = ", ".join(str(v) for v in where.values()) if isinstance(where, Mapping) else ""
-            message = " ".join(str(item[key]).split())
-            return f"{item.get('check', '')} {message} {f'({place})' if place else ''}".strip()
-    return json.dumps(_plain(item))
+        return " ".join(str(item).split())
+    message = next((item[key] for key in ("message", "name") if item.get(key)), None)
+    if message is None:
+        return json.dumps(_plain(item))
+    text = " ".join(str(message).split())
+    check = str(item.get("check") or "")
+    text = text if text.startswith(check) else f"{check}: {text}"
+    where = item.get("where")
+    labels = [str(value) for value in where.values()] if isinstance(where, Mapping) else []
+    absent = [label for label in labels if label not in text]
+    return f"{text} ({', '.join(absent)})" if absent else text
 
 
 def tightest(certificate: Mapping[str, Any], count: int = 3) -> list[str]:
-    """Return the limits with the least room, as lines; an equation has no room to speak of."""
+    """Return the limits that hold with the least room, as lines; an equation has none."""
     levels = certificate.get("levels") or {}
     checks = (levels.get("algebra") or {}).get("checks") or []
     rows = []
@@ -155,7 +158,7 @@ def tightest(certificate: Mapping[str, Any], count: int = 3) -> list[str]:
         slack = worst.get("slack")
         if not isinstance(slack, int | float) or not math.isfinite(slack):
             continue
-        if "==" not in str(entry.get("text") or ""):
+        if "==" not in str(entry.get("text") or "") and entry.get("status") != "fail":
             rows.append((float(slack), entry, worst))
     rows.sort(key=lambda row: row[0])
     return [_room(*row) for row in rows[:count]]

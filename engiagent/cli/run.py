@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from engiagent.cli import exit_codes
-from engiagent.cli.output import clean, console, number, print_json, say, say_verdict, summary
+from engiagent.cli.output import (
+    clean,
+    console,
+    number,
+    print_json,
+    say,
+    say_items,
+    say_verdict,
+    summary,
+)
 
 if TYPE_CHECKING:
     from engiagent.runfolder import StageEvent
@@ -206,8 +215,7 @@ def finish(outcome: "RunOutcome", as_json: bool) -> int:
             violations=outcome.violations,
             certificate=outcome.certificate,
         )
-    for note in outcome.notes:
-        say(f"  note       {note}")
+    say_items("note", outcome.notes)
     report = outcome.folder / "report.html"
     say(f"  {'report' if report.exists() else 'run   '}     "
         f"{report if report.exists() else outcome.folder}")  # fmt: skip

@@ -224,6 +224,20 @@ def test_a_run_that_is_killed_outright_still_says_how_far_it_came(tmp_path: Path
     assert (record["state"], record["stage"]) == ("running", "solve")
 
 
+def test_progress_on_a_terminal_does_not_reach_standard_output(tmp_path: Path) -> None:
+    path = blueprints.knapsack(tmp_path / "knapsack.json")
+    done = subprocess.run(
+        [sys.executable, "-m", "engiagent", "solve", path, "--out", tmp_path / "run"]
+        + ["--time-limit", "1", "--json"],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"FORCE_COLOR": "1", "TERM": "xterm"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["verdict"] == "feasible"
+    assert "nodes" in done.stderr
+
+
 BROKEN = {
     "no JSON": b"{",
     "no UTF-8": b"\xff\xfe\x00",
