@@ -226,9 +226,9 @@ def test_a_run_that_is_killed_outright_still_says_how_far_it_came(tmp_path: Path
 
 def test_progress_on_a_terminal_does_not_reach_standard_output(tmp_path: Path) -> None:
     path = blueprints.knapsack(tmp_path / "knapsack.json")
+    options = ["--out", str(tmp_path / "run"), "--time-limit", "1", "--json"]
     done = subprocess.run(
-        [sys.executable, "-m", "engiagent", "solve", path, "--out", tmp_path / "run"]
-        + ["--time-limit", "1", "--json"],
+        [sys.executable, "-m", "engiagent", "solve", str(path), *options],
         capture_output=True,
         text=True,
         env=os.environ | {"FORCE_COLOR": "1", "TERM": "xterm"},
