@@ -30,6 +30,7 @@ from engiagent.verify.requirements import (
 from engiagent.verify.schedule import Schedule, read_schedule
 from engiagent.verify.series import Series
 from engiagent.verify.tolerances import TOLERANCES, tolerances_sha256
+from engiagent.verify.vocabulary import SERIES
 
 UNCHECKED = Report("unchecked", {"findings": ["there is nothing to check"]})
 
@@ -203,11 +204,27 @@ def _complete(case: _Case, units: Sequence[Dynamics]) -> None:
             if data is not None:
                 for name in names:
                     added[name] = Series(name, data, kilowatt, (over,))
-    for trajectory in plant.run():
+    for trajectory in plant.run() if _lacks_states(plant, case) else ():
         if trajectory.claimed is None:
-            added[trajectory.quantity] = as_series(trajectory, parse_unit(trajectory.unit))
+            state = as_series(trajectory, parse_unit(trajectory.unit))
+            added |= dict.fromkeys(trajectory.names, state)
+    for unit in units:
+        for word in SERIES.get(unit.model, ()):
+            names = plant.names(unit, word)
+            known = next((case.series[n] for n in names if n in case.series), None)
+            if known is not None:
+                case.series = dict.fromkeys(names, known) | case.series
     case.notes += [f"{name} is not in the schedule: recomputed" for name in sorted(added)]
     case.series |= added
+
+
+def _lacks_states(plant: Plant, case: _Case) -> bool:
+    words = {"battery": "state_of_charge", "thermal_zone": "temperature"}
+    return any(
+        not any(name in case.series for name in plant.names(unit, words[unit.model]))
+        for unit in plant.units
+        if unit.model in words
+    )
 
 
 def _missing(case: _Case) -> list[str]:
@@ -287,6 +304,7 @@ def _rules(
         own = [
             *algebra.check_rules(by_blueprint, rules),
             *algebra.check_variables(by_blueprint, case.blueprint.core),
+            *algebra.check_expressions(by_blueprint, case.blueprint.core),
         ]
         if outcomes:
             # The text decides; what the blueprint adds and a foreign schedule lacks is no gap.

@@ -12,7 +12,8 @@ from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.grammar import Ref, parse_binder, walk
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.units import Unit, parse_unit
-from engiagent.errors import InputError
+from engiagent.blueprint.values import unit_of
+from engiagent.errors import EngiagentError, InputError
 from engiagent.verify import values
 from engiagent.verify.evaluate import Evaluator
 from engiagent.verify.expressions import read_expression
@@ -61,7 +62,12 @@ class Declarations:
                 return None
             if definition.status == "missing":
                 raise EvaluationError(f"the parameter {name} is missing in the problem")
-            self._cache[name] = self._read_parameter(name, definition.value)
+            try:
+                self._cache[name] = self._read_parameter(name, definition.value)
+            except EvaluationError:
+                raise
+            except EngiagentError as error:
+                raise EvaluationError(str(error)) from None
         return self._cache[name]
 
     def _read_parameter(self, name: str, written: object) -> Symbol:
@@ -79,7 +85,7 @@ class Declarations:
         numbers = flat.astype(np.float64)
         if not np.isfinite(numbers).all():
             raise EvaluationError(f"the parameter {name} holds a value that is not finite")
-        unit = self._elaboration.unit(name)
+        unit = unit_of(definition)
         return Symbol(name, table.sets, values.constant(numbers, unit))
 
     def _evaluated(self, name: str, text: str) -> Symbol | None:

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
@@ -54,6 +54,7 @@ def test_scipy_integrates_to_the_same_energy() -> None:
         assert energy[k + 1] == pytest.approx(value, rel=1e-9)
 
 
+@settings(deadline=None)
 @given(powers, st.floats(0, 3), st.floats(0.05, 1.0), st.integers(0, 2**32 - 1))
 def test_the_vectorised_recursion_is_the_loop(
     charge: list[float], rate: float, efficiency: float, seed: int
@@ -75,6 +76,7 @@ def test_the_vectorised_recursion_is_the_loop(
     assert np.abs(energy - expected).max() <= 1e-12 * scale
 
 
+@settings(deadline=None)
 @given(powers, st.floats(0.05, 1.0), st.integers(0, 2**32 - 1))
 def test_energy_is_conserved_without_standing_loss(
     charge: list[float], efficiency: float, seed: int

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
@@ -48,6 +48,7 @@ def test_the_euler_schemes_converge_with_first_order(scheme: str) -> None:
     assert errors[0] / errors[1] == pytest.approx(2.0, rel=0.1)
 
 
+@settings(deadline=None, max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 12))
 def test_scipy_and_the_heat_balance_agree_with_the_simulation(
     seed: int, count: int, periods: int
@@ -84,6 +85,7 @@ def test_scipy_and_the_heat_balance_agree_with_the_simulation(
         assert stored == pytest.approx(lost + u[k, 1:].sum() * steps[k], rel=1e-5, abs=1e-5)
 
 
+@settings(deadline=None, max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 200), st.booleans())
 def test_every_scheme_is_its_recursion_and_balances_to_nine_digits(
     seed: int, periods: int, equal_steps: bool

@@ -147,6 +147,10 @@ def parameter(core: dict[str, Any], name: str) -> dict[str, Any]:
     return found
 
 
+def use(core: dict[str, Any], expression: str) -> None:
+    core["constraints"].append({"constraint_id": "also", "expression": expression})
+
+
 def altered_number(core: dict[str, Any]) -> None:
     parameter(core, "E_max")["value"] = 110
 
@@ -228,6 +232,7 @@ def test_a_relation_is_evaluated_over_its_sources(tmp_path: Path, solved: xr.Dat
         core["parameters"].append(
             {"name": "one_way", "value": value, "unit": "1", "source_reference": source}
         )
+        use(core, "soc[first(I)] >= one_way*0[kWh]")
 
     problem = example.make_problem(tmp_path)
     right = check(problem, solved, edited(lambda core: change(core, 0.9**0.5)))
@@ -244,6 +249,7 @@ def test_an_assumption_is_listed_and_a_missing_value_leaves_it_undecided(
             {"name": "wear", "value": 2, "unit": "EUR/MWh",
              "source_reference": {"kind": "assumption", "reason": "usual for such cells"}}
         )  # fmt: skip
+        use(core, "wear*soc[first(I)] >= 0")
 
     def miss(core: dict[str, Any]) -> None:
         core["parameters"].append({"name": "wear", "status": "missing", "unit": "EUR/MWh"})
@@ -254,3 +260,29 @@ def test_an_assumption_is_listed_and_a_missing_value_leaves_it_undecided(
     assert "usual for such cells" in str(assumed.levels["data"]["assumptions"])
     assert missing.verdict == "undecided"
     assert missing.missing == ("wear",)
+
+
+def test_a_limit_that_is_written_down_but_limits_nothing_is_found(
+    tmp_path: Path, solved: xr.Dataset
+) -> None:
+    def drop(core: dict[str, Any]) -> None:
+        core["constraints"] = core["constraints"][:2]
+
+    certificate = check(example.make_problem(tmp_path), solved, edited(drop))
+    assert certificate.verdict != "certified"
+    assert "E_end is written down but used nowhere" in certificate.levels["data"]["findings"]
+
+
+def test_a_named_expression_with_other_values_is_caught(tmp_path: Path, solved: xr.Dataset) -> None:
+    def name(core: dict[str, Any]) -> None:
+        core["expressions"] = [
+            {"name": "net", "index": ["t in T"], "expression": "discharge[t] - charge[t]",
+             "unit": "kW"}
+        ]  # fmt: skip
+
+    problem, blueprint = example.make_problem(tmp_path), edited(name)
+    net = (solved["discharge"] - solved["charge"]).assign_attrs(units="kW")
+    right, wrong = solved.assign(net=net), solved.assign(net=(net + 0.1).assign_attrs(units="kW"))
+    assert check(problem, right, blueprint).verdict == "certified"
+    caught = check(problem, wrong, blueprint)
+    assert {violation["check"] for violation in caught.violations} == {"expression:net"}

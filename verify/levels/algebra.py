@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from engiagent.blueprint.document import Core, VariableDef
-from engiagent.blueprint.units import Unit, parse_unit
+from engiagent.blueprint.units import Unit, UnitError, parse_unit
 from engiagent.verify import values
 from engiagent.verify.documents import Bench
 from engiagent.verify.findings import Violation, finite_or_none
 from engiagent.verify.frames import Bools, EvaluationError, Frame, whole_grid
 from engiagent.verify.requirements import Goal, Requirements
+from engiagent.verify.series import bind
 from engiagent.verify.tolerances import TOLERANCES, floor_of, row_tolerance
 from engiagent.verify.values import Floats, Value
 
@@ -257,6 +258,36 @@ def _check_whole(
         [values.constant(shown, values.ONE)],
         _worst(slack, tolerance),
     )
+
+
+def check_expressions(bench: Bench, core: Core, level: str = "algebra") -> Iterator[Outcome]:
+    """Yield the outcome for every named expression whose values the schedule claims."""
+    for definition in core.expressions:
+        series = bench.series.get(definition.name)
+        if series is None and definition.quantity is not None:
+            series = bench.series.get(definition.quantity)
+        if series is None:
+            continue
+        rule = Rule(
+            f"expression:{definition.name}",
+            f"{definition.name} == {definition.expression}",
+            f"values of {definition.name}",
+        )
+        try:
+            dims, names = bench.declarations.dims(definition.index)
+            symbol = bench.evaluator.environment.symbol(definition.name)
+            assert symbol.value is not None
+            claimed = values.constant(bind(series, dims, series.unit), series.unit)
+            sides = values.align([claimed, symbol.value])
+        except (EvaluationError, UnitError) as error:
+            yield Outcome(_record(rule, "unchecked", note=str(error)))
+            continue
+        slack = _slack("==", sides[0], sides[1])
+        if symbol.defined is not None:
+            slack = np.where(symbol.defined, slack, 0.0)
+        tolerance = row_tolerance(sides[1], sides[1], None)
+        frame = whole_grid(dims, names)
+        yield _outcome(rule, level, frame, sides, _worst(slack, tolerance))
 
 
 # --- the objective -----------------------------------------------------------------------------

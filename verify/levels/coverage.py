@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.grammar import GrammarError, Ref, walk
 from engiagent.blueprint.timeaxis import parse_step
 from engiagent.blueprint.units import parse_unit
+from engiagent.verify.expressions import read_expression
 from engiagent.verify.levels.sources import ProblemLike, Span, all_leaves
 from engiagent.verify.requirements import squeezed
 
@@ -20,10 +22,14 @@ DEMANDS: Final = re.compile(
 _LENIENT: Final = ("clock", "date")
 
 
-def used_spans(blueprint: Blueprint, text: str) -> list[Span]:
-    """Return every place of the text that the blueprint says it rests on or leaves out."""
+def used_spans(blueprint: Blueprint, text: str, working: bool = False) -> list[Span]:
+    """Return every place of the text that the blueprint says it rests on or leaves out.
+
+    With ``working``, parameters that no expression uses do not count: a limit that is only written
+    down limits nothing.
+    """
     spans = []
-    for reference in _references(blueprint):
+    for reference in _references(blueprint, working):
         for leaf in all_leaves(reference):
             if leaf.span is not None:
                 spans.append(leaf.span)
@@ -38,11 +44,12 @@ def used_spans(blueprint: Blueprint, text: str) -> list[Span]:
     return sorted(spans)
 
 
-def _references(blueprint: Blueprint) -> Iterator[Any]:
+def _references(blueprint: Blueprint, working: bool) -> Iterator[Any]:
     core = blueprint.core
+    names = used_names(blueprint) if working else set()
     groups: tuple[tuple[Any, ...], ...] = (
         core.sets,
-        core.parameters,
+        tuple(p for p in core.parameters if not working or p.name in names),
         core.decision_variables,
         core.components,
         core.constraints,
@@ -55,6 +62,42 @@ def _references(blueprint: Blueprint) -> Iterator[Any]:
     extended = blueprint.extended_analysis_and_robustness
     for assumption in extended.key_assumptions if extended is not None else ():
         yield assumption.get("source_reference")
+
+
+def used_names(blueprint: Blueprint) -> set[str]:
+    """Return every name that the model uses, through parameters made of parameters."""
+    core = blueprint.core
+    texts: list[Any] = []
+    for constraint in core.constraints:
+        texts += [constraint.expression, constraint.where]
+    for variable in core.decision_variables:
+        texts += [variable.lower, variable.upper, variable.initial, variable.where]
+    for expression in core.expressions:
+        texts += [expression.expression, expression.where]
+    for component in core.components:
+        walls = component.connections.get("neighbours") if component.connections else None
+        texts += [*component.parameters.values(), *(walls or {}).values()]
+    texts += [index_set.where for index_set in core.sets]
+    if core.objective_function is not None:
+        texts.append(core.objective_function.expression)
+    names = {name for text in texts for name in _names(text)}
+    made_of = {p.name: set(_names(p.value)) for p in core.parameters}
+    waiting = list(names)
+    while waiting:
+        more = made_of.get(waiting.pop(), set()) - names
+        names |= more
+        waiting += more
+    return names
+
+
+def _names(text: Any) -> Iterator[str]:
+    if not isinstance(text, str):
+        return
+    try:
+        nodes = list(walk(read_expression(text)))
+    except GrammarError:
+        return
+    yield from (node.name for node in nodes if isinstance(node, Ref))
 
 
 def uncovered(problem: ProblemLike, blueprint: Blueprint) -> tuple[list[str], list[str]]:
@@ -76,6 +119,7 @@ def uncovered(problem: ProblemLike, blueprint: Blueprint) -> tuple[list[str], li
             shown = squeezed(problem.text[start:stop])
             numbers.append(f"the number {shown!r} in line {line} of the text is not accounted for")
     demands = []
+    spans = used_spans(blueprint, problem.text, working=True)
     for sentence in problem.sentences:
         start, stop = sentence.span
         if start < problem.body_start or getattr(sentence, "kind", "sentence") == "heading":

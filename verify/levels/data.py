@@ -17,7 +17,7 @@ from engiagent.verify.expressions import read_expression
 from engiagent.verify.figures import Figure, figures, without_counts
 from engiagent.verify.findings import Report, Violation
 from engiagent.verify.frames import Environment, EvaluationError, Symbol
-from engiagent.verify.levels.coverage import uncovered
+from engiagent.verify.levels.coverage import uncovered, used_names
 from engiagent.verify.levels.sources import (
     ProblemLike,
     Source,
@@ -70,6 +70,17 @@ def check_data(
         _check_quotes(tracing, name, reference)
         for text in texts:
             _check_literals(tracing, name, text, reference)
+    used = used_names(blueprint)
+    tracing.open += [
+        f"{p.name} is written down but used nowhere"
+        for p in blueprint.core.parameters
+        if p.name not in used and p.status != "missing"
+    ]
+    tracing.listed += [
+        f"{c.constraint_id}: the constraint names no source in the text"
+        for c in blueprint.core.constraints
+        if c.source_reference is None and c.category != "Physical Laws"
+    ]
     numbers, sentences = uncovered(problem, blueprint)
     tracing.open += numbers
     status = "fail" if tracing.violations else "unchecked" if tracing.open or sentences else "pass"
@@ -345,7 +356,7 @@ def _compare(
 ) -> None:
     found: list[Figure] = []
     for leaf in leaves:
-        beside = _table_unit(tracing.problem, leaf)
+        beside = _table_unit(tracing.problem, leaf) or _quantity_unit(tracing.problem, leaf)
         for figure in figures(words_of(leaf, tracing.problem.text)):
             found.append(figure if figure.unit is not None else Figure(figure.value, beside))
     if not found:
@@ -354,8 +365,10 @@ def _compare(
     if any(_agrees(value, unit, figure) for figure in found):
         return
     bare = [f for f in found if f.unit is None and _close(f.value, value)]
+    if bare and not without_counts(unit.dimension):
+        return
     if bare:
-        tracing.listed.append(f"{name}: the text gives no unit beside the number; read in {unit}")
+        tracing.open.append(f"{name}: no unit stands beside the number that is read in {unit}")
         return
     partly = [f for f in found if _close(f.value, value) and _is_part(f.unit, unit)]
     if partly:
@@ -400,6 +413,18 @@ def _table_unit(problem: ProblemLike, leaf: Source) -> Unit | None:
                             return None
                     unit: Unit | None = table.units[place]
                     return unit
+    return None
+
+
+def _quantity_unit(problem: ProblemLike, leaf: Source) -> Unit | None:
+    """Return the unit that stands elsewhere: ``kW`` for the 2 of ``from 2 to 8 kW``."""
+    if leaf.span is None:
+        return None
+    for quantity in problem.quantities:
+        start, stop = getattr(quantity, "number_span", quantity.span)
+        if start < leaf.span[1] and leaf.span[0] < stop and quantity.unit is not None:
+            unit: Unit = quantity.unit
+            return unit
     return None
 
 

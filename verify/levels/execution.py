@@ -51,6 +51,8 @@ class Trajectory:
 
     Attributes
     ----------
+    names
+        All quantities by which the state may go; ``quantity`` is the one that it has here.
     declared, exact
         By the declared scheme and by the exact solution, at the N+1 instants, in ``unit``.
     claimed
@@ -63,7 +65,7 @@ class Trajectory:
         The limits of the unit itself.
     """
 
-    unit_name: str
+    names: tuple[str, ...]
     quantity: str
     unit: str
     declared: Floats
@@ -161,8 +163,9 @@ class Plant:
         """Return the quantities by which a series of a unit may go."""
         if unit.model != "thermal_zone":
             return [f"{unit.name}.{word}"]
-        short = [f"zone.{word}"] if unit.name == "zone" else []
-        return [*short, f"zone.{unit.name}.{word}", f"{unit.name}.{word}"]
+        if unit.name == "zone" or unit.name.startswith("zone."):
+            return [f"{unit.name}.{word}"]
+        return [f"zone.{unit.name}.{word}", f"{unit.name}.{word}"]
 
     def decision(self, unit: Dynamics, word: str, required: bool = True) -> Floats | None:
         """Return a series of the schedule in kW, None when it is absent and not required."""
@@ -262,7 +265,7 @@ class Plant:
             first = claimed[:1] - start
             defect = np.concatenate((first, claimed[1:] - decay * claimed[:-1] - gain * net))
         return Trajectory(
-            unit.name,
+            tuple(self.names(unit, "state_of_charge")),
             name,
             "kWh",
             declared,
@@ -393,8 +396,9 @@ class Plant:
         if known is not None and predicted is not None:
             defect = np.concatenate(([known[0] - start], known[1:] - predicted))
         scale = float(np.max(np.abs(declared), initial=1.0))
+        names = tuple(self.names(zone, "temperature"))
         return Trajectory(
-            zone.name, name, "degC", declared, exact, known, defect, scale, self.instants(periods)
+            names, name, "degC", declared, exact, known, defect, scale, self.instants(periods)
         )
 
 

@@ -155,10 +155,10 @@ def dual_bound(
     constant = sign * float(objective.data[0])
     error = float(objective.error()[0])
     for row in rows:
-        constant -= float(row.multipliers @ row.value.data)
+        constant -= _dot(row.multipliers, row.value.data)
         weight = np.abs(row.multipliers)
-        error += float(weight @ row.value.error())
-        error += EPSILON * (len(weight) + 2) * float(weight @ row.value.size)
+        error += _dot(weight, row.value.error())
+        error += EPSILON * (len(weight) + 2) * _dot(weight, row.value.size)
     reach = _reach(bench, core, boxes, seeds)
     if reach.value is None:
         return reach
@@ -208,6 +208,11 @@ def _reach(
         total += float(least.sum())
         error += EPSILON * (len(least) + 4) * float(np.abs(least).sum())
     return DualBound(total, error)
+
+
+def _dot(left: Floats, right: Floats) -> float:
+    """Return the scalar product by pairwise sums: the same bits whatever BLAS and threads do."""
+    return float((left * right).sum())
 
 
 def _least_change(slope: Floats, noise: Floats, end: Floats, start: Floats) -> Floats:
@@ -261,10 +266,10 @@ def farkas_proof(bench: Bench, core: Core, rays: Mapping[str, Multipliers]) -> P
     shares: dict[str, float] = {}
     for row in rows:
         weight = np.abs(row.multipliers)
-        constant -= float(row.multipliers @ row.value.data)
-        error += float(weight @ row.value.error())
-        error += EPSILON * (len(weight) + 2) * float(weight @ row.value.size)
-        share = float(weight @ row.value.size)
+        constant -= _dot(row.multipliers, row.value.data)
+        error += _dot(weight, row.value.error())
+        error += EPSILON * (len(weight) + 2) * _dot(weight, row.value.size)
+        share = _dot(weight, row.value.size)
         shares[row.rule.id] = shares.get(row.rule.id, 0.0) + share
     reach = _reach(bench, core, boxes, seeds)
     if reach.value is None:

@@ -292,7 +292,7 @@ def _replay(
 ) -> list[dict[str, Any]]:
     """Hold all rules against the recomputed states, except those that are the dynamics."""
     recomputed: dict[str, Series] = {
-        t.quantity: as_series(t, parse_unit(t.unit)) for t in trajectories
+        name: as_series(t, parse_unit(t.unit)) for t in trajectories for name in t.names
     }
     records = []
     for bench, rules in benches:
