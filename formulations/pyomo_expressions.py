@@ -175,7 +175,10 @@ class ExpressionPrinter:
         reference, start = node.args
         inner = reference.operand if isinstance(reference, Convert) else reference
         assert isinstance(inner, Ref)
-        sets = [self._set_of(part, scope) for part in inner.indices]
+        own: tuple[IndexSet | None, ...] = self.evaluator.sets_of(inner.name)
+        if len(own) != len(inner.indices):
+            own = (None,) * len(inner.indices)
+        sets = [self._set_of(p, scope, s) for p, s in zip(inner.indices, own, strict=True)]
         which = max((k for k, s in enumerate(sets) if is_timed(s)), default=len(sets) - 1)
         back = Binary(inner.span, "-", inner.indices[which], Number((0, 0), 1.0, None))
         moved: Node = Ref(
@@ -185,15 +188,10 @@ class ExpressionPrinter:
             moved = Convert(reference.span, moved, reference.factor, reference.shift)
         earlier = self.expression(moved, scope, 1)
         here = self.index(inner.indices[which], scope, sets[which])
-        if sets[which].cyclic:
+        first = self.evaluator.first_of(inner, which, sets[which])
+        if first < 0:
             return earlier, 0
-        first = sets[which].root.in_root[0] if sets[which].root is sets[which] else None
-        condition = (
-            f"{here} > 0"
-            if first is not None
-            else (f"{here} != {self.names.of(sets[which].name)}[0]")
-        )
-        return f"{earlier} if {condition} else {self.expression(start, scope, 1)}", 0
+        return f"{earlier} if {here} != {first} else {self.expression(start, scope, 1)}", 0
 
     # -- indices and conditions -----------------------------------------------------------------
 

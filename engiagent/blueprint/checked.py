@@ -16,7 +16,7 @@ from engiagent.blueprint.elaborate import PATH, Elaboration
 from engiagent.blueprint.evaluate import Evaluator, Place, Value
 from engiagent.blueprint.grammar import Binder, Compare, ExpressionError, Node, Ref, parse
 from engiagent.blueprint.grid import Grid
-from engiagent.blueprint.sets import IndexSet
+from engiagent.blueprint.sets import IndexSet, is_timed
 from engiagent.blueprint.typecheck import TypeChecker, Typed
 from engiagent.blueprint.units import Unit, parse_unit
 
@@ -176,6 +176,10 @@ class _Bounds:
         given = self.definition.initial
         if given is None:
             return np.zeros(0)
+        with located(f"{self.path}.initial", self.definition.name):
+            sets = (self.elaboration.index_set(b.set) for b in self.binders)
+            if not any(is_timed(s) and s.root is s for s in sets):
+                raise ValueError("values before the first period need an index along a time set")
         items = given if isinstance(given, tuple) else (given,)
         values = []
         for item in items:
@@ -258,6 +262,10 @@ class ModelEvaluator(Evaluator):
     def is_variable(self, name: str) -> bool:
         """Whether a name is a decision variable."""
         return name in self.variables
+
+    def sets_of(self, name: str) -> tuple[IndexSet, ...]:
+        """Return the sets by which a variable, parameter or named expression is indexed."""
+        return self.variables[name].sets if name in self.variables else super().sets_of(name)
 
     def variable(self, ref: Ref, grid: Grid) -> Value:
         """Return :meth:`value_of` the elements that a reference names, or their history."""

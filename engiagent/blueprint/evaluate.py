@@ -190,14 +190,18 @@ class Evaluator:
         return value
 
     def _prev(self, node: Call, grid: Grid) -> Value:
-        """``prev(x[t], x0)``: the value one step earlier along the time index, x0 at the first."""
+        """``prev(x[t], x0)``: the value one step earlier along the time index.
+
+        x0 stands where there is no earlier one: at the first element of the set by which x is
+        indexed. For t in a subset the step is one of the whole set, as for every offset.
+        """
         reference, start = node.args
         reference, factor, shift = _unwrap(reference)
         assert isinstance(reference, Ref)
         which = self._time_index(reference, grid)
         here = self.index(reference.indices[which], grid)
-        rows = np.broadcast_to(here.positions, (grid.size,))
-        first = rows == 0 if not here.set.cyclic else np.zeros(grid.size, dtype=bool)
+        rows = np.broadcast_to(_root_positions(here), (grid.size,))
+        first = rows == self.first_of(reference, which, here.set)
 
         def earlier(part: Grid) -> Value:
             back = Binary(reference.span, "-", reference.indices[which], Number((0, 0), 1.0, None))
@@ -206,6 +210,19 @@ class Evaluator:
             return value * factor + shift if (factor, shift) != (1.0, 0.0) else value
 
         return self._split(first, grid, lambda part: self.number(start, part), earlier)
+
+    def first_of(self, ref: Ref, which: int, here: IndexSet) -> int:
+        """Return the position, in the root of ``here``, before which ``ref`` has no value."""
+        if here.root.cyclic:
+            return -1
+        own = self.sets_of(ref.name)
+        if len(own) == len(ref.indices) and own[which].root is here.root and own[which].size:
+            return int(own[which].in_root[0])
+        return 0
+
+    def sets_of(self, name: str) -> tuple[IndexSet, ...]:
+        """Return the sets by which a parameter or a named expression is indexed."""
+        return self.named[name].sets if name in self.named else self.tables(name).sets
 
     def _time_index(self, ref: Ref, grid: Grid) -> int:
         for which in reversed(range(len(ref.indices))):
