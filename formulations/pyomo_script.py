@@ -306,7 +306,7 @@ def main():
             writer.writerow(["variable", "index", "value"])
             for name, variable in {{{outputs}}}.items():
                 for key in variable:
-                    writer.writerow([name, key, pyo.value(variable[key])])
+                    writer.writerow([name, key, variable[key].value])  # empty where unused
 
 
 if __name__ == "__main__":
