@@ -129,7 +129,9 @@ class RunFolder:
         """Write ``run.json``."""
         present = [name for name in ARTEFACTS if (self.path / name).exists()]
         self.record |= {"artefacts": present, "notes": self.notes}
-        write_atomic(self.path / RECORD, dumps_canonical(self.record))
+        # A file name that is no UTF-8 must not cost the record.
+        text = dumps_canonical(self.record)
+        write_atomic(self.path / RECORD, text.encode("utf-8", errors="replace"))
 
     def write(self, name: str, content: str | bytes) -> None:
         """Write an artefact; it is whole or absent."""
@@ -178,7 +180,7 @@ class RunFolder:
 
     def _trace(self, line: Mapping[str, Any]) -> None:
         text = json.dumps({"time": _now(), **line}, ensure_ascii=False)
-        with open(self.path / TRACE, "a", encoding="utf-8") as file:
+        with open(self.path / TRACE, "a", encoding="utf-8", errors="replace") as file:
             file.write(text + "\n")
 
     def _tell(self, event: StageEvent) -> None:

@@ -52,6 +52,11 @@ def data_files(blueprint: Blueprint) -> Iterator[str]:
     yield from (name.split("#")[0] for name in named if name is not None)
 
 
+def name_of(path: Path) -> str:
+    """Return what to call a blueprint without a problem; bytes that are no UTF-8 become ``?``."""
+    return path.stem.encode("utf-8", errors="replace").decode()
+
+
 def problem_folder_of(blueprint_path: Path) -> Path:
     """Return the folder in which the data files of a blueprint lie."""
     parent = blueprint_path.resolve().parent

@@ -21,7 +21,14 @@ from engiagent.runfolder import (
     RunFolder,
     State,
 )
-from engiagent.runinputs import copy_data, copy_problem, problem_beside, problem_folder_of, slots_of
+from engiagent.runinputs import (
+    copy_data,
+    copy_problem,
+    name_of,
+    problem_beside,
+    problem_folder_of,
+    slots_of,
+)
 from engiagent.solvers.result import OnProgress, SolveOptions, SolverResult
 
 if TYPE_CHECKING:
@@ -154,7 +161,7 @@ def solve_blueprint(
     source = problem_folder_of(Path(path))
     problem = problem_beside(Path(path))
     options = options or SolveOptions()
-    name = problem.id if problem is not None else Path(path).stem
+    name = problem.id if problem is not None else name_of(Path(path))
     asked = {"blueprint": str(path), **_asked(options)}
     folder = RunFolder.create(out, name, asked, force=force, on_event=on_event)
     run = _Run(folder, problem, options, on_progress)

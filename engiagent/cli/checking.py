@@ -25,6 +25,7 @@ from engiagent.runfolder import (
 from engiagent.runinputs import (
     EXPERT,
     REQUIREMENTS,
+    name_of,
     problem_beside,
     problem_folder_of,
     slots_of,
@@ -263,7 +264,7 @@ class Examiner:
             solution,
             blueprint,
             folder=folder or problem_folder_of(path),
-            name=name or path.stem,
+            name=name or name_of(path),
         )
         return certificate.to_json(), _of_certificate(path, certificate)
 

@@ -238,6 +238,28 @@ def test_progress_on_a_terminal_does_not_reach_standard_output(tmp_path: Path) -
     assert "nodes" in done.stderr
 
 
+@linux
+def test_a_file_name_that_is_no_utf8_costs_nothing(tmp_path: Path) -> None:
+    path = blueprints.products(tmp_path / "products.json")
+    strange = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.json"))
+    path.rename(strange)
+    result = invoke("solve", strange, "--out", tmp_path / "run", "--json")
+    assert result.exit_code == 0, result.stderr
+    assert read_record(tmp_path / "run")["state"] == "done"
+
+
+def test_a_schedule_that_cannot_be_read_is_wrong_input(tmp_path: Path) -> None:
+    problem = corpus_root() / "battery/merchant_day"
+    (tmp_path / "zip.nc").write_bytes(b"PK\x03\x04")
+    (tmp_path / "words.csv").write_text("a,b\nx,y\n")
+    (tmp_path / "nan.json").write_text('{"battery.charge": [NaN]}')
+    (tmp_path / "else.xlsx").write_bytes(b"PK")
+    for name in ("zip.nc", "words.csv", "nan.json", "else.xlsx", "absent.csv"):
+        result = invoke("check", problem, "--solution", tmp_path / name, "--json")
+        assert result.exit_code == 2, (name, result.stderr)
+        assert answer(result)["error"]
+
+
 BROKEN = {
     "no JSON": b"{",
     "no UTF-8": b"\xff\xfe\x00",
