@@ -18,6 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from engiagent.blueprint import Blueprint
@@ -34,7 +35,11 @@ from engiagent.blueprint.grammar import (
     parse_binder,
 )
 from engiagent.blueprint.grid import EMPTY_GRID
+from engiagent.blueprint.units import parse_unit
 from engiagent.formulations import compile_blueprint, expand
+from engiagent.formulations.program import ColumnBlock, Floats
+from engiagent.verify.documents import Bench, Declarations
+from engiagent.verify.series import Series
 
 ROOT = Path(__file__).parents[1]
 LANGUAGE = ROOT / "docs" / "language.md"
@@ -66,11 +71,13 @@ def examples(page: Path) -> tuple[Example, ...]:
     )
 
 
-def chosen(page: Path, language: str, start: str) -> list[Any]:
+def chosen(page: Path, language: str, start: str, *, whole: bool = False) -> list[Any]:
+    """Return the examples whose info string begins with a word, or is that word as a whole."""
     return [
         pytest.param(example, id=str(example))
         for example in examples(page)
-        if example.language == language and example.info.split(" ")[0] == start
+        if example.language == language
+        and (example.info if whole else example.info.split(" ")[0]) == start
     ]
 
 
@@ -137,6 +144,39 @@ def test_the_model_of_the_page_is_canonical_in_meaning_and_compiles(folder: Path
 def test_fragment(example: Example, folder: Path) -> None:
     errors, _ = findings(extended(LANGUAGE, example.text), folder)
     assert errors == set(example.info.split()[1:])
+
+
+@pytest.mark.parametrize("example", chosen(LANGUAGE, "json", "add", whole=True))
+def test_compiler_and_checker_read_a_fragment_alike(example: Example, folder: Path) -> None:
+    blueprint = expand(extended(LANGUAGE, example.text))
+    program = compile_blueprint(blueprint, folder)
+    low = np.where(np.isfinite(program.column_lower), program.column_lower, -100.0)
+    high = np.where(np.isfinite(program.column_upper), program.column_upper, 100.0)
+    x = np.random.default_rng(1).uniform(low, high)
+    series = {
+        block.name: as_series(block, x[block.start : block.stop]) for block in program.columns
+    }
+    evaluator = Bench(Declarations(blueprint.core, folder), series).evaluator
+    activity = program.activity_at(x)
+    ids = {block.constraint_id: block for block in program.rows}
+    for constraint in blueprint.core.constraints:
+        ops, sides = evaluator.sides(
+            constraint.expression, evaluator.frame(constraint.forall, constraint.where)
+        )
+        if len(ops) > 1:
+            continue
+        block = ids[constraint.constraint_id]
+        rows = slice(block.start, block.stop)
+        limit = (program.row_lower if ops[0] == ">=" else program.row_upper)[rows]
+        theirs = (sides[0].data - sides[1].data) / float(parse_unit(block.unit).factor)
+        np.testing.assert_allclose(activity[rows] - limit, theirs, rtol=1e-9, atol=1e-6)
+
+
+def as_series(block: ColumnBlock, values: Floats) -> Series:
+    """Return the values of a variable as the checker takes them, NaN in the holes of a filter."""
+    full = np.full(int(np.prod(block.shape, dtype=int)), np.nan)
+    full[slice(None) if block.positions is None else block.positions] = values
+    return Series(block.name, full.reshape(block.shape), parse_unit(block.unit), block.sets)
 
 
 @pytest.mark.parametrize(
