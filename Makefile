@@ -27,8 +27,8 @@ $(READY): pyproject.toml
 	  echo "$(PYTHON) cannot make virtual environments. On Debian and Ubuntu: apt install python3-venv." >&2; exit 1; }
 	@echo "Installing into $(VENV); this takes a minute."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	@$(BIN)/python -m pip install --quiet --editable . --group dev
+	@$(BIN)/python -m pip install -qq --upgrade 'pip>=25.1'
+	@$(BIN)/python -m pip install -qq --editable . --group dev
 	@touch $@
 
 demo: $(READY) ## Run two problems of the corpus and show where their reports are
