@@ -1,7 +1,7 @@
 """The check: problem, schedule, blueprint and requirements in, a certificate out."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,14 @@ import numpy as np
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.units import parse_unit
 from engiagent.errors import EngiagentError, InputError
+from engiagent.verify.case import (
+    Case,
+    build_case,
+    declared_units,
+    find_requirements,
+    input_hashes,
+    missing_parameters,
+)
 from engiagent.verify.certificate import Certificate, decide
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.findings import Report, Violation, finite_or_none
@@ -17,41 +25,17 @@ from engiagent.verify.frames import EvaluationError
 from engiagent.verify.levels import algebra, optimality
 from engiagent.verify.levels.algebra import Objective, Outcome, Rule
 from engiagent.verify.levels.data import check_data
-from engiagent.verify.levels.execution import Plant, as_series, dynamics_of
 from engiagent.verify.levels.physics import check_physics
 from engiagent.verify.levels.sources import ProblemLike
 from engiagent.verify.requirements import (
-    Dynamics,
     Goal,
     Requirements,
-    load_requirements,
     quote_findings,
 )
-from engiagent.verify.schedule import Schedule, read_schedule
 from engiagent.verify.series import Series
 from engiagent.verify.tolerances import TOLERANCES, tolerances_sha256
-from engiagent.verify.vocabulary import SERIES
 
 UNCHECKED = Report("unchecked", {"findings": ["there is nothing to check"]})
-
-
-@dataclass
-class _Case:
-    """Everything that one check has at hand."""
-
-    problem: ProblemLike
-    blueprint: Blueprint | None
-    requirements: Requirements | None
-    schedule: Schedule
-    series: dict[str, Series]
-    notes: list[str] = field(default_factory=list)
-
-    def bench(self, annotated: bool) -> Bench | None:
-        """Return the requirements' or the blueprint's view of the schedule."""
-        document = self.requirements if annotated else self.blueprint
-        if document is None:
-            return None
-        return Bench(Declarations(document.core, self.problem.folder), self.series)
 
 
 def check(
@@ -83,14 +67,14 @@ def check(
     InputError
         When an input is unreadable. Everything else that is wrong stands in the certificate.
     """
-    annotated = _requirements(problem, requirements)
+    annotated = find_requirements(problem, requirements)
     if blueprint is None and annotated is None:
         raise InputError(
             "there is nothing to check against",
             expected="a blueprint or annotated requirements",
         )
-    case = _case(problem, solution, blueprint, annotated, mapping)
-    missing = _missing(case)
+    case = build_case(problem, solution, blueprint, annotated, mapping)
+    missing = missing_parameters(case)
     if case.schedule.status == "infeasible":
         return _infeasible(case, missing)
     if not case.series:
@@ -98,145 +82,10 @@ def check(
     return _checked(case, missing)
 
 
-def _requirements(
-    problem: ProblemLike, given: Requirements | str | Path | None
-) -> Requirements | None:
-    if isinstance(given, Requirements):
-        return given
-    if given is not None:
-        return load_requirements(Path(given))
-    if problem.expert is None:
-        return None
-    path = Path(problem.expert) / "requirements.yaml"
-    return load_requirements(path) if path.is_file() else None
-
-
-def _case(
-    problem: ProblemLike,
-    solution: Any,
-    blueprint: Blueprint | None,
-    requirements: Requirements | None,
-    mapping: Mapping[str, str] | None,
-) -> _Case:
-    units, core = _units(blueprint, requirements)
-    first: dict[str, tuple[float, int]] = {}
-    capacities: dict[str, float] = {}
-    if core is not None:
-        plant = Plant(Bench(Declarations(core, problem.folder), {}), units)
-        first, capacities = _known_states(plant)
-    core = blueprint.core if blueprint is not None else None
-    schedule = read_schedule(solution, core, mapping, first, capacities)
-    case = _Case(
-        problem, blueprint, requirements, schedule, dict(schedule.series), list(schedule.notes)
-    )
-    if schedule.status not in (None, "optimal", "feasible") and not _has_point(schedule):
-        case.series = {}
-    _complete(case, units)
-    return case
-
-
-def _has_point(schedule: Schedule) -> bool:
-    return any(np.isfinite(series.data).any() for series in schedule.series.values())
-
-
-def _units(
-    blueprint: Blueprint | None, requirements: Requirements | None
-) -> tuple[Sequence[Dynamics], Any]:
-    """Return the declared units and the declarations in which their parameters are read."""
-    if requirements is not None and requirements.dynamics:
-        return requirements.dynamics, requirements.core
-    if blueprint is not None and blueprint.core.components:
-        return dynamics_of(blueprint.core), blueprint.core
-    return (), None
-
-
-def _known_states(plant: Plant) -> tuple[dict[str, tuple[float, int]], dict[str, float]]:
-    """Return by quantity (first value, number of periods) and capacities, in SI."""
-    first: dict[str, tuple[float, int]] = {}
-    capacities: dict[str, float] = {}
-    slots = {
-        "battery": ("state_of_charge", "initial_energy", "kWh"),
-        "thermal_zone": ("temperature", "initial_temperature", "degC"),
-    }
-    for unit in plant.units:
-        if unit.model not in slots:
-            continue
-        word, slot, unit_text = slots[unit.model]
-        try:
-            known = plant.slot(unit, slot, unit_text)
-            capacity = plant.slot(unit, "energy_capacity", "kWh")
-        except EngiagentError:
-            continue  # the levels say what is wrong with it
-        scale = parse_unit(unit_text)
-        for name in plant.names(unit, word):
-            if known is not None:
-                start = float(known[0]) * float(scale.factor) + float(scale.zero or 0)
-                first[name] = (start, len(known))
-            if capacity is not None and unit.model == "battery":
-                capacities[name] = float(capacity[0]) * float(scale.factor)
-    return first, capacities
-
-
-def _complete(case: _Case, units: Sequence[Dynamics]) -> None:
-    """Add what a schedule leaves out and physics answers: states, heat, cooling."""
-    bench = case.bench(case.requirements is not None and bool(case.requirements.dynamics))
-    if bench is None or not case.series:
-        return
-    plant = Plant(bench, units)
-    added: dict[str, Series] = {}
-    kilowatt = parse_unit("kW")
-    for unit in units:
-        outputs = {
-            "heater": ["heat"],
-            "cooler": ["cooling"],
-            "thermal_zone": ["heating", "cooling"],
-        }
-        for word in outputs.get(unit.model, []):
-            names = plant.names(unit, word)
-            if any(name in case.series for name in names):
-                continue
-            try:
-                zone = unit.model == "thermal_zone"
-                data = plant.heat(unit, word) if zone else plant.output(unit, word)
-                over = plant.periods(unit).name
-            except EngiagentError:
-                continue  # not recomputable: whoever needs it stays unchecked
-            if data is not None:
-                for name in names:
-                    added[name] = Series(name, data, kilowatt, (over,))
-    for trajectory in plant.run() if _lacks_states(plant, case) else ():
-        if trajectory.claimed is None:
-            state = as_series(trajectory, parse_unit(trajectory.unit))
-            added |= dict.fromkeys(trajectory.names, state)
-    for unit in units:
-        for word in SERIES.get(unit.model, ()):
-            names = plant.names(unit, word)
-            known = next((case.series[n] for n in names if n in case.series), None)
-            if known is not None:
-                case.series = dict.fromkeys(names, known) | case.series
-    case.notes += [f"{name} is not in the schedule: recomputed" for name in sorted(added)]
-    case.series |= added
-
-
-def _lacks_states(plant: Plant, case: _Case) -> bool:
-    words = {"battery": "state_of_charge", "thermal_zone": "temperature"}
-    return any(
-        not any(name in case.series for name in plant.names(unit, words[unit.model]))
-        for unit in plant.units
-        if unit.model in words
-    )
-
-
-def _missing(case: _Case) -> list[str]:
-    if case.blueprint is None:
-        return []
-    return sorted(p.name for p in case.blueprint.core.parameters if p.status == "missing")
-
-
 # --- a schedule --------------------------------------------------------------------------------
 
 
-def _checked(case: _Case, missing: list[str]) -> Certificate:
+def _checked(case: Case, missing: list[str]) -> Certificate:
     by_text, by_blueprint = case.bench(True), case.bench(False)
     violations: list[Violation] = []
     data, not_understood = _data_level(case, by_blueprint)
@@ -275,7 +124,7 @@ def _checked(case: _Case, missing: list[str]) -> Certificate:
     return _certificate(case, verdict, reports, violations, missing, not_understood, goal, bound)
 
 
-def _data_level(case: _Case, bench: Bench | None) -> tuple[Report, list[str]]:
+def _data_level(case: Case, bench: Bench | None) -> tuple[Report, list[str]]:
     quotes: list[str] = []
     if case.requirements is not None:
         quotes = quote_findings(case.requirements, case.problem.text)
@@ -290,7 +139,7 @@ def _data_level(case: _Case, bench: Bench | None) -> tuple[Report, list[str]]:
 
 
 def _rules(
-    case: _Case, by_text: Bench | None, by_blueprint: Bench | None
+    case: Case, by_text: Bench | None, by_blueprint: Bench | None
 ) -> tuple[list[Outcome], list[tuple[Bench, Sequence[Rule]]]]:
     """Return the outcome of all rules: the text's own first, then the blueprint's."""
     outcomes: list[Outcome] = []
@@ -315,7 +164,7 @@ def _rules(
 
 
 def _objective(
-    case: _Case, by_text: Bench | None, by_blueprint: Bench | None
+    case: Case, by_text: Bench | None, by_blueprint: Bench | None
 ) -> tuple[Objective | None, list[Violation]]:
     """Return the objective that counts, and what is wrong with those that are claimed."""
     found: list[Violation] = []
@@ -364,7 +213,7 @@ def _in_unit(value: float, unit: Any, wanted: str) -> float:
 
 
 def _physics_level(
-    case: _Case,
+    case: Case,
     by_text: Bench | None,
     by_blueprint: Bench | None,
     benches: Sequence[tuple[Bench, Sequence[Rule]]],
@@ -376,7 +225,7 @@ def _physics_level(
     )
     if bench is None:
         bench = by_text
-    units, _ = _units(case.blueprint, case.requirements)
+    units, _ = declared_units(case.blueprint, case.requirements)
     if bench is None:
         return UNCHECKED
     return check_physics(units, bench, benches, has_states)
@@ -386,7 +235,7 @@ def _physics_level(
 
 
 def _optimality_level(
-    case: _Case, bench: Bench | None, objective: Objective | None
+    case: Case, bench: Bench | None, objective: Objective | None
 ) -> tuple[Report, dict[str, Any] | None]:
     blueprint = case.blueprint
     if bench is None or blueprint is None or objective is None:
@@ -417,7 +266,7 @@ def _optimality_level(
 
 
 def _judge_gap(
-    case: _Case,
+    case: Case,
     own: Objective,
     recomputed: float | None,
     reported: float | None,
@@ -457,7 +306,7 @@ def _judge_gap(
 # --- a claim that there is none ----------------------------------------------------------------
 
 
-def _infeasible(case: _Case, missing: list[str]) -> Certificate:
+def _infeasible(case: Case, missing: list[str]) -> Certificate:
     """Check the claim that no plan is allowed."""
     reports = {"data": UNCHECKED, "algebra": UNCHECKED, "physics": UNCHECKED}
     if case.blueprint is None:
@@ -493,13 +342,13 @@ def _infeasible(case: _Case, missing: list[str]) -> Certificate:
     return _certificate(case, verdict, reports, list(data.violations), missing, not_understood)
 
 
-def _trusted(case: _Case, data: Report) -> bool:
+def _trusted(case: Case, data: Report) -> bool:
     """Whether the blueprint whose infeasibility is proven is that of the problem."""
     return data.status == "pass" or case.requirements is not None
 
 
 def _certificate(
-    case: _Case,
+    case: Case,
     verdict: str,
     reports: Mapping[str, Report],
     violations: Sequence[Violation],
@@ -510,7 +359,7 @@ def _certificate(
 ) -> Certificate:
     import engiagent
 
-    inputs = _hashes(case.problem)
+    inputs = input_hashes(case.problem)
     inputs["schedule"] = case.schedule.sha256()
     if case.blueprint is not None:
         inputs["blueprint"] = case.blueprint.sha256
@@ -533,12 +382,5 @@ def _certificate(
         notes=tuple(case.notes),
         tolerances=TOLERANCES,
         tolerances_sha256=tolerances_sha256(),
-        versions={"engiagent": str(getattr(engiagent, "__version__", "0.1.0"))},
+        versions={"engiagent": engiagent.__version__},
     )
-
-
-def _hashes(problem: ProblemLike) -> dict[str, str]:
-    known = problem.sha256
-    if isinstance(known, Mapping):
-        return {str(name): str(digest) for name, digest in known.items()}
-    return {"problem.md": str(known)}

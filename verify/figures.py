@@ -13,7 +13,7 @@ _NUMBER = re.compile(
 )
 _CLOCK = re.compile(r"(?<!\d)([01]?\d|2[0-4]):([0-5]\d)(?!\d)")
 _WORDS = {
-    "zero": 0.0, "no": 0.0, "empty": 0.0, "one": 1.0, "two": 2.0, "three": 3.0, "four": 4.0,
+    "zero": 0.0, "empty": 0.0, "one": 1.0, "two": 2.0, "three": 3.0, "four": 4.0,
     "five": 5.0, "six": 6.0, "seven": 7.0, "eight": 8.0, "nine": 9.0, "ten": 10.0, "eleven": 11.0,
     "twelve": 12.0, "twenty": 20.0, "thirty": 30.0, "hundred": 100.0, "half": 0.5,
     "quarter": 0.25, "third": 1.0 / 3.0, "full": 1.0, "twice": 2.0, "double": 2.0,

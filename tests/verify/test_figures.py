@@ -25,7 +25,7 @@ from engiagent.verify.figures import figures
         ("half full", [(0.5, "None"), (1, "None")]),
         ("6.5 kWh/K", [(6.5, "kWh/K")]),
         ("3 million kWh", [(3e6, "kWh")]),
-        ("no number", [(0, "None")]),
+        ("no number at all", []),
     ],
 )
 def test_numbers_are_read_with_their_units(text: str, expected: list[tuple[float, str]]) -> None:

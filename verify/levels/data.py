@@ -1,13 +1,12 @@
 """Level 1: whether the numbers of the blueprint are the numbers of the problem."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from engiagent.blueprint.document import Blueprint, ParameterDef
-from engiagent.blueprint.grammar import GrammarError, Node, Number, Ref, Text, children, walk
+from engiagent.blueprint.grammar import Ref, walk
 from engiagent.blueprint.units import Unit, UnitError, parse_unit
 from engiagent.errors import EngiagentError, InputError
 from engiagent.verify import values
@@ -15,9 +14,10 @@ from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.evaluate import Evaluator
 from engiagent.verify.expressions import read_expression
 from engiagent.verify.figures import Figure, figures, without_counts
-from engiagent.verify.findings import Report, Violation
+from engiagent.verify.findings import Report
 from engiagent.verify.frames import Environment, EvaluationError, Symbol
 from engiagent.verify.levels.coverage import uncovered, used_names
+from engiagent.verify.levels.literals import Tracing, check_literals, close_to, in_si
 from engiagent.verify.levels.sources import (
     ProblemLike,
     Source,
@@ -28,31 +28,6 @@ from engiagent.verify.levels.sources import (
 )
 from engiagent.verify.tolerances import TOLERANCES
 from engiagent.verify.values import Floats
-
-LEVEL = "data"
-FREE = (0.0, 1.0)  # numbers that need no source
-
-
-@dataclass
-class Tracing:
-    """What tracing collects.
-
-    Attributes
-    ----------
-    open
-        What could not be verified: it keeps the level from passing.
-    listed
-        Assumptions and a user's own values: never silent, no obstacle.
-    """
-
-    problem: ProblemLike
-    open: list[str] = field(default_factory=list)
-    listed: list[str] = field(default_factory=list)
-    violations: list[Violation] = field(default_factory=list)
-
-    def accuse(self, name: str, message: str) -> None:
-        """Record that something contradicts the problem."""
-        self.violations.append(Violation(LEVEL, name, name, f"{name}: {message}"))
 
 
 def check_data(
@@ -69,7 +44,7 @@ def check_data(
     for name, reference, texts in _other_expressions(blueprint):
         _check_quotes(tracing, name, reference)
         for text in texts:
-            _check_literals(tracing, name, text, reference)
+            check_literals(tracing, name, text, reference)
     used = used_names(blueprint)
     tracing.open += [
         f"{p.name} is written down but used nowhere"
@@ -218,95 +193,11 @@ def _trace_expression(
     tracing: Tracing, definition: ParameterDef, sources: Sequence[Source]
 ) -> None:
     """Trace a parameter made of other parameters: its own numbers need a source, the rest has."""
-    _check_literals(tracing, definition.name, str(definition.value), definition.source_reference)
+    check_literals(tracing, definition.name, str(definition.value), definition.source_reference)
     for source in sources:
         if source.kind in ("assumption", "user"):
             said = source.fields.get("reason") or source.fields.get("note") or "no reason given"
             tracing.listed.append(f"{definition.name}: {source.kind}, {said}")
-
-
-# --- numbers in expressions --------------------------------------------------------------------
-
-
-def _check_literals(tracing: Tracing, name: str, text: str, reference: Any) -> None:
-    """Hold every number that is written into an expression against its sources."""
-    try:
-        literals = list(_literals(read_expression(text)))
-    except GrammarError:
-        return  # the algebra level says so
-    if not literals:
-        return
-    if any(s.kind in ("assumption", "user") for s in read_sources(reference)):
-        tracing.listed.append(f"{name}: {text} rests on an assumption")
-        return
-    known: list[Figure] = []
-    for leaf in all_leaves(reference):
-        known += figures(words_of(leaf, tracing.problem.text))
-    for value, unit, is_clock in literals:
-        if any(_same(value, unit, figure) for figure in known):
-            continue
-        if is_clock and _stands_in_text(tracing.problem, value):
-            continue  # the hours before and after a period are those of the period
-        rivals = [f for f in known if _rival(f, unit)]
-        shown = f"{value:g} {unit or ''}".strip()
-        if rivals:
-            said = ", ".join(f"{f.value:g} {f.unit or ''}".strip() for f in rivals)
-            tracing.accuse(name, f"{shown} stands in {text!r}, its source says {said}")
-        else:
-            tracing.open.append(f"{name}: the number {shown} in {text!r} has no source")
-
-
-def _stands_in_text(problem: ProblemLike, hours: float) -> bool:
-    clocks = (f for f in figures(problem.text) if f.unit is not None and str(f.unit) == "h")
-    return any(_close(hours, figure.value) for figure in clocks)
-
-
-def _rival(figure: Figure, unit: Unit | None) -> bool:
-    """Whether a figure of the source could be what a literal was meant to be."""
-    if unit is None or figure.unit is None:
-        return True
-    hour = parse_unit("h").dimension
-    return unit.dimension != hour or figure.unit.dimension == hour
-
-
-def _literals(node: Node, in_index: bool = False) -> Iterator[tuple[float, Unit | None, bool]]:
-    if isinstance(node, Number) and not in_index and node.value not in FREE:
-        unit = None
-        if node.unit is not None:
-            try:
-                unit = parse_unit(node.unit)
-            except UnitError:
-                return
-        yield node.value, unit, False
-    if isinstance(node, Text):
-        clock = [f for f in figures(node.value) if ":" in node.value]
-        yield from ((f.value, f.unit, True) for f in clock)
-    exponent = getattr(node, "right", None) if getattr(node, "op", "") == "**" else None
-    for child in children(node):
-        if child is not exponent:
-            yield from _literals(child, in_index or isinstance(node, Ref))
-
-
-def _same(value: float, unit: Unit | None, figure: Figure) -> bool:
-    """Whether a literal is a figure of the text, units converted where both have one."""
-    if unit is None or figure.unit is None:
-        scaled = [figure.value]
-        if figure.unit is not None:
-            scaled.append(figure.value * float(figure.unit.factor))
-        return any(_close(value, candidate) for candidate in scaled)
-    if without_counts(unit.dimension) != without_counts(figure.unit.dimension):
-        return False
-    return _close(_si(value, unit), _si(figure.value, figure.unit)) or _close(
-        value * float(unit.factor), figure.value * float(figure.unit.factor)
-    )
-
-
-def _si(value: float, unit: Unit) -> float:
-    return value * float(unit.factor) + float(unit.zero or 0)
-
-
-def _close(a: float, b: float) -> bool:
-    return bool(abs(a - b) <= TOLERANCES["parameter"] * max(abs(a), abs(b)))
 
 
 # --- numbers of parameters ---------------------------------------------------------------------
@@ -364,13 +255,13 @@ def _compare(
         return
     if any(_agrees(value, unit, figure) for figure in found):
         return
-    bare = [f for f in found if f.unit is None and _close(f.value, value)]
+    bare = [f for f in found if f.unit is None and close_to(f.value, value)]
     if bare and not without_counts(unit.dimension):
         return
     if bare:
         tracing.open.append(f"{name}: no unit stands beside the number that is read in {unit}")
         return
-    partly = [f for f in found if _close(f.value, value) and _is_part(f.unit, unit)]
+    partly = [f for f in found if close_to(f.value, value) and _is_part(f.unit, unit)]
     if partly:
         tracing.open.append(f"{name}: {partly[0].unit} beside the number, read in {unit}")
         return
@@ -380,12 +271,12 @@ def _compare(
 
 def _agrees(value: float, unit: Unit, figure: Figure) -> bool:
     if figure.unit is None:
-        return unit.is_dimensionless and _close(value * float(unit.factor), figure.value)
+        return unit.is_dimensionless and close_to(value * float(unit.factor), figure.value)
     if without_counts(unit.dimension) != without_counts(figure.unit.dimension):
         return False
     if unit.is_point != figure.unit.is_point:  # "2 °C warmer" is a difference
-        return _close(value * float(unit.factor), figure.value * float(figure.unit.factor))
-    return _close(_si(value, unit), _si(figure.value, figure.unit))
+        return close_to(value * float(unit.factor), figure.value * float(figure.unit.factor))
+    return close_to(in_si(value, unit), in_si(figure.value, figure.unit))
 
 
 def _is_part(found: Unit | None, wanted: Unit) -> bool:
@@ -451,7 +342,7 @@ def _trace_relation(tracing: Tracing, name: str, source: Source, symbol: Symbol)
     unit = symbol.value.unit
     results = [_evaluate(relation, candidate, unit) for candidate in candidates]
     for result in results:
-        if result is not None and all(_close(float(v), result) for v in symbol.value.data):
+        if result is not None and all(close_to(float(v), result) for v in symbol.value.data):
             return
     shown = ", ".join(f"{r / float(unit.factor):.10g} {unit}" for r in results if r is not None)
     if shown:

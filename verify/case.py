@@ -1,0 +1,190 @@
+"""Everything that one check has at hand: documents, the schedule, and what can be added to it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.units import parse_unit
+from engiagent.errors import EngiagentError
+from engiagent.verify.documents import Bench, Declarations
+from engiagent.verify.levels.execution import Plant, as_series, dynamics_of
+from engiagent.verify.levels.sources import ProblemLike
+from engiagent.verify.requirements import Dynamics, Requirements, load_requirements
+from engiagent.verify.schedule import Schedule, read_schedule
+from engiagent.verify.series import Series
+from engiagent.verify.vocabulary import SERIES
+
+
+@dataclass
+class Case:
+    """Everything that one check has at hand."""
+
+    problem: ProblemLike
+    blueprint: Blueprint | None
+    requirements: Requirements | None
+    schedule: Schedule
+    series: dict[str, Series]
+    notes: list[str] = field(default_factory=list)
+
+    def bench(self, annotated: bool) -> Bench | None:
+        """Return the requirements' or the blueprint's view of the schedule."""
+        document = self.requirements if annotated else self.blueprint
+        if document is None:
+            return None
+        return Bench(Declarations(document.core, self.problem.folder), self.series)
+
+
+def find_requirements(
+    problem: ProblemLike, given: Requirements | str | Path | None
+) -> Requirements | None:
+    """Return the requirements that were given, or those among the problem's expert files."""
+    if isinstance(given, Requirements):
+        return given
+    if given is not None:
+        return load_requirements(Path(given))
+    if problem.expert is None:
+        return None
+    path = Path(problem.expert) / "requirements.yaml"
+    return load_requirements(path) if path.is_file() else None
+
+
+def build_case(
+    problem: ProblemLike,
+    solution: Any,
+    blueprint: Blueprint | None,
+    requirements: Requirements | None,
+    mapping: Mapping[str, str] | None,
+) -> Case:
+    """Read the schedule and complete it by what physics answers.
+
+    Raises
+    ------
+    InputError
+        When the schedule is unreadable.
+    """
+    units, core = declared_units(blueprint, requirements)
+    first: dict[str, tuple[float, int]] = {}
+    capacities: dict[str, float] = {}
+    if core is not None:
+        plant = Plant(Bench(Declarations(core, problem.folder), {}), units)
+        first, capacities = _known_states(plant)
+    core = blueprint.core if blueprint is not None else None
+    schedule = read_schedule(solution, core, mapping, first, capacities)
+    case = Case(
+        problem, blueprint, requirements, schedule, dict(schedule.series), list(schedule.notes)
+    )
+    if schedule.status not in (None, "optimal", "feasible") and not _has_point(schedule):
+        case.series = {}
+    _complete(case, units)
+    return case
+
+
+def _has_point(schedule: Schedule) -> bool:
+    return any(np.isfinite(series.data).any() for series in schedule.series.values())
+
+
+def declared_units(
+    blueprint: Blueprint | None, requirements: Requirements | None
+) -> tuple[Sequence[Dynamics], Any]:
+    """Return the declared units and the declarations in which their parameters are read."""
+    if requirements is not None and requirements.dynamics:
+        return requirements.dynamics, requirements.core
+    if blueprint is not None and blueprint.core.components:
+        return dynamics_of(blueprint.core), blueprint.core
+    return (), None
+
+
+def _known_states(plant: Plant) -> tuple[dict[str, tuple[float, int]], dict[str, float]]:
+    """Return by quantity (first value, number of periods) and capacities, in SI."""
+    first: dict[str, tuple[float, int]] = {}
+    capacities: dict[str, float] = {}
+    slots = {
+        "battery": ("state_of_charge", "initial_energy", "kWh"),
+        "thermal_zone": ("temperature", "initial_temperature", "degC"),
+    }
+    for unit in plant.units:
+        if unit.model not in slots:
+            continue
+        word, slot, unit_text = slots[unit.model]
+        try:
+            known = plant.slot(unit, slot, unit_text)
+            capacity = plant.slot(unit, "energy_capacity", "kWh")
+        except EngiagentError:
+            continue  # the levels say what is wrong with it
+        scale = parse_unit(unit_text)
+        for name in plant.names(unit, word):
+            if known is not None:
+                start = float(known[0]) * float(scale.factor) + float(scale.zero or 0)
+                first[name] = (start, len(known))
+            if capacity is not None and unit.model == "battery":
+                capacities[name] = float(capacity[0]) * float(scale.factor)
+    return first, capacities
+
+
+def _complete(case: Case, units: Sequence[Dynamics]) -> None:
+    """Add what a schedule leaves out and physics answers: states, heat, cooling."""
+    bench = case.bench(case.requirements is not None and bool(case.requirements.dynamics))
+    if bench is None or not case.series:
+        return
+    plant = Plant(bench, units)
+    added: dict[str, Series] = {}
+    kilowatt = parse_unit("kW")
+    for unit in units:
+        outputs = {
+            "heater": ["heat"],
+            "cooler": ["cooling"],
+            "thermal_zone": ["heating", "cooling"],
+        }
+        for word in outputs.get(unit.model, []):
+            names = plant.names(unit, word)
+            if any(name in case.series for name in names):
+                continue
+            try:
+                zone = unit.model == "thermal_zone"
+                data = plant.heat(unit, word) if zone else plant.output(unit, word)
+                over = plant.periods(unit).name
+            except EngiagentError:
+                continue  # not recomputable: whoever needs it stays unchecked
+            if data is not None:
+                for name in names:
+                    added[name] = Series(name, data, kilowatt, (over,))
+    for trajectory in plant.run() if _lacks_states(plant, case) else ():
+        if trajectory.claimed is None:
+            state = as_series(trajectory, parse_unit(trajectory.unit))
+            added |= dict.fromkeys(trajectory.names, state)
+    for unit in units:
+        for word in SERIES.get(unit.model, ()):
+            names = plant.names(unit, word)
+            known = next((case.series[n] for n in names if n in case.series), None)
+            if known is not None:
+                case.series = dict.fromkeys(names, known) | case.series
+    case.notes += [f"{name} is not in the schedule: recomputed" for name in sorted(added)]
+    case.series |= added
+
+
+def _lacks_states(plant: Plant, case: Case) -> bool:
+    words = {"battery": "state_of_charge", "thermal_zone": "temperature"}
+    return any(
+        not any(name in case.series for name in plant.names(unit, words[unit.model]))
+        for unit in plant.units
+        if unit.model in words
+    )
+
+
+def missing_parameters(case: Case) -> list[str]:
+    """Return the parameters that the problem does not give, by name."""
+    if case.blueprint is None:
+        return []
+    return sorted(p.name for p in case.blueprint.core.parameters if p.status == "missing")
+
+
+def input_hashes(problem: ProblemLike) -> dict[str, str]:
+    """Return the hash of the problem's text and of every file of its data."""
+    known = problem.sha256
+    if isinstance(known, Mapping):
+        return {str(name): str(digest) for name, digest in known.items()}
+    return {"problem.md": str(known)}

@@ -1,0 +1,121 @@
+"""Numbers that are written into expressions: each needs a source as every parameter does."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from engiagent.blueprint.grammar import GrammarError, Node, Number, Ref, Text, children
+from engiagent.blueprint.units import Unit, UnitError, parse_unit
+from engiagent.verify.expressions import read_expression
+from engiagent.verify.figures import Figure, figures, without_counts
+from engiagent.verify.findings import Violation
+from engiagent.verify.levels.sources import ProblemLike, all_leaves, read_sources, words_of
+from engiagent.verify.tolerances import TOLERANCES
+
+LEVEL = "data"
+FREE = (0.0, 1.0)  # numbers that need no source
+
+
+@dataclass
+class Tracing:
+    """What tracing collects.
+
+    Attributes
+    ----------
+    open
+        What could not be verified: it keeps the level from passing.
+    listed
+        Assumptions and a user's own values: never silent, no obstacle.
+    """
+
+    problem: ProblemLike
+    open: list[str] = field(default_factory=list)
+    listed: list[str] = field(default_factory=list)
+    violations: list[Violation] = field(default_factory=list)
+
+    def accuse(self, name: str, message: str) -> None:
+        """Record that something contradicts the problem."""
+        self.violations.append(Violation(LEVEL, name, name, f"{name}: {message}"))
+
+
+def check_literals(tracing: Tracing, name: str, text: str, reference: Any) -> None:
+    """Hold every number that is written into an expression against its sources."""
+    try:
+        literals = list(_literals(read_expression(text)))
+    except GrammarError:
+        return  # the algebra level says so
+    if not literals:
+        return
+    if any(s.kind in ("assumption", "user") for s in read_sources(reference)):
+        tracing.listed.append(f"{name}: {text} rests on an assumption")
+        return
+    known: list[Figure] = []
+    for leaf in all_leaves(reference):
+        known += figures(words_of(leaf, tracing.problem.text))
+    for value, unit, is_clock in literals:
+        if any(_same(value, unit, figure) for figure in known):
+            continue
+        if is_clock and _stands_in_text(tracing.problem, value):
+            continue  # the hours before and after a period are those of the period
+        rivals = [f for f in known if _rival(f, unit)]
+        shown = f"{value:g} {unit or ''}".strip()
+        if rivals:
+            said = ", ".join(f"{f.value:g} {f.unit or ''}".strip() for f in rivals)
+            tracing.accuse(name, f"{shown} stands in {text!r}, its source says {said}")
+        else:
+            tracing.open.append(f"{name}: the number {shown} in {text!r} has no source")
+
+
+def _stands_in_text(problem: ProblemLike, hours: float) -> bool:
+    clocks = (f for f in figures(problem.text) if f.unit is not None and str(f.unit) == "h")
+    return any(close_to(hours, figure.value) for figure in clocks)
+
+
+def _rival(figure: Figure, unit: Unit | None) -> bool:
+    """Whether a figure of the source could be what a literal was meant to be."""
+    if unit is None or figure.unit is None:
+        return True
+    hour = parse_unit("h").dimension
+    return unit.dimension != hour or figure.unit.dimension == hour
+
+
+def _literals(node: Node, in_index: bool = False) -> Iterator[tuple[float, Unit | None, bool]]:
+    if isinstance(node, Number) and not in_index and node.value not in FREE:
+        unit = None
+        if node.unit is not None:
+            try:
+                unit = parse_unit(node.unit)
+            except UnitError:
+                return
+        yield node.value, unit, False
+    if isinstance(node, Text):
+        clock = [f for f in figures(node.value) if ":" in node.value]
+        yield from ((f.value, f.unit, True) for f in clock)
+    exponent = getattr(node, "right", None) if getattr(node, "op", "") == "**" else None
+    for child in children(node):
+        if child is not exponent:
+            yield from _literals(child, in_index or isinstance(node, Ref))
+
+
+def _same(value: float, unit: Unit | None, figure: Figure) -> bool:
+    """Whether a literal is a figure of the text, units converted where both have one."""
+    if unit is None or figure.unit is None:
+        scaled = [figure.value]
+        if figure.unit is not None:
+            scaled.append(figure.value * float(figure.unit.factor))
+        return any(close_to(value, candidate) for candidate in scaled)
+    if without_counts(unit.dimension) != without_counts(figure.unit.dimension):
+        return False
+    return close_to(in_si(value, unit), in_si(figure.value, figure.unit)) or close_to(
+        value * float(unit.factor), figure.value * float(figure.unit.factor)
+    )
+
+
+def in_si(value: float, unit: Unit) -> float:
+    """Return a value in coherent SI units."""
+    return value * float(unit.factor) + float(unit.zero or 0)
+
+
+def close_to(a: float, b: float) -> bool:
+    """Whether two numbers are the same but for the rounding of a conversion; NaN is never."""
+    return bool(abs(a - b) <= TOLERANCES["parameter"] * max(abs(a), abs(b)))
