@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from engiagent.blueprint import Blueprint
-from engiagent.blueprint.diagnostics import BlueprintError, MissingDataError
+from engiagent.blueprint.diagnostics import MissingDataError
 from engiagent.errors import EngiagentError
 from engiagent.runfolder import (
     BLUEPRINT,
     CERTIFICATE,
     PROBLEM,
     SCRIPT,
-    SOLUTION,
     OnEvent,
     RunFolder,
     State,
@@ -29,12 +28,19 @@ from engiagent.runinputs import (
     problem_folder_of,
     slots_of,
 )
-from engiagent.solvers.result import OnProgress, SolveOptions, SolverResult
+from engiagent.solvers.result import OnProgress, SolveOptions
+from engiagent.stages import (
+    gaps,
+    save,
+    solve_program,
+    static_findings,
+    why_not_solved,
+    write_report,
+)
 
 if TYPE_CHECKING:
     import xarray
 
-    from engiagent.agents.offline.results import Analysis
     from engiagent.formulations.program import Program
     from engiagent.problems import Problem
     from engiagent.verify import Certificate
@@ -238,7 +244,7 @@ class _Run:
             if blueprint is not None:
                 self.folder.write(BLUEPRINT, blueprint.to_json())
         if self.missing or self.not_understood or blueprint is None:
-            self.reason = _why_not_solved(analysis)
+            self.reason = why_not_solved(analysis)
             self._undecided(blueprint)
             self._report()
             return
@@ -355,67 +361,3 @@ class _Run:
             error=self.error,
             notes=tuple(self.folder.notes),
         )
-
-
-def gaps(analysis: "Analysis") -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of missing values, and what was not, or not only in one way, understood."""
-    missing = tuple(
-        item.slot if "." in item.slot else f"{item.component}.{item.slot}"
-        for item in analysis.missing
-    )
-    unclear = [item.text for item in analysis.not_understood]
-    unclear += [f"{item.text} ({item.message})" for item in analysis.ambiguous]
-    return missing, tuple(unclear)
-
-
-def _why_not_solved(analysis: "Analysis") -> str:
-    counts = {
-        "value(s) missing": len(analysis.missing),
-        "sentence(s) not understood": len(analysis.not_understood),
-        "sentence(s) with more than one reading": len(analysis.ambiguous),
-    }
-    parts = [f"{count} {what}" for what, count in counts.items() if count]
-    return ", ".join(parts) or "no blueprint could be written"
-
-
-@dataclass(frozen=True)
-class StaticFindings:
-    """What static analysis found: warnings as text, errors as one exception."""
-
-    warnings: tuple[str, ...]
-    error: EngiagentError | None
-
-
-def static_findings(expanded: Blueprint, folder: Path) -> StaticFindings:
-    """Return the warnings and the errors of an expanded blueprint."""
-    from engiagent.blueprint.analysis import analyse
-
-    found = analyse(expanded, folder)
-    warnings = tuple(str(d) for d in found.diagnostics if d.severity == "warning")
-    if found.missing:
-        return StaticFindings(warnings, MissingDataError(found.missing))
-    return StaticFindings(warnings, BlueprintError(found.errors) if found.errors else None)
-
-
-def solve_program(
-    program: "Program", options: SolveOptions, on_progress: OnProgress | None = None
-) -> tuple["xarray.Dataset", SolverResult]:
-    """Solve in a child process and return the solution dataset and the solver's account."""
-    from engiagent.solvers import solve, to_dataset
-
-    result = solve(program, options, on_progress=on_progress)
-    return to_dataset(program, result), result
-
-
-def save(solution: "xarray.Dataset", folder: RunFolder) -> None:
-    """Write the solution into a run folder."""
-    from engiagent.solvers import save_solution
-
-    save_solution(solution, folder.path / SOLUTION)
-
-
-def write_report(folder: Path) -> None:
-    """Write the report of a run folder."""
-    from engiagent.report import write_report as write
-
-    write(folder)

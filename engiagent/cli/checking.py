@@ -190,7 +190,7 @@ class Examiner:
         """Check somebody's schedule with the expert's blueprint, or what can be read offline."""
         from engiagent.agents.offline import analyse
         from engiagent.certify import with_gaps, without_schedule
-        from engiagent.runs import gaps
+        from engiagent.stages import gaps
 
         expert = problem.expert
         if expert is not None and (expert / BLUEPRINT).is_file():
@@ -235,7 +235,7 @@ class Examiner:
 
     def _solved(self, path: Path, problem: "Problem | None", blueprint: Blueprint) -> CheckResult:
         from engiagent.formulations import compile_blueprint, expand
-        from engiagent.runs import solve_program, static_findings
+        from engiagent.stages import solve_program, static_findings
 
         folder = problem.folder if problem is not None else problem_folder_of(path)
         error = static_findings(expand(blueprint), folder).error
@@ -305,7 +305,7 @@ def _undecided(path: Path, problem: str, reason: str, missing: tuple[str, ...] =
 def _read_offline(path: Path, problem: "Problem") -> CheckResult:
     """Return what the offline engine makes of a problem that has no blueprint."""
     from engiagent.agents.offline import analyse
-    from engiagent.runs import gaps
+    from engiagent.stages import gaps
 
     missing, not_understood = gaps(analyse(problem, {}))
     return CheckResult(

@@ -1,0 +1,82 @@
+"""Single stages of a run that are not the checker's: what was read, static analysis, the solve."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engiagent.blueprint import Blueprint
+from engiagent.blueprint.diagnostics import BlueprintError, MissingDataError
+from engiagent.errors import EngiagentError
+from engiagent.runfolder import SOLUTION, RunFolder
+from engiagent.solvers.result import OnProgress, SolveOptions, SolverResult
+
+if TYPE_CHECKING:
+    import xarray
+
+    from engiagent.agents.offline.results import Analysis
+    from engiagent.formulations.program import Program
+
+
+def gaps(analysis: "Analysis") -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of missing values, and what was not, or not only in one way, understood."""
+    missing = tuple(
+        item.slot if "." in item.slot else f"{item.component}.{item.slot}"
+        for item in analysis.missing
+    )
+    unclear = [item.text for item in analysis.not_understood]
+    unclear += [f"{item.text} ({item.message})" for item in analysis.ambiguous]
+    return missing, tuple(unclear)
+
+
+def why_not_solved(analysis: "Analysis") -> str:
+    """Return how many things stand in the way of a solve."""
+    counts = {
+        "value(s) missing": len(analysis.missing),
+        "sentence(s) not understood": len(analysis.not_understood),
+        "sentence(s) with more than one reading": len(analysis.ambiguous),
+    }
+    parts = [f"{count} {what}" for what, count in counts.items() if count]
+    return ", ".join(parts) or "no blueprint could be written"
+
+
+@dataclass(frozen=True)
+class StaticFindings:
+    """What static analysis found: warnings as text, errors as one exception."""
+
+    warnings: tuple[str, ...]
+    error: EngiagentError | None
+
+
+def static_findings(expanded: Blueprint, folder: Path) -> StaticFindings:
+    """Return the warnings and the errors of an expanded blueprint."""
+    from engiagent.blueprint.analysis import analyse
+
+    found = analyse(expanded, folder)
+    warnings = tuple(str(d) for d in found.diagnostics if d.severity == "warning")
+    if found.missing:
+        return StaticFindings(warnings, MissingDataError(found.missing))
+    return StaticFindings(warnings, BlueprintError(found.errors) if found.errors else None)
+
+
+def solve_program(
+    program: "Program", options: SolveOptions, on_progress: OnProgress | None = None
+) -> tuple["xarray.Dataset", SolverResult]:
+    """Solve in a child process and return the solution dataset and the solver's account."""
+    from engiagent.solvers import solve, to_dataset
+
+    result = solve(program, options, on_progress=on_progress)
+    return to_dataset(program, result), result
+
+
+def save(solution: "xarray.Dataset", folder: RunFolder) -> None:
+    """Write the solution into a run folder."""
+    from engiagent.solvers import save_solution
+
+    save_solution(solution, folder.path / SOLUTION)
+
+
+def write_report(folder: Path) -> None:
+    """Write the report of a run folder."""
+    from engiagent.report import write_report as write
+
+    write(folder)
