@@ -9,7 +9,7 @@ from engiagent.cli.output import print_json, say
 
 @click.command()
 @click.argument("blueprint", type=click.Path(path_type=Path))
-@click.option("--to", type=click.Choice(["pyomo", "latex"]), required=True, help="The form.")
+@click.option("--to", type=click.Choice(["pyomo"]), required=True, help="The form.")
 @click.option(
     "-o",
     "--output",
@@ -17,23 +17,14 @@ from engiagent.cli.output import print_json, say
     help="File to write; standard output otherwise.",
 )
 def emit(blueprint: Path, to: str, output: Path | None) -> None:
-    """Write BLUEPRINT as a script or as mathematics.
-
-    The Pyomo script runs without engiagent.
-    """
+    """Write BLUEPRINT as a script that runs without engiagent."""
     from engiagent.blueprint import Blueprint
     from engiagent.files import write_atomic
+    from engiagent.formulations import emit_pyomo
     from engiagent.runinputs import problem_folder_of
 
-    document = Blueprint.load(blueprint)
-    if to == "pyomo":
-        from engiagent.formulations import emit_pyomo
-
-        text = emit_pyomo(document, problem_folder_of(blueprint))
-    else:
-        from engiagent.formulations import emit_latex
-
-        text = emit_latex(document)
+    emitters = {"pyomo": emit_pyomo}
+    text = emitters[to](Blueprint.load(blueprint), problem_folder_of(blueprint))
     if output is None:
         click.echo(text, nl=not text.endswith("\n"))
     else:

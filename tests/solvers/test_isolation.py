@@ -136,6 +136,31 @@ def test_a_worker_that_hangs_is_ended_from_outside(monkeypatch: pytest.MonkeyPat
     assert "time limit of 1 s enforced from outside" in result.reason
 
 
+@linux
+def test_an_observer_that_fails_leaves_no_worker_behind() -> None:
+    def fail(progress: Progress) -> None:
+        raise RuntimeError("the observer")
+
+    before = children(os.getpid())
+    with pytest.raises(RuntimeError, match="the observer"):
+        solve(knapsack(), on_progress=fail)
+    assert children(os.getpid()) == before
+
+
+def test_solving_from_several_threads_at_once() -> None:
+    found: list[float | None] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(solve(knapsack(20, 2)).objective))
+        for _ in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(found)) == 1
+    assert found[0] == solve(knapsack(20, 2), isolate=False).objective
+
+
 SCRIPT = """
 import os, signal, sys, threading
 from engiagent.solvers import solve
