@@ -73,7 +73,10 @@ def build_case(
         plant = Plant(Bench(Declarations(core, problem.folder), {}), units)
         first, capacities = _known_states(plant)
     core = blueprint.core if blueprint is not None else None
-    schedule = read_schedule(solution, core, mapping, first, capacities)
+    if solution is None:
+        schedule = Schedule({})
+    else:
+        schedule = read_schedule(solution, core, mapping, first, capacities)
     case = Case(
         problem, blueprint, requirements, schedule, dict(schedule.series), list(schedule.notes)
     )

@@ -53,7 +53,7 @@ def check(
         The problem, as :class:`engiagent.problems.Problem`.
     solution
         An ``xarray.Dataset``, a table, a mapping of arrays, or the path of a netCDF, CSV or JSON
-        file, made by anybody.
+        file, made by anybody. None when there is none: then only the data are checked.
     blueprint
         The blueprint that the schedule came from; None for a schedule from elsewhere.
     requirements
@@ -78,7 +78,7 @@ def check(
     if case.schedule.status == "infeasible":
         return _infeasible(case, missing)
     if not case.series:
-        return _certificate(case, "undecided", {}, [], missing, ["there is no schedule to check"])
+        return _without_schedule(case, missing)
     return _checked(case, missing)
 
 
@@ -122,6 +122,15 @@ def _checked(case: Case, missing: list[str]) -> Certificate:
             "claimed": finite_or_none(case.schedule.number("objective")),
         }
     return _certificate(case, verdict, reports, violations, missing, not_understood, goal, bound)
+
+
+def _without_schedule(case: Case, missing: list[str]) -> Certificate:
+    """Return what can be said of a problem that nobody has solved."""
+    data, not_understood = _data_level(case, case.bench(False))
+    case.notes.append("there is no schedule to check")
+    violations = list(data.violations)
+    verdict = "violated" if violations else "undecided"
+    return _certificate(case, verdict, {"data": data}, violations, missing, not_understood)
 
 
 def _data_level(case: Case, bench: Bench | None) -> tuple[Report, list[str]]:

@@ -260,6 +260,9 @@ def test_an_assumption_is_listed_and_a_missing_value_leaves_it_undecided(
     assert "usual for such cells" in str(assumed.levels["data"]["assumptions"])
     assert missing.verdict == "undecided"
     assert missing.missing == ("wear",)
+    unsolved = check(problem, None, edited(miss))
+    assert (unsolved.verdict, unsolved.missing) == ("undecided", ("wear",))
+    assert statuses(unsolved)["data"] == "pass"
 
 
 def test_a_limit_that_is_written_down_but_limits_nothing_is_found(

@@ -5,7 +5,8 @@ and in floating point none is. A temperature without limits still is bounded by 
 walk through the rows in their order, as the chain of time runs, finds by how much.
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -107,56 +108,53 @@ def _block(
 
 def _walk(blocks: list[_Block], lower: Floats, upper: Floats) -> None:
     """Tighten infinite bounds in place, row after row, until a pass changes nothing."""
-    merged = sorted(
-        (
-            (int(row), int(start), int(stop), block)
-            for block in blocks
-            for row, start, stop in _row_ranges(block)
-        ),
-        key=lambda item: item[0],
-    )
+    # Rows hold a handful of terms each: plain numbers are several times faster than arrays here.
+    low, high = lower.tolist(), upper.tolist()
+    rows = sorted((row for block in blocks for row in _rows_of(block)), key=lambda row: row[0])
     for _ in range(PASSES):
         changed = False
-        for row, start, stop, block in merged:
-            columns, factors = block.columns[start:stop], block.coefficients[start:stop]
-            if np.isfinite(lower[columns]).all() and np.isfinite(upper[columns]).all():
-                continue
-            changed |= _tighten(
-                columns, factors, float(block.low[row]), float(block.high[row]), lower, upper
-            )
+        for _, terms, least, most in rows:
+            changed |= _tighten(terms, least, most, low, high)
         if not changed:
-            return
+            break
+    lower[:], upper[:] = low, high
 
 
-def _row_ranges(block: _Block) -> list[tuple[int, int, int]]:
+_Terms = list[tuple[int, float]]
+
+
+def _rows_of(block: _Block) -> Iterator[tuple[int, _Terms, float, float]]:
+    """Yield number, terms, and ends of every row."""
     first = np.flatnonzero(np.diff(block.rows, prepend=-1))
     stops = np.append(first[1:], block.rows.size)
-    return list(zip(block.rows[first].tolist(), first.tolist(), stops.tolist(), strict=True))
+    pairs = list(zip(block.columns.tolist(), block.coefficients.tolist(), strict=True))
+    numbers = block.rows[first].tolist()
+    low, high = block.low[block.rows[first]].tolist(), block.high[block.rows[first]].tolist()
+    ranges = zip(numbers, first.tolist(), stops.tolist(), low, high, strict=True)
+    for number, start, stop, least, most in ranges:
+        yield number, pairs[start:stop], least, most
 
 
 def _tighten(
-    columns: Ints, factors: Floats, low: float, high: float, lower: Floats, upper: Floats
+    terms: _Terms, row_low: float, row_high: float, lower: list[float], upper: list[float]
 ) -> bool:
     """Derive bounds of one row's open variables from the bounds of its others."""
-    least = np.where(factors > 0, factors * lower[columns], factors * upper[columns])
-    most = np.where(factors > 0, factors * upper[columns], factors * lower[columns])
     changed = False
-    for place, column in enumerate(columns.tolist()):
-        factor = factors[place]
-        if factor == 0 or (np.isfinite(lower[column]) and np.isfinite(upper[column])):
+    for column, factor in terms:
+        if lower[column] > -math.inf and upper[column] < math.inf:
             continue
-        others_least = np.delete(least, place).sum()
-        others_most = np.delete(most, place).sum()
-        # factor * x <= high - others_least and >= low - others_most
-        ends = ((low - others_most) / factor, (high - others_least) / factor)
-        floor, ceiling = (ends[0], ends[1]) if factor > 0 else (ends[1], ends[0])
-        if np.isneginf(lower[column]) and np.isfinite(floor):
+        least = most = 0.0
+        for other, weight in terms:
+            if other != column:
+                ends = weight * lower[other], weight * upper[other]
+                least, most = least + min(ends), most + max(ends)
+        # factor * x <= row_high - least and >= row_low - most
+        ends = (row_low - most) / factor, (row_high - least) / factor
+        floor, ceiling = min(ends), max(ends)
+        if lower[column] == -math.inf and math.isfinite(floor):
             lower[column] = floor - WIDER * abs(floor)
             changed = True
-        if np.isposinf(upper[column]) and np.isfinite(ceiling):
+        if upper[column] == math.inf and math.isfinite(ceiling):
             upper[column] = ceiling + WIDER * abs(ceiling)
             changed = True
-        if changed:
-            least[place] = factor * (lower[column] if factor > 0 else upper[column])
-            most[place] = factor * (upper[column] if factor > 0 else lower[column])
     return changed
