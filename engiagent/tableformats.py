@@ -14,12 +14,12 @@ from engiagent.unitwords import resolve_unit
 
 _SEPARATORS: Final = (";", "\t", ",")
 _MAX_FIELD: Final = 10_000
-_DECIMAL_COMMA: Final = re.compile(
-    r"(?:^|[;\t])[ ]?[+-]?[0-9]{1,20},[0-9]{1,20}[ ]?(?=$|[;\t])", re.M
+# A number that stands alone in its field, with the decimal mark to be told.
+_FIELD: Final = (
+    r'(?:^|[;\t])[ ]?"?[+-]?[0-9]{1,20}%s[0-9]{1,40}(?:[eE][+-]?[0-9]{1,4})?"?[ ]?(?=$|[;\t])'
 )
-_DECIMAL_POINT: Final = re.compile(
-    r"(?:^|[;\t])[ ]?[+-]?[0-9]{1,20}\.[0-9]{1,20}[ ]?(?=$|[;\t])", re.M
-)
+_DECIMAL_COMMA: Final = re.compile(_FIELD % ",", re.M)
+_DECIMAL_POINT: Final = re.compile(_FIELD % r"\.", re.M)
 
 
 def read_csv(
@@ -161,7 +161,7 @@ def _decimal(lines: list[str], symbol: str, file: str) -> str:
             "decimal commas and decimal points in one file",
             file,
             text.count("\n", 0, point.start() + 1) + 1,
-            found=f"{comma[0].strip(' ;')} and {point[0].strip(' ;')}",
+            found=" and ".join(match[0].strip(' ;\t"') for match in (comma, point)),
             expected="one of the two throughout, or 'decimal' in the front matter",
         )
     return ","

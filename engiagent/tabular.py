@@ -189,7 +189,8 @@ class TableFile:
 
 def missing_column(file: str, name: str, headers: Sequence[str]) -> InputError:
     """Return the error for a column that is not there."""
-    by_lower = {header.lower(): header for header in headers}
+    by_lower = {split_header(header).name.lower(): header for header in headers}
+    by_lower |= {header.lower(): header for header in headers}
     close = get_close_matches(name.lower(), list(by_lower), n=1, cutoff=0.5)
     hint = f"; did you mean {by_lower[close[0]]!r}?" if close else ""
     listed = ", ".join(headers[:30]) + (", …" if len(headers) > 30 else "")

@@ -136,6 +136,7 @@ _ATOM: Final = re.compile(
     rf"|(?P<phrase>(?i:{_alternation(_PHRASES, True)})))"
     rf"(?:{_EXPONENT})(?P<more>(?<=[²³23])(?=[A-Za-z])|(?![A-Za-z_0-9]))"
 )
+_FIRST_CHARACTERS: Final = frozenset(name[0].lower() for name in (*_NAMES, *_PHRASES))
 _SUBSTANCE: Final = re.compile(
     r"[\s-]{0,3}(?:of\s{1,20})?(?:CO2|CO₂|CO_2)(?:[\s-]?(?:eq|e)\b\.?)?(?![A-Za-z])"
 )
@@ -229,6 +230,8 @@ def _match(
 
 
 def _read_atom(text: str, start: int, first: bool) -> tuple[Part, int] | None:
+    if text[start : start + 1].lower() not in _FIRST_CHARACTERS:
+        return None  # most numbers have no unit: spare them the long pattern
     match = _ATOM.match(text, start)
     if match is None:
         return None

@@ -93,7 +93,8 @@ def _token(text: str, start: int, before: int, conventions: Conventions) -> Toke
     token = _with_sign_and_currency(text, token, before, conventions)
     if not token.unit_text:
         token = with_unit(text, token, conventions)
-    token = replace(token, approximate=is_about(text, token.start))
+    if is_about(text, token.start):
+        token = replace(token, approximate=True)
     if token.is_bare and _is_label(text, token, numeral.is_plain_integer):
         return replace(token, kind="label")
     return token
@@ -140,6 +141,8 @@ def _with_sign_and_currency(
         if currency is not None and not symbol:
             symbol = currency[1]
             start -= len(currency[0])
+    if start == token.start:
+        return token
     token = replace(token, start=start, number=(number_start, token.end), exact=sign * token.exact,
                     plus_minus=plus_minus, currency=symbol)  # fmt: skip
     return _with_leading_currency(text, token, conventions) if symbol else token

@@ -5,6 +5,7 @@ The masks have the length of the text, so that an offset means the same place in
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, Literal
@@ -26,7 +27,6 @@ _UNDERLINE: Final = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
 _QUOTE: Final = re.compile(r" {0,3}(?:> ?)+")
 _DELIMITER_CELL: Final = re.compile(r":?-+:?")
 
-_COMMENT: Final = re.compile(r"<!--.*?-->", re.S)
 _MATH: Final = re.compile(r"\$\$?(?=[^$\n]*[\\=_^])(?![\d.,]+\s)([^$\n]{1,300})\$\$?")
 _MATH_MARKUP: Final = re.compile(r"\\(?:text|mathrm|mathit|operatorname)\b|\\[,;:! ]|[{}]|\\(?=%)")
 _EMPHASIS: Final = re.compile(
@@ -89,13 +89,24 @@ def read_layout(text: str, body_start: int, file: str) -> Layout:
         For a table row with more cells than the header, and for too many tables or cells.
     """
     mask = _Mask(text)
-    for match in _COMMENT.finditer(text, body_start):
-        mask.drop(*match.span())
+    for start, end in _comments(text, body_start):
+        mask.drop(start, end)
     reader = _Reader(text, "".join(mask.spaced), body_start, file, mask)
     blocks, tables = reader.read()
     _mask_inline(text, body_start, mask)
     spaced = "".join(mask.spaced).replace("\n", " ")
     return Layout(tuple(blocks), tuple(tables), "".join(mask.clean), spaced)
+
+
+def _comments(text: str, start: int) -> Iterator[Span]:
+    """Yield the places of ``<!-- … -->``; a lazy pattern would look for the end ever again."""
+    start = text.find("<!--", start)
+    while start >= 0:
+        end = text.find("-->", start + 4)
+        if end < 0:
+            return
+        yield start, end + 3
+        start = text.find("<!--", end + 3)
 
 
 def _mask_inline(text: str, start: int, mask: _Mask) -> None:

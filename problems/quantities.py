@@ -12,7 +12,7 @@ from engiagent.problems.parts import Quantity, QuantityKind, Sentence, Span, Tab
 from engiagent.problems.sharing import Shared, share
 from engiagent.unitwords import Conventions, resolve_unit
 
-MAX_QUANTITIES: Final = 200_000
+MAX_QUANTITIES: Final = 50_000
 
 _HEADING_NUMBER: Final = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,5}[.)]?\s")
 _INDEX_HEADERS: Final = frozenset(
@@ -62,7 +62,7 @@ def read_quantities(
     Raises
     ------
     InputError
-        When there are more than 200 000.
+        When there are more than 50 000.
     """
     reader = _Reader(text, spaced, conventions, file)
     for index, sentence in enumerate(sentences):

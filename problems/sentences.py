@@ -11,7 +11,7 @@ from engiagent.problems.parts import Sentence, SentenceKind, Span
 
 MAX_SENTENCES: Final = 50_000
 
-_END: Final = re.compile(r"[.!?…]+[\"'”\u2019)\]*_`\0]{0,4}(?=\s)")
+_END: Final = re.compile(r"(?<![.!?…])[.!?…]{1,20}[\"'”\u2019)\]*_`\0]{0,4}(?=\s)")
 _NEXT: Final = re.compile(r"\s+[\"'“\u2018(\[*_`\0]{0,4}(\S)")
 _KEY_LINE: Final = re.compile(r"[ \t]*[A-Z][^\n.!?:=]{0,50}[:=][ \t]+\S")
 _ABBREVIATIONS: Final = frozenset(

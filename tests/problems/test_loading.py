@@ -1,0 +1,314 @@
+"""What a loaded problem says agrees with what was written, for whatever was written."""
+
+import json
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engiagent.blueprint.units import parse_unit
+from engiagent.headers import split_header
+from engiagent.problems import Problem, corpus_root, find_problems
+from engiagent.problems.numerals import parse_number
+from engiagent.tabular import read_table
+
+SAME_FOLDER = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+UNITS = {
+    "kW": "kW", "MWh": "MWh", "kWh/K": "kWh/K", "€/MWh": "EUR/MWh", "EUR per MWh": "EUR/MWh",
+    "°C": "degC", "degrees Celsius": "degC", "W/m²K": "W/(m2*K)", "BTU/h": "BTU/h",
+    "%": "%", "kg/h": "kg/h", "K per kW": "K/kW", "tons of refrigeration": "TR", "m³/s": "m3/s",
+}  # fmt: skip
+FRAMES = [
+    "The limit is {}.", "At most {} are allowed, and no more.", "Use ({}) here!", "Hold **{}**.",
+    "> It is {} in\n> a quotation.", "- An item with {}\n- and another one", "# A heading of {}\n",
+    "Approx. {} e.g. in Berlin. It wraps\nover lines.", "It must not fall below\n{}, ever.",
+]  # fmt: skip
+
+
+def write(number: Fraction, style: str) -> str:
+    text = f"{float(number):,.3f}".rstrip("0").rstrip(".")
+    return text.replace(",", {"comma": ",", "thin": "\u202f", "none": ""}[style])
+
+
+numbers = st.integers(-9_999_999, 9_999_999).map(lambda n: Fraction(n, 1000))
+
+
+def load(folder: Path, text: str, name: str = "case.md") -> Problem:
+    (folder / name).write_text(text, "utf-8")
+    return Problem.load(folder / name)
+
+
+@given(numbers, st.sampled_from(sorted(UNITS)), st.sampled_from(FRAMES),
+       st.sampled_from(["comma", "thin", "none"]))  # fmt: skip
+@SAME_FOLDER
+def test_a_written_quantity_is_recovered_with_its_spans(
+    tmp_path: Path, number: Fraction, unit: str, frame: str, style: str
+) -> None:
+    written = write(number, style)
+    problem = load(tmp_path, frame.format(f"{written} {unit}"))
+    (found,) = problem.quantities
+    assert found.exact == number
+    assert found.value == float(number)
+    assert problem.text[slice(*found.number_span)] == written
+    assert parse_number(problem.text[slice(*found.number_span)]) == found.exact
+    assert found.unit_span is not None
+    assert problem.text[slice(*found.unit_span)] == unit
+    assert found.unit is not None
+    assert (found.unit.factor, found.unit.dimension) == (
+        parse_unit(UNITS[unit]).factor, parse_unit(UNITS[unit]).dimension,
+    )  # fmt: skip
+    assert found.sentence is not None
+    start, end = problem.sentences[found.sentence].span
+    assert start <= found.span[0] < found.span[1] <= end
+
+
+@given(st.text(alphabet="ab 12.,-–%€$/|*_`#>\n()[]:kWh°C", max_size=200))
+@settings(max_examples=200, deadline=None,
+          suppress_health_check=[HealthCheck.function_scoped_fixture])  # fmt: skip
+def test_any_text_has_ordered_spans_that_reparse(tmp_path: Path, text: str) -> None:
+    problem = load(tmp_path, "x\n" + text)
+    for quantity in problem.quantities:
+        assert quantity.span[0] <= quantity.number_span[0] < quantity.number_span[1]
+        assert quantity.number_span[1] <= len(problem.text)
+        assert np.isfinite(quantity.value)
+        assert any(c.isdigit() for c in problem.text[slice(*quantity.number_span)])
+    starts = [s.span[0] for s in problem.sentences]
+    assert starts == sorted(starts)
+    ends = [q.number_span for q in problem.quantities]
+    assert all(a[1] <= b[0] for a, b in pairwise(ends))
+
+
+cells = st.integers(-99_999, 99_999).map(lambda n: n / 100)
+
+
+@given(st.lists(st.tuples(cells, cells), min_size=1, max_size=6), st.integers(0, 4),
+       st.integers(0, 4), st.booleans())  # fmt: skip
+@SAME_FOLDER
+def test_a_table_is_recovered_whatever_its_padding(
+    tmp_path: Path, rows: list[tuple[float, float]], left: int, right: int, outer: bool
+) -> None:
+    def line(*texts: str) -> str:
+        inner = "|".join(" " * left + t + " " * right for t in texts)
+        return f"|{inner}|" if outer else inner
+
+    table = [line("Name", "Load [kW]", "Price (EUR/MWh)"), line("---", ":--", "--:")]
+    table += [line(f"row {'xyz'[k % 3]}", str(a), str(b)) for k, (a, b) in enumerate(rows)]
+    problem = load(tmp_path, "Table 7: loads\n\n" + "\n".join(table) + "\n\nAfter it.\n")
+    (found,) = problem.tables
+    assert found.caption == "Table 7: loads"
+    assert found.names == ("Name", "Load", "Price")
+    assert [str(u) for u in found.units] == ["None", "kW", "EUR/MWh"]
+    for cell in (c for row in (found.header, *found.rows) for c in row):
+        assert problem.text[slice(*cell.span)] == cell.text
+    got = {q.table: q for q in problem.quantities if q.table is not None}
+    for k, pair in enumerate(rows):
+        for column, value in enumerate(pair, start=1):
+            quantity = got[0, k, column]
+            assert quantity.value == value
+            assert str(quantity.unit) == ["kW", "EUR/MWh"][column - 1]
+            assert float(problem.text[slice(*quantity.number_span)]) == value
+    assert [s.text for s in problem.sentences] == ["Table 7: loads", "After it."]
+
+
+def test_a_unit_column_gives_rows_their_units(tmp_path: Path) -> None:
+    problem = load(tmp_path, "| Parameter | Value | Unit |\n|---|---|---|\n"
+                             "| Capacity | 200 | kWh |\n| Efficiency | 95 | % |\n")  # fmt: skip
+    capacity, efficiency = problem.quantities
+    assert (capacity.value, str(capacity.unit), capacity.kind) == (200, "kWh", "number")
+    assert (efficiency.value, str(efficiency.unit), efficiency.kind) == (95, "%", "percent")
+    assert capacity.unit_span is not None
+    assert problem.text[slice(*capacity.unit_span)] == "kWh"
+    assert problem.text[slice(*capacity.span)] == "200"
+
+
+def test_a_column_of_machine_numbers_is_no_unit_column(tmp_path: Path) -> None:
+    problem = load(tmp_path, "| Unit | Limit (MW) |\n|---|---|\n| 1 | 50 |\n| 2 | 70 |\n")
+    assert problem.tables[0].unit_column is None
+    assert [(q.value, q.kind) for q in problem.quantities] == [
+        (1, "label"), (50, "number"), (2, "label"), (70, "number"),
+    ]  # fmt: skip
+
+
+def test_sentences_end_where_they_end(tmp_path: Path) -> None:
+    text = (
+        "# Title\n\nCharge power is max. 500 kW, e.g. at noon. Efficiency is 0.95. It starts\n"
+        "at 6:30 p.m. The rest follows 10 min. Afterwards see No. 3, approx. 5 W. Is it 20 °C? Yes."
+        "\n\n- first item\n- second item. With two\n  sentences.\n\n```\nE = 5 kWh\n```\n"
+    )
+    problem = load(tmp_path, text)
+    assert [(s.kind, s.text) for s in problem.sentences] == [
+        ("heading", "Title"),
+        ("sentence", "Charge power is max. 500 kW, e.g. at noon."),
+        ("sentence", "Efficiency is 0.95."),
+        ("sentence", "It starts at 6:30 p.m."),
+        ("sentence", "The rest follows 10 min."),
+        ("sentence", "Afterwards see No. 3, approx. 5 W."),
+        ("sentence", "Is it 20 °C?"),
+        ("sentence", "Yes."),
+        ("item", "first item"),
+        ("item", "second item."),
+        ("item", "With two sentences."),
+        ("code", "E = 5 kWh"),
+    ]
+
+
+def test_lines_of_names_and_values_are_items_of_their_own(tmp_path: Path) -> None:
+    problem = load(tmp_path, "Capacity: 200 kWh\nPower: 50 kW\nGoal: least cost", "case.txt")
+    assert [s.text for s in problem.sentences] == [
+        "Capacity: 200 kWh", "Power: 50 kW", "Goal: least cost",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("header", "name", "unit"),
+    [
+        ("Price [EUR/MWh]", "Price", "EUR/MWh"),
+        ("P, kW", "P", "kW"),
+        ("Load / kW", "Load", "kW"),
+        ("temperature in °C", "temperature", "degC"),
+        ("load_kw", "load_kw", "kW"),
+        ("price_eur_per_mwh", "price_eur_per_mwh", "EUR/MWh"),
+        ("temperature_c", "temperature_c", "degC"),
+        ("soc_min", "soc_min", "None"),
+        ("price_kwh", "price_kwh", "None"),
+        ("pump A", "pump A", "None"),
+        ("Temperature (mean)", "Temperature (mean)", "None"),
+        ("Load [foo]", "Load", "None"),
+    ],
+)
+def test_headers(header: str, name: str, unit: str) -> None:
+    found = split_header(header)
+    assert (found.name, str(found.unit)) == (name, unit)
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20),
+       st.sampled_from([",", ";", "\t"]), st.booleans(), st.booleans())  # fmt: skip
+@SAME_FOLDER
+def test_csv_round_trip(
+    tmp_path: Path, values: list[float], separator: str, quoted: bool, bom: bool
+) -> None:
+    mark = '"' if quoted else ""
+    comma = separator == ";"
+    texts = [repr(v).replace(".", ",") if comma else repr(v) for v in values]
+    lines = [f"# comment{separator}x", f"{mark}P [kW]{mark}{separator}name", ""]
+    lines += [f"{mark}{t}{mark}{separator}g{k}" for k, t in enumerate(texts)]
+    raw = ("\ufeff" if bom else "") + "\r\n".join(lines) + "\r\n"
+    (tmp_path / "t.csv").write_bytes(raw.encode())
+    table = read_table(tmp_path, "t.csv")
+    assert table.rows == len(values)
+    assert table.column("P").unit_text == table.column("P [kW]").unit_text == "kW"
+    assert table.column("P").numbers().tolist() == values
+    assert table.column("name").texts() == tuple(f"g{k}" for k in range(len(values)))
+    assert table.column("P").line(0) == 4
+
+
+def test_the_hour_that_comes_twice(tmp_path: Path) -> None:
+    hours = ["00:00", "01:00", "02:00", "02:00", *(f"{h:02d}:00" for h in range(3, 24))]
+    rows = "".join(f"2025-10-26 {hour},{k}\n" for k, hour in enumerate(hours))
+    (tmp_path / "p.csv").write_text("time,p\n" + rows)
+    front = "---\ndata:\n  p.csv: {zone: Europe/Berlin, rows: 25}\n---\nText."
+    data = load(tmp_path, front).data["p.csv"]
+    offsets = [t.utcoffset().total_seconds() / 3600 for t in data.times]
+    assert offsets == [2, 2, 2, *[1] * 22]
+    assert data.step.total_seconds() == 3600
+
+
+def test_written_offsets_need_no_zone(tmp_path: Path) -> None:
+    stamps = ["2025-10-26T02:00+02:00", "2025-10-26T02:00+01:00", "2025-10-26T03:00+01:00"]
+    (tmp_path / "p.csv").write_text("time,p\n" + "".join(f"{s},1\n" for s in stamps))
+    data = load(tmp_path, "See p.csv.").data["p.csv"]
+    assert [t.hour for t in data.times] == [0, 1, 2]
+    assert str(data.times.tz) == "UTC"
+
+
+def test_dates_with_the_day_first(tmp_path: Path) -> None:
+    rows = "".join(f"{d:02d}.07.2025 00:00;{d},5\n" for d in (30, 31))
+    (tmp_path / "p.csv").write_text("Zeit;P [kW]\n" + rows)
+    data = load(tmp_path, "See p.csv.").data["p.csv"]
+    assert data.times[0].isoformat() == "2025-07-30T00:00:00"
+    assert data.column("P").numbers().tolist() == [30.5, 31.5]
+
+
+def test_parquet_and_netcdf_say_the_same_as_csv(tmp_path: Path) -> None:
+    import netCDF4
+    import pandas as pd
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    index = pd.date_range("2025-07-01", periods=3, freq="h")
+    load_kw = pa.field("load", pa.float64(), metadata={"unit": "kW"})
+    schema = pa.schema([pa.field("time", pa.timestamp("ns")), load_kw])
+    pq.write_table(pa.table([index.to_numpy(), [1.0, 2.0, 3.5]], schema), tmp_path / "p.parquet")
+    with netCDF4.Dataset(tmp_path / "p.nc", "w") as out:
+        out.createDimension("time", 3)
+        time = out.createVariable("time", "f8", ("time",))
+        time.units = "hours since 2025-07-01 00:00"
+        time[:] = [0, 1, 2]
+        variable = out.createVariable("load", "f8", ("time",))
+        variable.units = "kW"
+        variable[:] = [1.0, 2.0, 3.5]
+    (tmp_path / "p.csv").write_text(
+        "time,load [kW]\n2025-07-01 00:00,1\n2025-07-01 01:00,2\n2025-07-01 02:00,3.5\n"
+    )
+    problem = load(tmp_path, "Read p.csv, p.nc and p.parquet.")
+    assert sorted(problem.data) == ["p.csv", "p.nc", "p.parquet"]
+    for data in problem.data.values():
+        assert str(data.column("load").unit) == "kW"
+        assert data.column("load").numbers().tolist() == [1.0, 2.0, 3.5]
+        assert data.times.equals(problem.data["p.csv"].times)
+
+
+@pytest.mark.parametrize("name", ["p.parquet", "p.nc"])
+def test_broken_binary_files_are_refused(name: str, tmp_path: Path) -> None:
+    from engiagent.errors import InputError
+
+    (tmp_path / name).write_bytes(b"PAR1 no such thing PAR1")
+    with pytest.raises(InputError, match=rf"{name}: no readable"):
+        read_table(tmp_path, name)
+
+
+def test_front_matter_fills_and_options_give_units(tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text("when,price\n2025-07-01 00:00,1\n2025-07-01 01:00,2\n")
+    problem = load(tmp_path, "---\nid: 007\ntitle: no\nfamily: battery\ntags: [a, 22:30]\n"
+                             "data:\n  p.csv: {columns: {price: ct_EUR/kWh}, time: when}\n---\n"
+                             "# Heading\n")  # fmt: skip
+    assert (problem.id, problem.title, problem.family) == ("007", "no", "battery")
+    assert problem.tags == ("a", "22:30")
+    assert str(problem.data["p.csv"].column("price").unit) == "ct_EUR/kWh"
+    assert problem.text[problem.body_start :] == "# Heading\n"
+
+
+def test_defaults_come_from_the_folder_and_the_first_heading(tmp_path: Path) -> None:
+    folder = tmp_path / "my case"
+    (folder / "expert").mkdir(parents=True)
+    (folder / "problem.md").write_text("# A *good* plan\n\nNo files.")
+    (folder / "unnamed.csv").write_text("a\nno number check here\n")
+    problem = Problem.load(folder)
+    assert (problem.id, problem.title) == ("my_case", "A good plan")
+    assert not problem.data
+    assert problem.expert == folder / "expert"
+    assert "my_case" in repr(problem)
+
+
+def test_find_problems(tmp_path: Path) -> None:
+    for name in ("b/two/problem.md", "b/two/notes.md", "a/one.txt", "a/README.md",
+                 "b/two/expert/x.md", "__pycache__/c.md"):  # fmt: skip
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("Text.")
+    assert find_problems(tmp_path) == [tmp_path / "a/one.txt", tmp_path / "b/two"]
+    assert find_problems(tmp_path / "a/one.txt") == [tmp_path / "a/one.txt"]
+
+
+@pytest.mark.parametrize("path", find_problems(corpus_root()), ids=lambda path: path.name)
+def test_the_corpus_loads_and_accounts_for_its_files(path: Path) -> None:
+    problem = Problem.load(path)
+    assert problem.sentences
+    assert set(problem.sha256) == {problem.path.name, *problem.data}
+    assert all(q.unit is not None or not q.unit_text for q in problem.quantities)
+    json.dumps({name: list(data.columns) for name, data in problem.data.items()})
