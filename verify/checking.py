@@ -344,16 +344,11 @@ def _infeasible(case: Case, missing: list[str]) -> Certificate:
     reports |= {"data": data, "optimality": Report("pass" if proof.proven else "unchecked", body)}
     if data.violations:
         verdict = "violated"
-    elif proof.proven and not missing and not not_understood and _trusted(case, data):
+    elif proof.proven and not missing and not not_understood and data.status == "pass":
         verdict = "proven infeasible"
     else:
         verdict = "undecided"
     return _certificate(case, verdict, reports, list(data.violations), missing, not_understood)
-
-
-def _trusted(case: Case, data: Report) -> bool:
-    """Whether the blueprint whose infeasibility is proven is that of the problem."""
-    return data.status == "pass" or case.requirements is not None
 
 
 def _certificate(

@@ -1,6 +1,8 @@
 """How far off still counts as right. Nothing loosens these at run time; certificates hash them."""
 
 import hashlib
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -9,29 +11,31 @@ from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.jsontext import dumps_canonical
 from engiagent.verify.values import Floats, Value
 
-TOLERANCES: Final[dict[str, float]] = {
-    "of_scale": 1e-6,  # of the largest sum of absolute terms of a requirement
-    "of_terms": 1e-9,  # of the sum of absolute terms of the row itself
-    "floor_kW": 1e-6,
-    "floor_kWh": 1e-6,
-    "floor_K": 1e-5,
-    "floor_other": 1e-6,
-    "integrality": 1e-9,
-    "both_directions": 1e-3,  # of the rating
-    "drift": 1e-4,  # of the capacity
-    "drift_K": 1e-3,
-    "step_of_capacity": 1e-6,
-    "objective": 1e-6,
-    "gap": 1e-6,
-    "parameter": 1e-9,
-}
+TOLERANCES: Final[Mapping[str, float]] = MappingProxyType(
+    {
+        "of_scale": 1e-6,  # of the largest sum of absolute terms of a requirement
+        "of_terms": 1e-9,  # of the sum of absolute terms of the row itself
+        "floor_kW": 1e-6,
+        "floor_kWh": 1e-6,
+        "floor_K": 1e-5,
+        "floor_other": 1e-6,
+        "integrality": 1e-9,
+        "both_directions": 1e-3,  # of the rating
+        "drift": 1e-4,  # of the capacity
+        "drift_K": 1e-3,
+        "step_of_capacity": 1e-6,
+        "objective": 1e-6,
+        "gap": 1e-6,
+        "parameter": 1e-9,
+    }
+)
 
 _FLOORS: Final = tuple((parse_unit(u), f"floor_{u}") for u in ("kW", "kWh", "K"))
 
 
 def tolerances_sha256() -> str:
     """Return the hash that a certificate carries."""
-    return hashlib.sha256(dumps_canonical(TOLERANCES).encode()).hexdigest()
+    return hashlib.sha256(dumps_canonical(dict(TOLERANCES)).encode()).hexdigest()
 
 
 def floor_of(unit: Unit) -> float:

@@ -289,3 +289,25 @@ def test_a_named_expression_with_other_values_is_caught(tmp_path: Path, solved: 
     assert check(problem, right, blueprint).verdict == "certified"
     caught = check(problem, wrong, blueprint)
     assert {violation["check"] for violation in caught.violations} == {"expression:net"}
+
+
+def test_infeasibility_counts_only_when_ray_and_data_both_hold(
+    tmp_path: Path, solved: xr.Dataset
+) -> None:
+    def too_much(core: dict[str, Any], traced: bool = True) -> None:
+        # The end asks for more than the battery can hold.
+        core["constraints"].append(
+            {"constraint_id": "more", "expression": "soc[last(I)] >= E_max + E_start"}
+        )
+        if not traced:
+            parameter(core, "E_max")["source_reference"] = "somewhere"
+
+    claim = xr.Dataset({"farkas__more": ((), 1.0)}, attrs={"status": "infeasible"})
+    wrong = xr.Dataset({"farkas__more": ((), -1.0)}, attrs={"status": "infeasible"})
+    problem = example.make_problem(tmp_path)
+    proven = check(problem, claim, edited(too_much))
+    assert proven.verdict == "proven infeasible"
+    assert [c["constraint"] for c in proven.levels["optimality"]["conflict"]] == ["more"]
+    assert check(problem, wrong, edited(too_much)).verdict == "undecided"
+    untraced = check(problem, claim, edited(lambda core: too_much(core, traced=False)))
+    assert untraced.verdict == "undecided"
