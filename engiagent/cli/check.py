@@ -85,7 +85,10 @@ def overall(results: Sequence["CheckResult"], code: exit_codes.ExitCode) -> dict
     return {
         "verdict": worst.verdict if worst is not None else None,
         "exit_code": int(code),
-        "results": [result.to_json() | {"exit_code": int(result.code)} for result in results],
+        "results": [
+            {"path": result.path, **result.to_json(), "exit_code": int(result.code)}
+            for result in results
+        ],
     }
 
 

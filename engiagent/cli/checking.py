@@ -77,7 +77,7 @@ class CheckResult:
             missing=self.certified("missing") or self.missing,
             not_understood=self.certified("not_understood") or (),
             violations=self.violations,
-            run=self.path,
+            run=self.path if is_run_folder(Path(self.path)) else None,
             error=self.error,
         )
 

@@ -151,3 +151,36 @@ def test_the_expert_material_is_never_read_by_the_engine(tmp_path: Path) -> None
     first = (tmp_path / "run-plain/blueprint.json").read_bytes()
     assert first == (tmp_path / "run-expert/blueprint.json").read_bytes()
     assert plain.is_dir()
+
+
+def test_two_runs_of_a_text_give_the_same_bytes(tmp_path: Path) -> None:
+    problem = small(tmp_path / "p")
+    for name in ("first", "second"):
+        result = invoke("run", problem, "--out", tmp_path / name)
+        assert result.exit_code == 0, result.stderr
+    for name in ("blueprint.json", "certificate.json", "model.py", "problem/problem.md"):
+        assert (tmp_path / "first" / name).read_bytes() == (tmp_path / "second" / name).read_bytes()
+
+
+def test_somebodys_schedule_is_checked_against_a_text_alone(tmp_path: Path) -> None:
+    problem = small(tmp_path / "p")
+    times = [line.split(",")[0] for line in HOURS.splitlines()]
+
+    def schedule(discharge: float) -> Path:
+        rows = [f"{times[0]},50,0", f"{times[2]},0,{discharge}"]
+        rows = [rows[0], f"{times[1]},0,0", rows[1], *(f"{time},0,0" for time in times[3:])]
+        path = tmp_path / f"schedule_{discharge}.csv"
+        path.write_text("t,battery.charge,battery.discharge\n" + "\n".join(rows) + "\n")
+        return path
+
+    result = invoke("check", problem, "--solution", schedule(50), "--json")
+    assert result.exit_code == 0, result.stderr
+    assert answer(result)["verdict"] == "feasible"
+    assert answer(result)["objective"]["value"] == pytest.approx(0.05 * (90 - 20))
+    result = invoke("check", problem, "--solution", schedule(60), "--json")
+    assert result.exit_code == 1
+    assert answer(result)["verdict"] == "violated"
+    strange = small(tmp_path / "q", TEXT + "The battery must never sulk for longer than a day.\n")
+    result = invoke("check", strange, "--solution", schedule(50), "--json")
+    assert result.exit_code == 4, result.stderr
+    assert any("sulk" in text for text in answer(result)["not_understood"])

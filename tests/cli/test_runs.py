@@ -349,6 +349,7 @@ def test_a_run_folder_checks_alone_and_again(merchant: Path, tmp_path: Path) -> 
     result = invoke("check", folder, "--json")
     assert result.exit_code == 0, result.stderr
     assert answer(result)["verdict"] == "certified"
+    assert answer(result)["run"] == str(folder)
 
 
 def test_a_run_of_a_blueprint_alone_checks_again(tmp_path: Path) -> None:
@@ -425,7 +426,7 @@ def test_a_corpus_problem_that_disagrees_is_a_failure(tmp_path: Path) -> None:
     (corpus / "broken/problem.md").write_text("A battery.")
     (corpus / "broken/expert/blueprint.json").write_text("{")
     result = invoke("check", corpus, "--junit", tmp_path / "junit.xml", "--json")
-    codes = {Path(r["run"]).name: r["exit_code"] for r in answer(result)["results"]}
+    codes = {Path(r["path"]).name: r["exit_code"] for r in answer(result)["results"]}
     assert codes == {"rooftop_pv": 0, "altered": 1, "broken": 2}
     assert result.exit_code == 2
     suite = ElementTree.parse(tmp_path / "junit.xml").getroot()
