@@ -87,7 +87,8 @@ def read_unit(text: str, start: int, currency: str | None) -> tuple[str, int] | 
         after = _atom(text, join.end() + group, currency, below=True)
         if after is None:
             return unit, end
-        longer = f"{unit}{'/' if divides else '*'}{after[0]}"
+        above = _in_product(unit, below=True)
+        longer = f"{above}{'/' if divides else '*'}{after[0]}"
         stop = after[1]
         if group:
             inner = re.compile(r"\s?[·⋅*]\s?([A-Za-z0-9²°]+)\s?\)").match(text, stop)
@@ -154,7 +155,7 @@ def number_of(text: str) -> float:
 _KINDS: Final[Mapping[str, str]] = {
     "kWh": "energy", "kW": "power", "h": "duration", "K": "difference", "kWh/K": "heat_capacity",
     "K/kW": "resistance", "kW/K": "conductance", "1/h": "rate", "cycle": "cycles",
-    "cycle/d": "cycles", "kW/h": "ramp", "m2": "area", "m3": "volume", "m": "length",
+    "cycle/d": "daily_cycles", "kW/h": "ramp", "m2": "area", "m3": "volume", "m": "length",
     "kg": "mass", "kg/kWh": "intensity", "K/h": "temperature_rate",
 }  # fmt: skip
 

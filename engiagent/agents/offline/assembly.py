@@ -8,7 +8,7 @@ from engiagent.agents.offline.draft import Draft, Json
 from engiagent.agents.offline.goals import Goal
 from engiagent.agents.offline.market import Site, add_objective, add_site
 from engiagent.agents.offline.owners import Owners
-from engiagent.agents.offline.results import Analysis, Missing
+from engiagent.agents.offline.results import Analysis, Missing, NotUnderstood
 from engiagent.agents.offline.storage import add_batteries
 from engiagent.agents.offline.timing import Axis
 from engiagent.blueprint.document import SCHEMA, Blueprint
@@ -61,7 +61,7 @@ def _blueprint(
     currency: str,
 ) -> Blueprint:
     builder = Builder(problem, draft, axis)
-    builder.sets.append(_time(axis))
+    builder.sets.append(_time(draft, axis))
     builder.sets.append({"name": "I", "kind": "instants", "of": "T"})
     on_site = Site.needed(draft, owners)
     bus = "site" if on_site else None
@@ -73,10 +73,34 @@ def _blueprint(
         together(builder, converters)
     site = add_site(builder, owners, on_site, batteries, converters)
     objective = add_objective(builder, site, goal, currency)
+    _nothing_lost(builder)
     return Blueprint.from_dict(_document(problem, builder, objective), problem.path.name)
 
 
-def _time(axis: Axis) -> Json:
+def _nothing_lost(builder: Builder) -> None:
+    """Report whatever was read and then entered no parameter: it must not vanish silently."""
+    draft = builder.draft
+    used = {id(source) for source in builder.used}
+    read = [(r.line, r.value, r.slot.said) for r in draft.readings]
+    read += [(p.line, p.value, "price") for p in draft.prices]
+    read += [(g.line, g.value, "heat gain") for g in draft.gains]
+    read += [(b.line, value, "limit") for b in draft.bands for _, value in b.limits]
+    for line, value, said in read:
+        if id(value.source) in used:
+            continue
+        if line >= 0:
+            draft.refuse(line, f"the {said} was read but has no place in the model")
+        else:
+            draft.notes.append(f"the {said} that was given has no place in the model")
+    for (component, name), value in draft.series.items():
+        if id(value.source) not in used:
+            where = value.data or "a list or table"
+            draft.not_understood.append(
+                NotUnderstood(where, (0, 0), f"the series for {component}.{name} has no place")
+            )
+
+
+def _time(draft: Draft, axis: Axis) -> Json:
     entry: Json = {
         "name": "T",
         "kind": "time",
@@ -86,7 +110,38 @@ def _time(axis: Axis) -> Json:
     }
     if axis.zone is not None and "T" in axis.start:
         entry["zone"] = axis.zone
+    spans = [f.span for f in draft.facts if f.name in TIME_FACTS and f.line not in draft.table_lines]
+    if spans:
+        entry["source_reference"] = draft.quoted(*dict.fromkeys(spans))
     return entry
+
+
+TIME_FACTS = (
+    "horizon", "horizon_hours", "step", "step_word", "start_clock", "hour_ending", "hour_beginning",
+)  # fmt: skip
+
+
+def _stated(draft: Draft) -> list[Json]:
+    """Return what the text states in words, with its places: nothing here adds a number."""
+    found: dict[tuple[int, int], str] = {}
+    for fact in draft.facts:
+        if fact.line not in draft.table_lines and fact.name not in TIME_FACTS:
+            found.setdefault(fact.span, fact.name.replace("_", " "))
+    return [
+        {"content": f"stated in the text: {name}", "source_reference": draft.quoted(span)}
+        for span, name in sorted(found.items())
+        if name != "background"
+    ]
+
+
+def _by_construction(draft: Draft) -> list[Json]:
+    """Return the phrases that ask for nothing beyond what the model does anyway."""
+    found = sorted({f.span for f in draft.facts
+                    if f.name == "background" and f.line not in draft.table_lines})  # fmt: skip
+    return [
+        {"span": [a, b], "quote": draft.text[a:b], "reason": "holds by construction of the model"}
+        for a, b in found
+    ]
 
 
 def _document(problem: "Problem", builder: Builder, objective: Json | None) -> Json:
@@ -107,9 +162,11 @@ def _document(problem: "Problem", builder: Builder, objective: Json | None) -> J
             {"assumption_id": f"A{k}", "content": text}
             for k, text in enumerate(draft.assumptions, 1)
         ]
+        + _stated(draft)
     }
-    if draft.unused:
-        extended["unused"] = draft.unused
+    unused = [*draft.unused, *_by_construction(draft)]
+    if unused:
+        extended["unused"] = unused
     return {
         "schema": SCHEMA,
         "kind": "programme",

@@ -1,6 +1,5 @@
 """A blueprint under construction: parameters with their numbers, sets, components, rows."""
 
-import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +39,7 @@ class Builder:
     expressions: list[Json] = field(default_factory=list)
     numbers: dict[str, Floats] = field(default_factory=dict)
     indexed: set[str] = field(default_factory=set)
+    used: list[Json] = field(default_factory=list)
 
     # -- parameters ---------------------------------------------------------------------------
 
@@ -59,6 +59,7 @@ class Builder:
 
     def value(self, name: str, value: Value, description: str, unit: str = "") -> str:
         """Add a value as it stands in its source, and what follows from it."""
+        self.used.append(value.source)
         plain = value.expression == "x0"
         base = name if plain else f"{name}_stated"
         index = ["T"] if value.is_series else None
@@ -91,15 +92,17 @@ class Builder:
         inputs: list[str],
         series: bool = False,
         note: str = "",
-        relation: str | None = None,
+        more: tuple[Json, ...] = (),
     ) -> str:
-        """Add a parameter that follows from others."""
+        """Add a parameter that follows from others; ``more`` are sources of its own numbers."""
         known = {p["name"]: p for p in self.parameters}
-        sources = [known[i]["source_reference"] for i in inputs if "source_reference" in known[i]]
+        sources: list[Json] = []
+        for name_of_input in inputs:
+            reference = known[name_of_input].get("source_reference")
+            if reference is not None:
+                sources += reference if isinstance(reference, list) else [reference]
+        sources += more
         source: Json = {"kind": "derived", "of": sources, "note": note or expression}
-        if relation is not None:
-            source = {"kind": "conversion", "of": sources[0] if len(sources) == 1 else sources,
-                      "relation": relation, "note": note or expression}  # fmt: skip
         made = self.parameter(
             name,
             unit,
@@ -158,7 +161,7 @@ def _in_canonical(value: float, unit: str) -> float:
 
         return convert(value, parse_unit(unit), parse_unit(f"{currency_of(unit)}/kWh"))
     target = CANONICAL.get(kind)
-    if target is None or (kind == "cycles" and "/" in unit):
+    if target is None:
         return value
     return convert(value, parse_unit(unit), parse_unit(target))
 
@@ -206,13 +209,17 @@ def single(builder: Builder, readings: list[Reading]) -> Reading:
                 other.line if other.line >= 0 else 0,
                 f"{first.slot.component}: two different values for {first.slot.said}",
             )
-        elif other.value.source.get("kind") == "text":
-            note_repeat(builder.draft, other.value)
+        else:
+            note_repeat(builder, other.value)
     return first
 
 
-def note_repeat(draft: Draft, value: Value) -> None:
+def note_repeat(builder: "Builder", value: Value) -> None:
     """Account for a number that says again what another one said."""
+    draft = builder.draft
+    builder.used.append(value.source)
+    if not isinstance(value.source, dict) or value.source.get("kind") != "text":
+        return
     entry = {
         "span": value.source["span"],
         "quote": value.source["quote"],
@@ -220,11 +227,6 @@ def note_repeat(draft: Draft, value: Value) -> None:
     }
     if entry not in draft.unused:
         draft.unused.append(entry)
-
-
-def substituted(expression: str, names: dict[str, str]) -> str:
-    """Return an expression with placeholders replaced by parameter names."""
-    return re.sub(r"\b[a-z_]+\d?\b", lambda m: names.get(m[0], m[0]), expression)
 
 
 def plain(value: Value) -> Value:

@@ -130,9 +130,16 @@ def _distinct_groups(text: str) -> str:
 
 def _patterns(entries: list[list[Any]], macros: _Macros) -> tuple[Pattern, ...]:
     return tuple(
-        Pattern(int(e[0]), macros.compile(_bounded(str(e[1]))), str(e[2]) if len(e) > 2 else "")
+        Pattern(
+            int(e[0]), macros.compile(_bounded(_behind(str(e[1])))), str(e[2]) if len(e) > 2 else ""
+        )
         for e in entries
     )
+
+
+def _behind(pattern: str) -> str:
+    """Words behind an amount end where the next statement begins, at 'and' or 'but'."""
+    return re.sub(r"◆ \{g(\d*)\}", r"◆ {a\1}", pattern)
 
 
 def _bounded(pattern: str) -> str:
@@ -186,9 +193,9 @@ def lexicon() -> Lexicon:
         tuple(Rule(r["fact"], macros.compile(_bounded(r["pattern"]))) for r in words["rules"]),
         tuple((str(k), macros.compile(_bounded(str(p)))) for k, p in words["modifiers"]),
         {role: _patterns(entries, macros) for role, entries in site["prices"].items()},
-        macros.compile(site["adders"]),
+        macros.compile(site["adders"], word=True),
         {
-            role: (tuple(entry["kinds"]), re.compile(rf"(?<![a-z])(?:{entry['words']})(?![a-z])"))
+            role: (tuple(entry["kinds"]), re.compile(rf"(?<![a-z])(?:{entry['words']})s?(?![a-z])"))
             for role, entry in site["series"].items()
         },
         {

@@ -19,7 +19,7 @@ def add_zones(builder: Builder, owners: Owners) -> tuple[str, ...]:
     """Add every zone with its limits; return their names."""
     zones = owners.instances("zone")
     ambient = _ambient(builder)
-    walls = _walls(builder)
+    walls = _walls(builder, owners)
     for name in zones:
         readings = for_owner(builder.draft, "zone", name)
         filled = parameters(builder, "zone", name, readings, ZONE)
@@ -84,12 +84,38 @@ def _scheme(builder: Builder) -> str:
     return "exact"
 
 
-def _walls(builder: Builder) -> dict[tuple[str, str], str]:
-    walls = {}
-    for a, b, value in builder.draft.couplings:
-        name = f"{a}_{b}_resistance"
-        walls[a, b] = builder.value(name, value, "thermal resistance between zones", "K/kW")
+def _walls(builder: Builder, owners: Owners) -> dict[tuple[str, str], str]:
+    """Return the resistances between zones; each wall stands with the first of its zones."""
+    walls: dict[tuple[str, str], str] = {}
+    for reading in builder.draft.readings:
+        template = reading.slot.options.get("coupling")
+        if template is None:
+            continue
+        pair = _pair(builder, owners, reading)
+        if pair is None:
+            builder.draft.doubt(max(reading.line, 0), "between which two zones?")
+            continue
+        name = "_".join((*pair, "resistance" if template == "{x}" else "conductance"))
+        made = builder.value(name, reading.value, reading.slot.said)
+        if template != "{x}":
+            made = builder.derived(
+                "_".join((*pair, "resistance")), template.format(x=made), "K/kW",
+                "thermal resistance between zones", [made],
+            )  # fmt: skip
+        if pair in walls:
+            builder.draft.doubt(max(reading.line, 0), "two resistances between the same zones")
+        walls[pair] = made
     return walls
+
+
+def _pair(builder: Builder, owners: Owners, reading: Reading) -> tuple[str, str] | None:
+    names = owners.names["zone"]
+    if len(names) == 2:
+        first, second = names
+        return first, second
+    line = builder.draft.lines[reading.line].line
+    found = [name for name, pattern in names.items() if pattern.search(line)]
+    return (found[0], found[1]) if len(found) == 2 else None
 
 
 def _gains(builder: Builder, name: str) -> str | None:
@@ -131,7 +157,7 @@ def _when(builder: Builder, band: Band, named: list[Period]) -> Period | None:
     if not named:
         builder.draft.doubt(band.line, "the other times of which this is the rest are not given")
     unique = tuple(dict.fromkeys(r for p in named for r in p.ranges))
-    return Period(unique, rest=True)
+    return Period(unique, rest=True, spans=tuple(s for p in named for s in p.spans))
 
 
 def _limit(
@@ -162,7 +188,7 @@ def _limit(
             )
     constrain(
         builder, f"temperature limits of {name}", text, "Strategic Requirements", band.line,
-        ["i in I"], where, note,
+        ["i in I"], where, note, period.spans if period is not None else (),
     )  # fmt: skip
     _check_start(builder, name, limits, period, band, filled)
 

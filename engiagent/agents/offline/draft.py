@@ -32,7 +32,7 @@ class Value:
     """
 
     unit: str
-    source: Json
+    source: Any
     number: float | None = None
     numbers: tuple[float, ...] | None = None
     data: str | None = None
@@ -94,7 +94,6 @@ class Draft:
     prices: list[Priced] = field(default_factory=list)
     bands: list[Band] = field(default_factory=list)
     gains: list[Priced] = field(default_factory=list)
-    couplings: list[tuple[str, str, Value]] = field(default_factory=list)
     series: dict[tuple[str, str], Value] = field(default_factory=dict)
     unused: list[Json] = field(default_factory=list)
     missing: list[Missing] = field(default_factory=list)
@@ -128,10 +127,28 @@ class Draft:
         """Return the first statement of a fact."""
         return next((fact for fact in self.facts if fact.name == name), None)
 
-    def quote(self, line: int) -> Json:
-        """Return a text source for the sentence of a line."""
-        span = self.lines[line].sentence.span
-        return {"kind": "text", "span": list(span), "quote": self.text[span[0] : span[1]]}
+    def quote(self, line: int, *more: Span) -> Json:
+        """Return a text source for the sentence of a line, and for other places of the text."""
+        return self.quoted(self.lines[line].sentence.span, *more)
+
+    def quoted(self, span: Span, *more: Span) -> Json:
+        """Return a text source for one or several places."""
+        source: Json = {"kind": "text", **self._place(span)}
+        if more:
+            source["spans"] = [self._place(other) for other in more]
+        return source
+
+    def _place(self, span: Span) -> Json:
+        return {"span": list(span), "quote": self.text[span[0] : span[1]]}
+
+    def source(self, line: int, amount: Amount) -> Json:
+        """Return the source of an amount: its cell in a table, or its place in the text."""
+        cells = self.table_lines.get(line, {}).get("cells", ())
+        for source in cells:
+            start, end = source["span"]
+            if start <= amount.span[0] and amount.span[1] <= end:
+                return dict(source)
+        return text_source(amount)
 
     def doubt(self, line: int, message: str) -> None:
         """Report a sentence that can be read in two ways."""
@@ -162,8 +179,6 @@ def text_source(amount: Amount) -> Json:
     return {"kind": "text", "span": list(amount.span), "quote": amount.quote}
 
 
-def amount_value(amount: Amount, source: Json | None = None, expression: str = "x0") -> Value:
+def amount_value(amount: Amount, source: Json, expression: str = "x0") -> Value:
     """Return an amount as a value."""
-    return Value(
-        amount.unit or "1", source or text_source(amount), amount.value, expression=expression
-    )
+    return Value(amount.unit or "1", source, amount.value, expression=expression)

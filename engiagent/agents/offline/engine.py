@@ -20,7 +20,7 @@ from engiagent.agents.offline.scope import account
 from engiagent.agents.offline.series import read_columns, read_lists
 from engiagent.agents.offline.slots import fill
 from engiagent.agents.offline.states import read_states
-from engiagent.agents.offline.timing import Axis, read_axis
+from engiagent.agents.offline.timing import read_axis, restated
 from engiagent.agents.offline.tokens import tokenise
 
 if TYPE_CHECKING:
@@ -71,6 +71,8 @@ def analyse(problem: "Problem", overrides: Mapping[str, str] | None = None) -> A
         read_gains(draft, owners)
     fill(draft, owners, clocks)
     read_states(draft, owners)
+    if axis is not None:
+        restated(draft, axis)
     settled = given.apply(draft, owners, overrides or {})
     account(draft)
     _other_numbers(draft, problem)
@@ -120,6 +122,7 @@ def _owners(draft: Draft, grids: list[Grid]) -> Owners:
                 present.add(component)
         elif mentioned(draft.lines, card):
             present.add(component)
+    present |= {g.owner_kind for g in grids if g.owner_kind == "battery"}
     if not _is_thermal(draft):
         present -= {"zone", "heater", "cooler"}
     for component in present & {"battery", "zone"}:

@@ -8,7 +8,7 @@ from engiagent.agents.offline.amounts import kind_of, number_of, read_unit
 from engiagent.agents.offline.draft import Json
 from engiagent.agents.offline.owners import identifier
 from engiagent.agents.offline.passages import Sentence
-from engiagent.agents.offline.tokens import Line, tokenise_cell
+from engiagent.agents.offline.tokens import Line, Token, tokenise_cell, written
 
 _NUMERIC: Final = re.compile(r"[-−–+]?\d[\d ,\u00a0\u202f]*(?:\.\d+)?")
 _TIME_HEAD: Final = re.compile(
@@ -17,6 +17,10 @@ _TIME_HEAD: Final = re.compile(
 _PERIOD_CELL: Final = re.compile(
     r"\d{1,2}:\d\d\s*(?:-|–|—|to|until)\s*\d{1,2}:\d\d|\b(other|otherwise|rest|remaining|outside|all day)\b",
     re.I,
+)
+_PERIOD_LABEL: Final = re.compile(
+    r"(?i)(?:from )?\d{1,2}:\d\d\s*(?:-|–|—|to|until)\s*\d{1,2}:\d\d.*|"
+    r"(?:all |at )*(?:the )?(?:other|remaining) (?:times?|hours)|otherwise|(?:the )?rest(?: of the day)?"
 )
 _CLOCK_CELL: Final = re.compile(r"(?:.*\D)?(\d{1,2}):(\d\d)(?::\d\d)?\s*")
 _SPAN_CELL: Final = re.compile(r"(\d{1,2}):(\d\d)\s*(?:-|–|—|to|until)\s*(\d{1,2}):(\d\d)")
@@ -36,7 +40,7 @@ class Column:
     name: str
     words: str
     unit: str
-    source: Json
+    source: Any
     numbers: tuple[float, ...] | None = None
     data: str | None = None
     count: int = 0
@@ -152,7 +156,7 @@ def _series(
                 name,
                 f"{table.header[c].text} {table.caption}",
                 unit,
-                {"kind": "derived", "of": sources, "note": f"column {name} of table {number + 1}"},
+                sources,
                 tuple(number_of(cell.text) for cell in cells),
                 count=len(cells),
             )
@@ -165,8 +169,8 @@ def _cell_source(number: int, row: int, column: str, cell: Any) -> Json:
         "kind": "table",
         "span": list(cell.span),
         "quote": cell.text,
-        "table": number + 1,
-        "row": row + 1,
+        "table": number,
+        "row": row,
         "column": column,
     }
 
@@ -215,22 +219,25 @@ def _cells(text: str, number: int, table: Any, currency: str | None) -> Grid:
     kinds: set[str] = set()
     lines = []
     for r, row in enumerate(table.rows):
+        if _is_period_row(row):
+            joined = _joined(text, number, table, r, currency)
+            lines.append(joined)
+            kinds |= {t.amount.kind for t in joined[0].tokens if t.amount is not None}
+            continue
         row_unit = clean_unit(row[unit_column].text, currency) if unit_column is not None else ""
         label_unit = clean_unit(_bracketed(row[0].text), currency)
         for c in data:
             unit = row_unit or (_unit_of(table, c, currency) if by_rows or single else label_unit)
             unit = unit or label_unit or _unit_of(table, c, currency)
-            head, label = table.header[c], row[0]
-            labels = _labels(head, label, by_rows, single)
-            owner = "" if single else identifier(label.text if by_rows else table.names[c])
+            labels = _labels(table.header[c], row[0], by_rows, single)
+            owner = "" if single else identifier(row[0].text if by_rows else table.names[c])
             sentence = Sentence(row[c].span, row[c].text, -1 - number, table.caption, "", False)
             if row[c].text.strip() in ("", "-", "–", "—", "n/a"):
                 continue
             line = tokenise_cell(text, labels, sentence, unit, currency)
             kinds |= {t.amount.kind for t in line.tokens if t.amount is not None}
             source = _cell_source(number, r, table.names[c], row[c])
-            lines.append((line, {"owner": owner, "source": source, "quote": row[c].text,
-                                 "row": r, "table": number, "head": head.text, "label": label.text}))
+            lines.append((line, {"owner": owner, "cells": [source]}))
             if owner and owner not in owners:
                 owners += (owner,)
     if kinds & {"heat_capacity", "resistance", "conductance"}:
@@ -238,6 +245,34 @@ def _cells(text: str, number: int, table: Any, currency: str | None) -> Grid:
     else:
         owner_kind = "battery" if "energy" in kinds else ""
     return Grid(lines=tuple(lines), owners=owners, owner_kind=owner_kind)
+
+
+def _is_period_row(row: Any) -> bool:
+    """Whether a row says what holds at some times of the day."""
+    return _PERIOD_LABEL.fullmatch(row[0].text.strip()) is not None or any(
+        _PERIOD_CELL.search(cell.text) for cell in row[1:]
+    )
+
+
+def _joined(
+    text: str, number: int, table: Any, r: int, currency: str | None
+) -> tuple[Line, Json]:
+    """Return a row as one line, so that its times and its values stand together."""
+    row = table.rows[r]
+    tokens: list[Token] = []
+    sources = []
+    span = (row[0].span[0], row[-1].span[1])
+    for c, cell in enumerate(row):
+        sentence = Sentence(cell.span, cell.text, -1 - number, table.caption, "", False)
+        times = _PERIOD_CELL.search(cell.text) or (c == 0 and not _is_number(cell.text))
+        labels = () if times else (table.header[c].span,)
+        if not cell.text.strip():
+            continue
+        tokens += tokenise_cell(text, labels, sentence, _unit_of(table, c, currency), currency).tokens
+        sources.append(_cell_source(number, r, table.names[c], cell))
+    shown, starts = written(tokens)
+    whole = Sentence(span, text[span[0] : span[1]], -1 - number, table.caption, "", False)
+    return Line(whole, tuple(tokens), shown, starts), {"owner": "", "cells": sources}
 
 
 def _labels(head: Any, label: Any, by_rows: bool, single: bool) -> tuple[Any, ...]:
@@ -256,6 +291,6 @@ def _heads_are_labels(table: Any, data: list[int], unit_column: int | None) -> b
         return True
     with_units = sum(bool(table.unit_texts[c] or _bracketed(table.header[c].text)) for c in data)
     rows_with_units = sum(bool(_bracketed(row[0].text)) for row in table.rows)
-    if any(_PERIOD_CELL.search(cell.text) for row in table.rows for cell in row):
+    if any(_is_period_row(row) for row in table.rows):
         return True
     return with_units > 0 and with_units >= rows_with_units

@@ -76,7 +76,7 @@ def _load(builder: Builder) -> str | None:
         return None
     if series is not None and readings:
         builder.draft.doubt(readings[0].line, "the demand is given as a series and as a number")
-    name = builder.value("load_power", series or readings[0].value, "demand", "kW")
+    name = builder.value("load_demand", series or readings[0].value, "demand", "kW")
     builder.components.append(
         {"name": "load", "model": "load", "index": "T", "parameters": {"power": name},
          "connections": {"bus": "site"}}

@@ -48,8 +48,9 @@ def defined_names(lines: list[Line]) -> dict[str, Period]:
             ranges = tuple(
                 r for i in places if (p := line.tokens[i].period) is not None for r in p.ranges
             )
+            spans = tuple(line.tokens[i].span for i in places)
             name = _SYNONYMS.get(known[-1], known[-1])
-            names.setdefault(name, Period(ranges, name=name))
+            names.setdefault(name, Period(ranges, name=name, spans=spans))
     return names
 
 
@@ -61,6 +62,9 @@ def take_definitions(draft: Draft) -> None:
                 covered = line.covered(*match.span())
                 if not any(t.amount is not None for t in line.tokens):
                     draft.take(n, covered)
+                    first, last = line.tokens[covered[0]], line.tokens[covered[-1]]
+                    span = (first.span[0], last.span[1])
+                    draft.facts.append(Fact("named_times", n, span, {}, match[0]))
         for token in line.tokens:
             if token.kind == "period" and "includ" in token.text:
                 draft.facts.append(Fact("inclusive", n, line.sentence.span, {}, token.text))
@@ -92,7 +96,7 @@ def _replaced(line: Line, pattern: re.Pattern[str], period: Period) -> Line:
         span = (tokens[covered[0]].span[0], tokens[covered[-1]].span[1])
         kind = "rest" if period.rest else "period"
         tokens[covered[0] : covered[-1] + 1] = [Token(kind, match[0], span, period=period)]
-    return relined(line, tokens) if len(tokens) != len(line.tokens) else line
+    return relined(line, tokens) if tuple(tokens) != line.tokens else line
 
 
 def relined(line: Line, tokens: list[Token]) -> Line:
@@ -118,7 +122,6 @@ def apply_rules(draft: Draft) -> None:
                 }
                 words = {k: Token("word", v, (0, 0)) for k, v in match.groupdict().items()
                          if v is not None and not v.isdigit()}
-                draft.facts.append(
-                    Fact(rule.fact, n, line.sentence.span, {**groups, **words}, match[0])
-                )
+                span = (line.tokens[covered[0]].span[0], line.tokens[covered[-1]].span[1])
+                draft.facts.append(Fact(rule.fact, n, span, {**groups, **words}, match[0]))
                 draft.take(n, covered)

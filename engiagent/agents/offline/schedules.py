@@ -76,10 +76,9 @@ def period_of(line: Line, tokens: list[int]) -> Period | None:
     found = [p for i in tokens if (p := line.tokens[i].period) is not None]
     if not found:
         return None
-    if any(p.rest for p in found):
-        named = [r for p in found for r in p.ranges]
-        return Period(tuple(named), rest=True)
-    return Period(tuple(r for p in found for r in p.ranges))
+    ranges = tuple(r for p in found for r in p.ranges)
+    spans = tuple(s for p in found for s in p.spans)
+    return Period(ranges, rest=any(p.rest for p in found), spans=spans)
 
 
 # --- prices --------------------------------------------------------------------------------------
@@ -115,8 +114,11 @@ def read_prices(draft: Draft, present: frozenset[str]) -> None:
 
 
 def _take_split(draft: Draft, n: int, role: str, places: list[int]) -> None:
-    """Prices of several roles in one sentence: none of them may depend on the time."""
+    """Prices of several roles: in a sentence none of them may depend on the time."""
     times = [i for i, t in enumerate(draft.lines[n].tokens) if t.kind in _TIMES]
+    if n in draft.table_lines and len(places) == 1:
+        _take(draft, n, role, [(places[0], times)])
+        return
     if times or len(places) > 1:
         draft.doubt(n, "which price holds for what and when is not clear")
     _take(draft, n, role, [(i, []) for i in places])
@@ -128,8 +130,7 @@ def _take(draft: Draft, n: int, role: str, pairs: list[tuple[int, list[int]]]) -
     for place, times in pairs:
         amount = line.tokens[place].amount
         assert amount is not None
-        source = {**cell["source"], "quote": cell["quote"]} if cell else None
-        value = amount_value(amount, source)
+        value = amount_value(amount, draft.source(n, amount))
         draft.prices.append(Priced(role, value, period_of(line, times), n, line.sentence.span))
         draft.take(n, [place, *times])
     if cell:
@@ -219,8 +220,7 @@ def _take_band(
     for i in item.tokens:
         amount = line.tokens[i].amount
         assert amount is not None
-        source = {**cell["source"], "quote": cell["quote"]} if cell else None
-        limits.append((bounds[i], amount_value(amount, source)))
+        limits.append((bounds[i], amount_value(amount, draft.source(n, amount))))
     inclusive = "includ" in line.line or "inclusive" in line.line
     draft.bands.append(
         Band(owner, tuple(limits), period_of(line, times), n, line.sentence.span, inclusive)
@@ -267,8 +267,7 @@ def read_gains(draft: Draft, owners: Owners) -> None:
             if owner is None:
                 draft.doubt(n, f"{amount.quote}: to which zone does this heat go?")
                 continue
-            source = {**cell["source"], "quote": cell["quote"]} if cell else None
-            value: Value = amount_value(amount, source)
+            value: Value = amount_value(amount, draft.source(n, amount))
             draft.gains.append(Priced(owner, value, period_of(line, times), n, line.sentence.span))
             draft.take(n, range(len(line.tokens)) if cell else [place, *times])
 

@@ -137,7 +137,8 @@ def _unknown(draft: Draft, column: Column, told: str, unit: str) -> None:
 def _report(draft: Draft, column: Column, reason: str) -> None:
     from engiagent.agents.offline.results import NotUnderstood
 
-    span = column.source.get("span", [0, 0])
+    first = column.source[0] if isinstance(column.source, list) else column.source
+    span = first.get("span", [0, 0])
     draft.not_understood.append(
         NotUnderstood(f"column {column.data or column.name}", (span[0], span[1]), reason)
     )
@@ -189,6 +190,6 @@ def _listed(token: Token, unit: str) -> Value:
 
     return Value(
         unit,
-        {"kind": "derived", "of": [source(a) for a in token.amounts], "note": "a list in the text"},
+        [source(a) for a in token.amounts],
         numbers=tuple(a.value for a in token.amounts),
     )

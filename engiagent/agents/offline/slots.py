@@ -56,7 +56,7 @@ def modifier(text: str) -> str:
         match = pattern.search(text)
         if match is not None:
             return kind
-    label = text[: text.find(MARK)]
+    label = text[: text.find(MARK)].split(">")[-1]
     if label.endswith(" : ") or label.endswith("="):
         for kind, pattern in _LABEL_BOUNDS:
             if pattern.search(label):
@@ -151,6 +151,9 @@ def _holds(condition: str, place: Place, owners: Owners, merchant: bool) -> bool
         "heaters": bool({"heater", "cooler"} & owners.present),
         "zones": len(owners.instances("zone")) > 1,
         "efficiency": re.search(r"efficien|loss", place.text) is not None,
+        "no_end": lexicon().end.search(place.text) is None,
+        "no_start": lexicon().start.search(place.text) is None,
+        "daily": place.amount.kind == "daily_cycles",
         "nameplate": "pv" in owners.present,
         "heater_topic": about in (None, "heater", "zone"),
         "cooler_topic": about == "cooler",
@@ -196,7 +199,7 @@ def _decide(draft: Draft, owners: Owners, place: Place, found: list[Candidate]) 
             f"{place.amount.quote} is outside the plausible range of {slot.said}",
         )
         return
-    owner = owner_of(draft, owners, slot.component, place)
+    owner = _owner(draft, owners, slot, place)
     if owner is None:
         draft.doubt(place.line, f"{place.amount.quote}: of which {slot.component} is the {slot.said}?")
         return
@@ -205,7 +208,7 @@ def _decide(draft: Draft, owners: Owners, place: Place, found: list[Candidate]) 
         Reading(
             owner,
             slot,
-            amount_value(place.amount, _table_source(draft, place)),
+            amount_value(place.amount, draft.source(place.line, place.amount)),
             modifier(place.text),
             place.line,
             line.sentence.span,
@@ -214,11 +217,14 @@ def _decide(draft: Draft, owners: Owners, place: Place, found: list[Candidate]) 
     )
 
 
-def _table_source(draft: Draft, place: Place) -> dict[str, object] | None:
-    cell = draft.table_lines.get(place.line)
-    if cell is None:
-        return None
-    return {**cell["source"], "quote": cell["quote"]}
+def _owner(draft: Draft, owners: Owners, slot: Slot, place: Place) -> str | None:
+    names = owners.names.get(slot.component, {})
+    if "coupling" in slot.options:
+        return "*"
+    named = any(pattern.search(place.text) for pattern in names.values())
+    if slot.options.get("shared") and len(names) > 1 and not named:
+        return "*"
+    return owner_of(draft, owners, slot.component, place)
 
 
 def _tokens(line: Line, place: Place, match: re.Match[str]) -> list[int]:
@@ -237,7 +243,7 @@ def plausible(slot: Slot, amount: Amount) -> bool:
         if slot.range_unit:
             value = convert(value, parse_unit(amount.unit), parse_unit(slot.range_unit))
     except UnitError:
-        return slot.range_unit in ("", "cycle") and slot.low <= amount.value <= slot.high
+        return slot.range_unit in ("", "1", "cycle") and slot.low <= amount.value <= slot.high
     return slot.low - 1e-12 <= value <= slot.high + 1e-12
 
 

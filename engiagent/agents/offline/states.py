@@ -60,7 +60,7 @@ def _read(
     span = (tokens[0].span[0], tokens[-1].span[1])
     source = {"kind": "text", "span": list(span), "quote": draft.text[span[0] : span[1]]}
     if cell is not None:
-        source = {**cell["source"], "quote": cell["quote"]}
+        source = dict(cell["cells"][0])
     value = Value("kWh", source, expression=f"{share}*energy_capacity", said=match[0])
     _take_verbs(draft, n, line, start, end)
     draft.readings.append(

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 
+from engiagent.agents.offline.amounts import Span
 from engiagent.agents.offline.builder import Builder, for_owner, note_repeat, plain, single
 from engiagent.agents.offline.cards import lexicon
 from engiagent.agents.offline.draft import Fact, Json, Reading
@@ -113,8 +114,8 @@ def _settle(
             max(reading.line, 0),
             f"{reading.slot.component}: {target.replace('_', ' ')} is given in two ways that differ",
         )
-    elif reading.value.source.get("kind") == "text":
-        note_repeat(builder.draft, reading.value)
+    else:
+        note_repeat(builder, reading.value)
 
 
 def _derive(
@@ -131,6 +132,7 @@ def _derive(
     if any(n not in filled for n in names):
         return
     inputs = [filled[n] for n in names]
+    builder.used.append(reading.value.source)
     text = expression
     for slot in names:
         text = re.sub(rf"\b{slot}\b", builder.at(filled[slot]), text)
@@ -155,6 +157,7 @@ def _derive(
     filled[target] = builder.derived(
         f"{name}_{target}", text, unit, target.replace("_", " "), inputs, series,
         note=f"'{said}': {text}" if said else (note or text),
+        more=(reading.value.source,) if said else (),
     )  # fmt: skip
 
 
@@ -173,6 +176,7 @@ def requirements(
             continue
         reading = single(builder, found)
         if reading.value.number is None and reading.value.expression != "x0":
+            builder.used.append(reading.value.source)
             amount = reading.value.expression.replace(
                 "energy_capacity", filled["energy_capacity"]
             )
@@ -212,8 +216,9 @@ def constrain(
     forall: list[str] | None = None,
     where: str | None = None,
     description: str | None = None,
+    spans: tuple[Span, ...] = (),
 ) -> None:
-    """Add a constraint with the sentence that it rests on."""
+    """Add a constraint with the sentence that it rests on, and other places of the text."""
     entry: Json = {"constraint_id": f"C{len(builder.constraints) + 1}", "name": name}
     if forall:
         entry["forall"] = forall
@@ -223,7 +228,7 @@ def constrain(
     if description:
         entry["description"] = description
     if line >= 0:
-        entry["source_reference"] = builder.draft.quote(line)
+        entry["source_reference"] = builder.draft.quote(line, *spans)
     builder.constraints.append(entry)
 
 

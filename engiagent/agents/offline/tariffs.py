@@ -39,6 +39,9 @@ def scheduled(
     made = builder.derived(
         name, text, unit, said, [names[id(e)] for e in entries], series=True,
         note="by the time of day at the start of the period",
+        more=tuple(
+            builder.draft.quoted(span) for e in entries if e.period for span in e.period.spans
+        ),
     )  # fmt: skip
     builder.numbers[made] = _numbers(builder, entries, names, default)
     return made
@@ -59,8 +62,7 @@ def _distinct(builder: Builder, entries: list[Priced]) -> list[Priced]:
             and k.value.unit == entry.value.unit
         ]  # fmt: skip
         if same:
-            if entry.value.source.get("kind") == "text":
-                note_repeat(builder.draft, entry.value)
+            note_repeat(builder, entry.value)
         else:
             kept.append(entry)
     return kept

@@ -185,6 +185,14 @@ def _check_counts(draft: Draft, count: int, step: float) -> None:
             )
 
 
+def restated(draft: Draft, axis: Axis) -> None:
+    """Account for durations that only say again how long the horizon or a step is."""
+    for n, i, amount in list(draft.free_amounts("duration")):
+        minutes = convert(amount.value, parse_unit(amount.unit), parse_unit("min"))
+        if any(abs(minutes - m) < 1e-6 for m in (axis.step_minutes, 60 * axis.hours)):
+            draft.take(n, [i])
+
+
 def _shown(draft: Draft, fact: Fact) -> str:
     line = draft.lines[fact.line]
     return re.sub(r"<[a-z_]+#(\d+)>", lambda m: line.tokens[int(m[1])].text, fact.words)

@@ -5,7 +5,7 @@ rules of the cards are matched; the number behind # is the token's place in the 
 """
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from engiagent.agents.offline.amounts import Amount, Span, amounts_in, kind_of
@@ -14,11 +14,15 @@ from engiagent.agents.offline.passages import Sentence
 
 @dataclass(frozen=True)
 class Period:
-    """Times of the day, as hours from midnight; ``rest`` stands for all other times."""
+    """Times of the day, as hours from midnight; ``rest`` stands for all other times.
+
+    ``spans`` are the places in the text that give the times.
+    """
 
     ranges: tuple[tuple[float, float], ...] = ()
     rest: bool = False
     name: str = ""
+    spans: tuple[Span, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)
@@ -197,14 +201,14 @@ def _made(kind: str, match: re.Match[str]) -> Token | None:
         a = clock_value(first)
         if a == 0.0 and b in (0.0, 24.0):
             return Token("allday", text, span)
-        return Token("period", text, span, period=Period(_wrapped(a, b)))
+        return Token("period", text, span, period=Period(_wrapped(a, b), spans=(span,)))
     value = clock_value(groups["c"] or groups["d"])
     if groups["before"] is not None:
         ranges = ((0.0, value or 24.0),)
     else:
         ranges = ((value, 24.0),)
     kind = "period_open"
-    return Token(kind, text, span, period=Period(ranges), clock=value)
+    return Token(kind, text, span, period=Period(ranges, spans=(span,)), clock=value)
 
 
 def _wrapped(a: float, b: float) -> tuple[tuple[float, float], ...]:
