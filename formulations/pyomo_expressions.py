@@ -220,7 +220,8 @@ class ExpressionPrinter:
         if isinstance(node, Binary):
             base = self.index(node.left, scope, found)
             text = f"{base} {node.op} {self._offset(node.right, scope)}"
-            return f"({text}) % {found.root.size}" if found.root.cyclic else text
+            to_edges = target.root.periods_of is found.root
+            return f"({text}) % {found.root.size}" if found.root.cyclic and not to_edges else text
         if isinstance(node, Call):
             assert isinstance(node.args[0], Ref)
             name = self.names.of(node.args[0].name)

@@ -181,9 +181,9 @@ class _Script:
         if not constraint.binders:
             line = f'model.add_component("{component}", pyo.Constraint(rule=lambda _: {relation}))'
             return [line]
-        arguments = ", ".join(self.names.of(n) for b in constraint.binders for n in b.names)
+        arguments, tuples = self._arguments(constraint)
         sets = ", ".join(self.names.of(b.set) for b in constraint.binders)
-        lines = [f"def {component}(_, {arguments}):"]
+        lines = [f"def {component}(_, {arguments}):", *tuples]
         where = constraint.definition.where
         if where is not None:
             checker = self.elaboration.checker()
@@ -197,6 +197,22 @@ class _Script:
             f'model.add_component("{component}", pyo.Constraint({sets}, rule={component}))',
         ]
         return lines
+
+    def _arguments(self, constraint: Constraint) -> tuple[str, list[str]]:
+        """Return the arguments of a rule, and lines that join what Pyomo takes apart.
+
+        Pyomo hands over the parts of a tuple one by one, whatever the binder's names.
+        """
+        arguments, lines = [], []
+        for binder, index_set in zip(constraint.binders, constraint.sets, strict=True):
+            names = [self.names.of(name) for name in binder.names]
+            width = len(index_set.root.factors) or 1
+            if len(names) < width:
+                parts = [f"{names[0]}_{k}" for k in range(width)]
+                lines.append(f"    {names[0]} = ({', '.join(parts)})")
+                names = parts
+            arguments += names
+        return ", ".join(arguments), lines
 
     def _objective(self) -> list[str]:
         objective = checked_objective(self.elaboration)

@@ -9,14 +9,13 @@ import numpy as np
 
 from engiagent.blueprint.document import Core, VariableDef
 from engiagent.blueprint.elaborate import Elaboration
-from engiagent.blueprint.grammar import Ref, parse_binder, walk
+from engiagent.blueprint.grammar import Ref, parse, parse_binder, walk
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.blueprint.values import unit_of
 from engiagent.errors import EngiagentError, InputError
 from engiagent.verify import values
 from engiagent.verify.evaluate import Evaluator
-from engiagent.verify.expressions import read_expression
 from engiagent.verify.frames import (
     Bools,
     Environment,
@@ -90,7 +89,7 @@ class Declarations:
 
     def _evaluated(self, name: str, text: str) -> Symbol | None:
         """Evaluate a parameter that is an expression; None for a recursion over itself."""
-        if any(isinstance(node, Ref) and node.name == name for node in walk(read_expression(text))):
+        if any(isinstance(node, Ref) and node.name == name for node in walk(parse(text))):
             return None
         definition = next(p for p in self.core.parameters if p.name == name)
         dims, names = self.dims(definition.index)
@@ -160,7 +159,7 @@ class Bench:
             return None
         dims, names = self.declarations.dims(definition.index)
         frame = whole_grid(dims, names)
-        return self.evaluator.condition(read_expression(definition.where), frame)
+        return self.evaluator.condition(parse(definition.where), frame)
 
     def _variable(self, definition: VariableDef) -> Symbol:
         series = self._series_of(definition)
@@ -180,11 +179,22 @@ class Bench:
     def _before(self, definition: VariableDef, unit: Unit) -> Value | None:
         if definition.initial is None:
             return None
-        if isinstance(definition.initial, int | float):
-            return values.constant(np.array([float(definition.initial)]), unit)
-        if isinstance(definition.initial, str):
-            return values.adopt(self.evaluator.evaluate(definition.initial), unit)
-        raise EvaluationError(f"the initial value of {definition.name} must be one number here")
+        given = definition.initial
+        items = given if isinstance(given, tuple) else (given,)
+        history = []
+        for item in items:
+            if isinstance(item, str):
+                value = values.adopt(self.evaluator.evaluate(item), unit)
+            elif isinstance(item, int | float):
+                value = values.constant(np.array([float(item)]), unit)
+            else:
+                raise EvaluationError(
+                    f"the values of {definition.name} before the first period are a number or a "
+                    "list, latest first"
+                )
+            history.append(value)
+        rows = np.arange(len(history))
+        return values.combine([(v, rows[k : k + 1]) for k, v in enumerate(history)], len(history))
 
     def _expression(self, name: str) -> Symbol | None:
         core = self.declarations.core
@@ -201,7 +211,7 @@ class Bench:
         frame = whole_grid(dims, names)
         mask = None
         if definition.where is not None:
-            mask = self.evaluator.condition(read_expression(definition.where), frame)
+            mask = self.evaluator.condition(parse(definition.where), frame)
             rows = np.flatnonzero(mask)
             part = self.evaluator.evaluate(definition.expression, frame.take(rows))
             spread = np.zeros(frame.size, dtype=np.int64)

@@ -24,6 +24,7 @@ from engiagent.blueprint.grammar import (
     Ref,
     Text,
     Unary,
+    parse,
     parse_binder,
     walk,
 )
@@ -31,7 +32,6 @@ from engiagent.blueprint.sets import IndexSet, is_timed
 from engiagent.blueprint.timeaxis import TimeAxis
 from engiagent.blueprint.units import UnitError, parse_unit
 from engiagent.verify import values
-from engiagent.verify.expressions import read_expression
 from engiagent.verify.frames import (
     Bools,
     Elements,
@@ -41,7 +41,7 @@ from engiagent.verify.frames import (
     Symbol,
     expand,
 )
-from engiagent.verify.places import Places
+from engiagent.verify.places import Places, located
 from engiagent.verify.values import ONE, Floats, Ints, Value
 
 HOUR = parse_unit("h")
@@ -59,7 +59,7 @@ class Evaluator:
     def frame(self, binders: tuple[str, ...], where: str | None = None) -> Frame:
         """Return the rows that binders such as ``t in T`` run over."""
         parsed = tuple(parse_binder(binder) for binder in binders)
-        node = None if where is None else read_expression(where)
+        node = None if where is None else parse(where)
         return expand(Frame(1), parsed, self.environment.set, node, self.condition)[0]
 
     def evaluate(self, text: str, frame: Frame | None = None) -> Value:
@@ -71,7 +71,7 @@ class Evaluator:
             With the expression and what is wrong in it.
         """
         try:
-            return self.number(read_expression(text), Frame(1) if frame is None else frame)
+            return self.number(parse(text), Frame(1) if frame is None else frame)
         except (UnitError, GrammarError) as error:
             raise EvaluationError(f"in {text!r}: {error}") from None
 
@@ -84,7 +84,7 @@ class Evaluator:
             When it is no comparison by <=, >= or ==, or cannot be evaluated.
         """
         try:
-            node = read_expression(text)
+            node = parse(text)
             if not isinstance(node, Compare) or not set(node.ops) <= {"<=", ">=", "=="}:
                 raise EvaluationError(f"{text!r} is no comparison by <=, >= or ==")
             return node.ops, values.align([self.number(part, frame) for part in node.operands])
@@ -116,10 +116,11 @@ class Evaluator:
             raise EvaluationError(f"{node.name} holds labels, not numbers")
         if symbol.before is None:
             return values.gather(symbol.value, self.places.flat(node, symbol, frame))
-        flat, early = self.places.flat_or_early(node, symbol, frame)
-        now, then = np.flatnonzero(~early), np.flatnonzero(early)
+        history = symbol.before.data.size
+        flat, early = self.places.flat_and_early(node, symbol, frame, history)
+        now, then = np.flatnonzero(early == 0), np.flatnonzero(early)
         known = values.gather(symbol.value, flat[now])
-        before = values.gather(symbol.before, np.zeros(then.size, dtype=np.int64))
+        before = values.gather(symbol.before, early[then] - 1)
         return values.combine([(known, now), (before, then)], frame.size)
 
     def _unary(self, node: Unary, frame: Frame) -> Value:
@@ -296,10 +297,10 @@ def _plain(data: Floats) -> Value:
 def _same_set(first: Elements, second: Elements) -> tuple[Ints, Ints]:
     if first.set.root is second.set.root:
         return first.set.in_root[first.positions], second.set.in_root[second.positions]
-    if (mapping := first.set.map_to(second.set)) is not None:
-        return mapping[first.positions], second.positions
-    if (mapping := second.set.map_to(first.set)) is not None:
-        return first.positions, mapping[second.positions]
+    if first.set.map_to(second.set) is not None:
+        return located(first, second.set), second.positions
+    if second.set.map_to(first.set) is not None:
+        return first.positions, located(second, first.set)
     raise EvaluationError(f"elements of {first.set.name} and {second.set.name} never meet")
 
 

@@ -47,7 +47,7 @@ class Symbol:
     defined
         Where a sparse variable exists; None when everywhere.
     before
-        The value before the first period, for a variable that declares one.
+        Values before the first period, latest first, for a variable that declares them.
     """
 
     name: str

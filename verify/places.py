@@ -95,7 +95,9 @@ class Places:
         moved = base.set.in_root[base.positions] + whole.astype(np.int64) * (
             1 if node.op == "+" else -1
         )
-        return Elements(root, np.mod(moved, root.size) if root.cyclic else moved)
+        # A period's end is an edge of its own, also where the periods go round.
+        to_edges = target is not None and target.root.periods_of is root
+        return Elements(root, np.mod(moved, root.size) if root.cyclic and not to_edges else moved)
 
     def positions(self, node: Node, index_set: IndexSet, frame: Frame) -> Ints:
         """Return positions in ``index_set``; negative or beyond its size when outside.
@@ -105,21 +107,7 @@ class Places:
         EvaluationError
             When the element belongs to a set that has nothing to do with ``index_set``.
         """
-        found = self.element(node, frame, index_set)
-        if found.set is index_set:
-            return found.positions
-        mapping = found.set.map_to(index_set)
-        if mapping is None:
-            raise EvaluationError(
-                f"an element of {found.set.name} stands where {index_set.name} is needed"
-            )
-        if found.set.size == 0:
-            return found.positions
-        inside = (found.positions >= 0) & (found.positions < found.set.size)
-        mapped = mapping[np.clip(found.positions, 0, found.set.size - 1)]
-        # From a period one may step to the edge after the last period.
-        edge = index_set.kind == "instants" and found.set.root.kind == "time"
-        return np.where(inside, mapped, found.positions if edge else OUTSIDE)
+        return located(self.element(node, frame, index_set), index_set)
 
     def in_tuples(self, parts: tuple[Node, ...], index_set: IndexSet, frame: Frame) -> Ints:
         """Return positions of combinations in a tuple set, negative when it has them not."""
@@ -150,28 +138,30 @@ class Places:
         EvaluationError
             When it has a wrong number of indices or names an element that does not exist.
         """
-        flat, early = self.flat_or_early(ref, symbol, frame)
-        if early.any():
-            self._refuse(ref, early, frame)
-        return flat
+        return self.flat_and_early(ref, symbol, frame, 0)[0]
 
-    def flat_or_early(self, ref: Ref, symbol: Symbol, frame: Frame) -> tuple[Ints, Bools]:
-        """Return positions, and the rows that name a time before the first."""
+    def flat_and_early(
+        self, ref: Ref, symbol: Symbol, frame: Frame, history: int
+    ) -> tuple[Ints, Ints]:
+        """Return positions, and how many steps before the first each row lies (0: not before).
+
+        ``history`` is how many steps before the first may be named.
+        """
         flat = np.zeros(frame.size, dtype=np.int64)
-        early = np.zeros(frame.size, dtype=bool)
+        early = np.zeros(frame.size, dtype=np.int64)
         for dim, parts in zip(symbol.dims, _grouped(ref, symbol), strict=True):
             if len(parts) > 1:
                 here = self.in_tuples(parts, dim, frame)
             else:
                 here = self.positions(parts[0], dim, frame)
-            before = (here < 0) & (here > OUTSIDE // 2) & is_timed(dim) & (dim.root is dim)
+            before = (here < 0) & (here >= -history) & is_timed(dim) & (dim.root is dim)
             outside = ((here < 0) & ~before) | (here >= dim.size)
             if outside.any():
                 self._refuse(ref, outside, frame)
-            early |= before
+            early = np.where(before, -here, early)
             flat = flat * dim.size + np.maximum(here, 0)
         if symbol.defined is not None:
-            absent = ~symbol.defined[flat] & ~early
+            absent = ~symbol.defined[flat] & (early == 0)
             if absent.any():
                 self._refuse(ref, absent, frame)
         return flat, early
@@ -183,6 +173,30 @@ class Places:
             f"column {ref.span[0] + 1}: {ref.name} has no such element"
             + (f" at {where}" if where else "")
         )
+
+
+def located(found: Elements, index_set: IndexSet) -> Ints:
+    """Return positions of elements in a set that may be another one than theirs.
+
+    Raises
+    ------
+    EvaluationError
+        When the two sets have nothing to do with one another.
+    """
+    if found.set is index_set:
+        return found.positions
+    mapping = found.set.map_to(index_set)
+    if mapping is None:
+        raise EvaluationError(
+            f"an element of {found.set.name} stands where {index_set.name} is needed"
+        )
+    if found.set.size == 0:
+        return found.positions
+    inside = (found.positions >= 0) & (found.positions < found.set.size)
+    mapped = mapping[np.clip(found.positions, 0, found.set.size - 1)]
+    # From a period one may step to the edge after the last period.
+    edge = index_set.kind == "instants" and found.set.root.kind in ("time", "periods")
+    return np.where(inside, mapped, found.positions if edge else OUTSIDE)
 
 
 def _grouped(ref: Ref, symbol: Symbol) -> list[tuple[Node, ...]]:

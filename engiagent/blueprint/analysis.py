@@ -1,5 +1,6 @@
 """Static analysis: everything that can be said about a blueprint before any solver runs."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from engiagent.blueprint.checked import (
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, located
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import PATH, Elaboration
-from engiagent.blueprint.grammar import Node, Ref, parse, walk
+from engiagent.blueprint.grammar import ExpressionError, Node, Ref, parse, walk
 from engiagent.blueprint.grid import EMPTY_GRID
 
 
@@ -177,6 +178,9 @@ class _Analyser:
                 message = f"the id {definition.constraint_id!r} is used twice"
                 self.found.append(Diagnostic("EB012", "error", path, message, name=label))
             seen.add(definition.constraint_id)
+            if definition.hard is False:
+                message = "soft constraints are not compiled yet; write the slack and its cost"
+                self.found.append(Diagnostic("EB017", "error", f"{path}.hard", message, name=label))
             try:
                 constraint = checked_constraint(elaboration, position)
                 with located(f"{path}.expression", label):
@@ -186,6 +190,10 @@ class _Analyser:
                 self.found += error.diagnostics
                 continue
             self.rows += constraint.grid.size
+            if constraint.grid.size == 0:
+                message = "its filter or its sets leave nothing, so it holds nowhere"
+                hint = "compare the labels and numbers of the filter with the data"
+                self.found.append(Diagnostic("EB025", "warning", path, message, None, hint, label))
             met: set[str] = set()
             self._mark(parse(definition.expression), met)
             if definition.where is not None:
@@ -233,9 +241,9 @@ class _Analyser:
                 self._mark(parse(definition.expression), self.used)
                 if definition.name in self.constrained:
                     self._mark(parse(definition.expression), self.constrained)
-        for subset in self.core.sets:
-            if subset.where is not None:
-                self._mark(parse(subset.where), self.used)
+        for text in [s.where for s in self.core.sets if s.where is not None]:
+            with suppress(ExpressionError):  # reported with the set itself
+                self._mark(parse(text), self.used)
         for component in self.core.components:
             for text in component.parameters.values():
                 if isinstance(text, str):

@@ -162,6 +162,8 @@ class _Bounds:
         if isinstance(given, str):
             with located(f"{self.path}.{side}", self.definition.name):
                 value = self._evaluate(given, self.grid)
+                if not np.all(np.isfinite(value)):
+                    raise ExpressionError("the bound is not a finite number", 1, None, "EB016")
         if self.definition.type == "binary":
             value = np.maximum(value, 0.0) if side == "lower" else np.minimum(value, 1.0)
         return np.array(np.broadcast_to(value, (self.grid.size,)), dtype=np.float64)

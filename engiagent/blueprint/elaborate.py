@@ -313,6 +313,8 @@ class Elaboration:
     def _range(self, d: SetDef) -> IndexSet:
         if not isinstance(d.start, int) or d.stop is None:
             raise ValueError("a range needs whole numbers 'start' and 'stop'; both belong to it")
+        if d.step is not None and (not isinstance(d.step, int) or d.step < 1):
+            raise ValueError(f"the step of a range is a whole number from 1, not {d.step!r}")
         numbers = range(d.start, d.stop + 1, d.step if isinstance(d.step, int) else 1)
         if len(numbers) > MAX_ELEMENTS:
             raise ValueError(f"a range of {len(numbers)} numbers, more than {MAX_ELEMENTS}")
@@ -373,7 +375,7 @@ class Elaboration:
                 raise ValueError(f"the binder is over {binder.set}, the subset of {parent.name}")
             _, positions = self.grid_with_positions((binder,), d.where)
         else:
-            positions = element_positions(list(d.elements), parent)
+            positions = element_positions(list(_distinct(d.elements)), parent)
         return IndexSet(
             d.name, "subset", len(positions), parent=parent, positions=positions,
             axis=parent.axis, factors=parent.factors, periods_of=parent.periods_of,
@@ -515,9 +517,12 @@ def _single_parent(d: SetDef) -> str:
 
 
 def _distinct(labels: tuple[Label, ...]) -> tuple[Label, ...]:
-    if len(set(labels)) != len(labels):
-        twice = next(label for label in labels if labels.count(label) > 1)
-        raise ValueError(f"the element {twice!r} is listed twice")
+    """Refuse a label that stands twice; 1 and "1" are one label, as in the keys of an object."""
+    seen: set[str] = set()
+    for label in labels:
+        if str(label) in seen:
+            raise ValueError(f"the element {label!r} is listed twice")
+        seen.add(str(label))
     return labels
 
 

@@ -27,8 +27,9 @@ from engiagent.blueprint.grammar import (
     Ref,
     Text,
     Unary,
+    walk,
 )
-from engiagent.blueprint.grid import Elements, Grid, bind_set
+from engiagent.blueprint.grid import EMPTY_GRID, Elements, Grid, bind_set
 from engiagent.blueprint.sets import IndexSet, Label, is_timed
 from engiagent.blueprint.timeaxis import Ints
 
@@ -99,13 +100,15 @@ class Evaluator:
 
     def product(self, left: Value, right: Value, node: Node) -> Value:
         """Multiply two values of which at most one depends on variables."""
-        return left * right
+        with np.errstate(all="ignore"):  # callers refuse what is not finite, in their own words
+            return left * right
 
     def quotient(self, left: Value, right: Value, node: Node) -> Value:
         """Divide by a value that depends on no variable."""
         if np.any(right == 0.0):
             raise _error("EB016", "division by zero", node)
-        return left / right
+        with np.errstate(all="ignore"):
+            return left / right
 
     # -- numbers --------------------------------------------------------------------------------
 
@@ -260,6 +263,18 @@ class Evaluator:
         )
 
     def _reduce(self, node: Reduce, grid: Grid) -> Value:
+        if grid.size > 1 and self._is_one_number(node, grid):
+            return self._reduce(node, EMPTY_GRID)
+        return self._reduce_rows(node, grid)
+
+    def _is_one_number(self, node: Reduce, grid: Grid) -> bool:
+        """Whether a reduction is the same on every row and depends on no variable."""
+        names = {part.name for part in walk(node) if isinstance(part, Ref)}
+        return not any(
+            name in grid.names or name in self.named or self.is_variable(name) for name in names
+        )
+
+    def _reduce_rows(self, node: Reduce, grid: Grid) -> Value:
         binders = [(b.names, self.sets(b.set)) for b in node.binders]
         try:
             inner, outer = grid.expand(binders)
@@ -331,7 +346,9 @@ class Evaluator:
         root = base.set.root
         positions = base.set.in_root[base.positions] if base.set is not root else base.positions
         moved = positions + whole
-        return Elements(root, np.mod(moved, root.size) if root.cyclic else moved)
+        # The end of the last period is an edge of its own, also where the periods go round.
+        to_edges = target is not None and target.root.periods_of is root
+        return Elements(root, np.mod(moved, root.size) if root.cyclic and not to_edges else moved)
 
     def _element_parameter(self, node: Ref, grid: Grid) -> Elements:
         table = self.tables(node.name)
@@ -372,7 +389,10 @@ class Evaluator:
         """Return positions in one set; outside it they are negative or beyond its size."""
         if len(parts) > 1:
             return self._tuple_positions(parts, index_set, grid)
-        elements = self.index(parts[0], grid, index_set)
+        return self._located(self.index(parts[0], grid, index_set), index_set, parts[0])
+
+    def _located(self, elements: Elements, index_set: IndexSet, node: Node) -> Ints:
+        """Return the positions of elements in a set that may be another one than theirs."""
         if index_set.root.periods_of is elements.set:
             # A period stands for its start; an offset may name the edge after the last period.
             elements = Elements(index_set.root, elements.positions)
@@ -383,7 +403,7 @@ class Evaluator:
             raise _error(
                 "EB003",
                 f"this is an element of {elements.set.name}, but {index_set.name} is needed",
-                parts[0],
+                node,
             )
         if elements.set.size == 0:
             return elements.positions
@@ -497,10 +517,10 @@ class Evaluator:
             return _root_positions(first), _root_positions(second)
         if "union" in (first.set.root.kind, second.set.root.kind):
             return _label_array(first), _label_array(second)
-        if (mapping := first.set.map_to(second.set)) is not None:
-            return mapping[first.positions], second.positions
-        if (mapping := second.set.map_to(first.set)) is not None:
-            return first.positions, mapping[second.positions]
+        if first.set.map_to(second.set) is not None:
+            return self._located(first, second.set, left), second.positions
+        if second.set.map_to(first.set) is not None:
+            return first.positions, self._located(second, first.set, right)
         text = f"elements of {first.set.name} and {second.set.name} never meet"
         raise _error("EB003", text, left)
 

@@ -10,6 +10,7 @@ no comprehensions but ``sum``, ``min`` and ``max``, no calls but :data:`FUNCTION
 """
 
 import ast
+import keyword
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -218,6 +219,7 @@ _UNIT_LITERAL = re.compile(
     r"""(?P<text>"[^"]*"|'[^']*')"""  # brackets inside a label are no unit
     r"""|(?<![\w.\]])(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*\[(?P<unit>[^\[\]]*)\]"""
 )
+_KEYWORD_PART = re.compile(rf"\.({'|'.join(keyword.kwlist)})\b")
 _SINGLE_EQUALS = re.compile(r"(?<![<>=!:])=(?!=)")
 _SIGNS = re.compile(r"(?:[-+~]\s*|not\s+){30}")
 _HINTS = (
@@ -265,8 +267,15 @@ class _Reader:
                 "name parts of it under 'expressions'",
             )
         self.units: dict[int, str] = {}
-        self.text = _UNIT_LITERAL.sub(self._hide_unit, text.replace("\n", " ").replace("\t", " "))
+        self.keywords: dict[int, str] = {}
+        plain = _KEYWORD_PART.sub(self._hide_keyword, text.replace("\n", " ").replace("\t", " "))
+        self.text = _UNIT_LITERAL.sub(self._hide_unit, plain)
         self.depth = 0
+
+    def _hide_keyword(self, match: re.Match[str]) -> str:
+        """Swap the case of a part such as ``import`` in ``grid.import``, which Python reserves."""
+        self.keywords[match.end()] = match[1]
+        return "." + match[1].swapcase()
 
     def _hide_unit(self, match: re.Match[str]) -> str:
         """Replace a unit by underscores of its length: ``%`` and ``°`` are no Python."""
@@ -362,14 +371,14 @@ def _constant(reader: _Reader, item: ast.expr, span: Span) -> Node:
 
 
 def _name(reader: _Reader, item: ast.expr, span: Span) -> Node:
-    return Ref(span, _dotted(item), ())
+    return Ref(span, _dotted(reader, item), ())
 
 
-def _dotted(item: ast.expr) -> str:
+def _dotted(reader: _Reader, item: ast.expr) -> str:
     parts: list[str] = []
     place = item.col_offset + 1
     while isinstance(item, ast.Attribute) and not item.attr.startswith("_"):
-        parts.append(item.attr)
+        parts.append(reader.keywords.get(item.end_col_offset or 0, item.attr))
         item = item.value
     if not isinstance(item, ast.Name):
         raise GrammarError("only names may be joined by dots", place)
@@ -389,7 +398,7 @@ def _subscript(reader: _Reader, item: ast.expr, span: Span) -> Node:
     if not isinstance(item.value, ast.Name | ast.Attribute):
         raise GrammarError("only names can be indexed", span[0] + 1, "write x[i, j], not x[i][j]")
     parts = item.slice.elts if isinstance(item.slice, ast.Tuple) else [item.slice]
-    return Ref(span, _dotted(item.value), tuple(reader.node(part) for part in parts))
+    return Ref(span, _dotted(reader, item.value), tuple(reader.node(part) for part in parts))
 
 
 def _unary(reader: _Reader, item: ast.expr, span: Span) -> Node:

@@ -294,6 +294,8 @@ class TypeChecker:
 
     def index(self, node: Node, scope: Scope) -> Node:
         """Check what stands between index brackets."""
+        if isinstance(node, Number) and node.unit is not None:
+            raise _error("EB003", "an index has no unit", node)
         if isinstance(node, Text | Number):
             return node
         if isinstance(node, Binary) and node.op in "+-":
@@ -485,7 +487,7 @@ class TypeChecker:
             raise _error(
                 "EB010", "'in' cannot be part of a chain", node, "join conditions by 'and'"
             )
-        item = self._check(node.operands[0], scope)
+        item = self._operand(node.operands[0], scope)
         group = node.operands[1]
         if isinstance(group, Ref) and group.name in self.sets and not group.indices:
             self.used.add(group.name)
@@ -498,7 +500,11 @@ class TypeChecker:
         if item.sort not in ("index", "label", "number") or item.degree:
             raise _error("EB003", "only an element can be in a set", node.operands[0])
         if item.sort == "number" and isinstance(group, Members):
-            items = tuple(self.number(part, scope, item.unit).node for part in group.items)
+            parts = (
+                _clock_literal(part) if isinstance(part, Text) and item.unit == HOUR else part
+                for part in group.items
+            )
+            items = tuple(self.number(part, scope, item.unit).node for part in parts)
             group = replace(group, items=items)
         return Typed(replace(node, operands=(item.node, group)), "condition")
 

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from engiagent.blueprint.document import Blueprint
-from engiagent.blueprint.grammar import GrammarError, Ref, walk
+from engiagent.blueprint.grammar import GrammarError, Ref, parse, walk
 from engiagent.blueprint.timeaxis import parse_step
 from engiagent.blueprint.units import parse_unit
-from engiagent.verify.expressions import read_expression
 from engiagent.verify.levels.sources import ProblemLike, Span, all_leaves
 from engiagent.verify.requirements import squeezed
 
@@ -94,7 +93,7 @@ def _names(text: Any) -> Iterator[str]:
     if not isinstance(text, str):
         return
     try:
-        nodes = list(walk(read_expression(text)))
+        nodes = list(walk(parse(text)))
     except GrammarError:
         return
     yield from (node.name for node in nodes if isinstance(node, Ref))

@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 
 from engiagent.blueprint.document import Blueprint, ParameterDef
-from engiagent.blueprint.grammar import Ref, walk
+from engiagent.blueprint.grammar import Ref, parse, walk
 from engiagent.blueprint.units import Unit, UnitError, parse_unit
 from engiagent.errors import EngiagentError, InputError
 from engiagent.verify import values
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.evaluate import Evaluator
-from engiagent.verify.expressions import read_expression
 from engiagent.verify.figures import Figure, figures, without_counts
 from engiagent.verify.findings import Report
 from engiagent.verify.frames import Environment, EvaluationError, Symbol
@@ -331,7 +330,7 @@ def _trace_relation(tracing: Tracing, name: str, source: Source, symbol: Symbol)
     """Evaluate ``sqrt(x0)`` or ``x0*x1`` over the numbers of the listed sources."""
     assert symbol.value is not None
     relation = str(source.fields["relation"])
-    names = sorted({n.name for n in walk(read_expression(relation)) if isinstance(n, Ref)})
+    names = sorted({n.name for n in walk(parse(relation)) if isinstance(n, Ref)})
     candidates: list[Mapping[str, Figure]] = [{}]
     for variable in names:
         place = int(variable[1:]) if variable[1:].isdigit() else -1

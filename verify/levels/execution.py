@@ -7,14 +7,13 @@ from typing import Any, Literal
 import numpy as np
 
 from engiagent.blueprint.document import Core
-from engiagent.blueprint.grammar import Node, Ref, children
+from engiagent.blueprint.grammar import Node, Ref, children, parse
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.units import parse_unit
 from engiagent.errors import EngiagentError
 from engiagent.models import Battery, ThermalNetwork, ThermalZone
 from engiagent.verify import values
 from engiagent.verify.documents import Bench
-from engiagent.verify.expressions import read_expression
 from engiagent.verify.frames import EvaluationError, Frame, MissingQuantity, whole_grid
 from engiagent.verify.requirements import Dynamics
 from engiagent.verify.series import Series
@@ -122,7 +121,7 @@ class Plant:
         frame = whole_grid((periods,), ("t",))
         if isinstance(written, int | float):
             return np.full(frame.size, float(written))
-        node = self._indexed(read_expression(str(written)), frame)
+        node = self._indexed(parse(str(written)), frame)
         value = values.adopt(self.bench.evaluator.number(node, frame), wanted)
         if value.unit.dimension != wanted.dimension or value.unit.is_point != wanted.is_point:
             raise EvaluationError(f"{unit.name}: {written} is {value.unit}, needed is {wanted}")

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from engiagent.blueprint.grammar import GrammarError, Node, Number, Ref, Text, children
+from engiagent.blueprint.grammar import GrammarError, Node, Number, Ref, Text, children, parse
 from engiagent.blueprint.units import Unit, UnitError, parse_unit
-from engiagent.verify.expressions import read_expression
 from engiagent.verify.figures import Figure, figures, without_counts
 from engiagent.verify.findings import Violation
 from engiagent.verify.levels.sources import ProblemLike, all_leaves, read_sources, words_of
@@ -41,7 +40,7 @@ class Tracing:
 def check_literals(tracing: Tracing, name: str, text: str, reference: Any) -> None:
     """Hold every number that is written into an expression against its sources."""
     try:
-        literals = list(_literals(read_expression(text)))
+        literals = list(_literals(parse(text)))
     except GrammarError:
         return  # the algebra level says so
     if not literals:

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from engiagent.blueprint.grammar import Binary, Call, Compare, GrammarError, Node, Ref, walk
+from engiagent.blueprint.grammar import Binary, Call, Compare, GrammarError, Node, Ref, parse, walk
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.units import parse_unit
 from engiagent.errors import EngiagentError
 from engiagent.verify.documents import Bench
-from engiagent.verify.expressions import read_expression
 from engiagent.verify.findings import Report, Violation, finite_or_none
 from engiagent.verify.frames import MissingQuantity, label_of
 from engiagent.verify.levels.algebra import Rule, check_rules
@@ -316,7 +315,7 @@ def _replay(
 
 def _names(rule: Rule) -> set[str]:
     try:
-        nodes = walk(read_expression(rule.expression))
+        nodes = walk(parse(rule.expression))
     except GrammarError:
         return set()  # the algebra level says so
     return {node.name for node in nodes if isinstance(node, Ref)}
@@ -324,7 +323,7 @@ def _names(rule: Rule) -> set[str]:
 
 def _steps(rule: Rule, states: set[str]) -> bool:
     """Whether a rule is an equality that links a state at two instants next to one another."""
-    node = read_expression(rule.expression)
+    node = parse(rule.expression)
     if not isinstance(node, Compare) or "==" not in node.ops:
         return False
     return any(
