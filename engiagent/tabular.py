@@ -258,8 +258,6 @@ def read_table(
         For a path that leaves the folder, an absent, empty or overlarge file, an unknown format, a
         ragged row, a header that stands twice or a broken quotation.
     """
-    from engiagent.tableformats import read_csv, read_netcdf, read_parquet
-
     suffix = Path(name).suffix.lower()
     if suffix not in SUFFIXES:
         allowed = ", ".join(SUFFIXES)
@@ -269,6 +267,26 @@ def read_table(
     data = open_inside(folder, name, file=file, line=line, column=column)
     if not data:
         raise InputError("the file is empty", name)
+    key = (name, separator, decimal, sha256_bytes(data))
+    if key not in _RECENT:
+        _RECENT[key] = _parse(data, name, separator, decimal, key[-1])
+        while len(_RECENT) > _KEPT:
+            del _RECENT[next(iter(_RECENT))]
+    return _RECENT[key]
+
+
+# A run reads the same file for the problem, for each parameter and again in the checker. What was
+# read is kept by content, so that a changed file is read anew; a table is immutable.
+_RECENT: dict[tuple[str, str | None, str | None, str], TableFile] = {}
+_KEPT = 4
+
+
+def _parse(
+    data: bytes, name: str, separator: str | None, decimal: str | None, sha256: str
+) -> TableFile:
+    from engiagent.tableformats import read_csv, read_netcdf, read_parquet
+
+    suffix = Path(name).suffix.lower()
     if suffix == ".csv":
         columns = read_csv(data, name, separator, decimal)
     else:
@@ -278,7 +296,7 @@ def read_table(
     rows = len(columns[0])
     if rows == 0:
         raise InputError("the file has a header but no rows", name)
-    return TableFile(name, MappingProxyType(by_name(columns, name)), rows, sha256_bytes(data))
+    return TableFile(name, MappingProxyType(by_name(columns, name)), rows, sha256)
 
 
 def by_name(columns: Sequence[TableColumn], file: str) -> dict[str, TableColumn]:

@@ -30,7 +30,13 @@ from engiagent.blueprint.sets import IndexSet, Label
 from engiagent.blueprint.timeaxis import build_axis, parse_step
 from engiagent.blueprint.typecheck import SetInfo, Symbol, TypeChecker
 from engiagent.blueprint.units import Unit, parse_unit
-from engiagent.blueprint.values import element_positions, inline_values, read_column, unit_of
+from engiagent.blueprint.values import (
+    check_stamps,
+    element_positions,
+    inline_values,
+    read_column,
+    unit_of,
+)
 
 MAX_ELEMENTS = 50_000_000
 MAX_WRITTEN_OUT = 5_000
@@ -426,6 +432,8 @@ class Elaboration:
                 f"{d.data} has {len(values)} rows, but {sets[0].name} has {sets[0].size} elements"
             )
             raise ValueError(text)
+        if sets[0].axis is not None and sets[0].root is sets[0] and sets[0].kind == "time":
+            check_stamps(column, sets[0].axis)
         return Table(values, sets)
 
     def _label_table(self, d: ParameterDef, sets: tuple[IndexSet, ...], kind: str) -> Table:

@@ -322,7 +322,8 @@ class _Reader:
         single = _SINGLE_EQUALS.search(self.text)
         if single:
             return GrammarError("a single '=' is no comparison", single.start() + 1, "write ==")
-        column = min(max(error.offset or 1, 1), len(self.text) + 1)
+        # Python counts an unexpected end as column 0.
+        column = min(error.offset or len(self.text) + 1, len(self.text) + 1)
         message = (error.msg or "invalid syntax").split(". Perhaps")[0].split(" (<")[0]
         return GrammarError(f"cannot read this: {message}", column, self._hint())
 
@@ -413,7 +414,8 @@ def _binary(reader: _Reader, item: ast.expr, span: Span) -> Node:
     assert isinstance(item, ast.BinOp)
     op = _BINARY.get(type(item.op))
     if op is None:
-        place = (item.left.end_col_offset or 0) + 1
+        place = item.left.end_col_offset or 0
+        place += len(reader.text[place:]) - len(reader.text[place:].lstrip(" )")) + 1
         hint = "write ** for a power" if isinstance(item.op, ast.BitXor) else reader._hint()
         raise GrammarError("this operator is not part of the language", place, hint)
     return Binary(span, op, reader.node(item.left), reader.node(item.right))

@@ -1,6 +1,7 @@
 """Values of parameters: inline numbers, nested objects by label, and columns of data files."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy.typing as npt
 
 from engiagent.blueprint.document import FrozenMap, ParameterDef
 from engiagent.blueprint.sets import IndexSet
+from engiagent.blueprint.timeaxis import TimeAxis
 from engiagent.blueprint.units import Unit, conversion, parse_unit
 from engiagent.errors import InputError
 
@@ -137,10 +139,14 @@ def element_positions(labels: list[Any], target: IndexSet) -> npt.NDArray[np.int
 
 @dataclass(frozen=True)
 class FileColumn:
-    """A column of a data file, with the unit that its header names, if any."""
+    """A column of a data file, with the unit that its header names, if any.
+
+    ``stamps`` are the first and the last time stamp of the file, where it has a column of them.
+    """
 
     reference: str
     column: Any
+    stamps: tuple[datetime, datetime] | None = None
 
     def texts(self) -> tuple[str, ...]:
         """Return the cells as text."""
@@ -172,4 +178,48 @@ def read_column(folder: Path | None, reference: str) -> FileColumn:
         raise InputError(f"{reference!r} cannot be read: the blueprint has no folder with data")
     from engiagent.tabular import read_table
 
-    return FileColumn(reference, read_table(folder, file).column(name))
+    table = read_table(folder, file)
+    return FileColumn(reference, table.column(name), _stamps(table))
+
+
+def _stamps(table: Any) -> tuple[datetime, datetime] | None:
+    """Return the first and the last time stamp of a table, from the first column that has them."""
+    for column in table.columns.values():
+        if column.is_text:
+            try:
+                first, last = (datetime.fromisoformat(column.cells[k].strip()) for k in (0, -1))
+            except ValueError:
+                continue
+            return first, last
+    return None
+
+
+def check_stamps(column: FileColumn, axis: TimeAxis) -> None:
+    """Refuse a file whose time stamps are not those of the time set that its values are to fill.
+
+    Stamps may name the starts of the periods or their ends. Without a date on either side there
+    is nothing to compare.
+
+    Raises
+    ------
+    ValueError
+        With the stamps found and those expected.
+    """
+    if column.stamps is None or not axis.dated:
+        return
+    edges = axis.local if column.stamps[0].tzinfo is None else axis.edges
+    if column.stamps[0].tzinfo is not None and axis.zone is None:
+        return
+    found = [_seconds(stamp) for stamp in column.stamps]
+    if found not in ([edges[0], edges[-2]], [edges[1], edges[-1]]):
+        first, last = (stamp.isoformat(sep=" ", timespec="minutes") for stamp in column.stamps)
+        raise ValueError(
+            f"the time stamps of {column.reference.partition('#')[0]} run from {first} to {last}, "
+            f"but the periods from {axis.labels[0]} to {axis.labels[-2]}"
+        )
+
+
+def _seconds(stamp: datetime) -> float:
+    if stamp.tzinfo is None:
+        return (stamp - datetime(1970, 1, 1)).total_seconds()
+    return stamp.timestamp()
