@@ -131,9 +131,12 @@ def element_positions(labels: list[Any], target: IndexSet) -> npt.NDArray[np.int
     lookup = {str(label): position for label, position in target.position_of.items()}
     positions = []
     for label in labels:
-        if str(label) not in lookup:
+        position = lookup.get(str(label))
+        if position is None:
+            position = target.find(str(label))
+        if position is None:
             raise ValueError(f"{label!r} is not an element of {target.name}")
-        positions.append(lookup[str(label)])
+        positions.append(position)
     return np.array(positions, dtype=np.int64)
 
 
