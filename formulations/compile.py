@@ -62,6 +62,7 @@ def compile_blueprint(blueprint: Blueprint, folder: Path | str | None = None) ->
     elaboration = Elaboration(full.core, Path(folder) if folder is not None else None)
     if elaboration.missing:
         raise MissingDataError(elaboration.missing)
+    elaboration.build()
     return _Compiler(full, elaboration).run()
 
 

@@ -204,6 +204,27 @@ class Elaboration:
         _ = self.symbols
         return self._named
 
+    def build(self) -> None:
+        """Build every set and every parameter, so that what nothing uses is no less right.
+
+        Raises
+        ------
+        BlueprintError
+            With every set and parameter that cannot be built.
+        """
+        found: list[Diagnostic] = []
+        parts: list[tuple[Callable[[str], object], str]] = [
+            *((self.index_set, definition.name) for definition in self.core.sets),
+            *((self.table, definition.name) for definition in self.core.parameters),
+        ]
+        for make, name in parts:
+            try:
+                make(name)
+            except BlueprintError as error:
+                found += error.diagnostics
+        if found:
+            raise BlueprintError(list(dict.fromkeys(found)))
+
     def checker(self) -> TypeChecker:
         """Return a new type checker over all symbols."""
         return TypeChecker(self.set_infos, self.symbols)
@@ -211,7 +232,7 @@ class Elaboration:
     @cached_property
     def evaluator(self) -> Evaluator:
         """The evaluator of everything that depends on no variable."""
-        return Evaluator(self.index_set, self.table, self.named)
+        return _DataEvaluator(self)
 
     def binders(self, texts: tuple[str, ...]) -> tuple[Binder, ...]:
         """Return the binders of an index list; a set's name alone stands for ``_i in S``.
@@ -466,9 +487,7 @@ class Elaboration:
         """Evaluate a definition by ``prev`` of itself, one position of its last index at a time."""
         values = np.full(tuple(s.size for s in sets), np.nan)
         table = Table(values, sets)
-        own = Evaluator(
-            self.index_set, lambda name: table if name == d.name else self.table(name), self.named
-        )
+        own = _DataEvaluator(self, {d.name: table})
         flat = values.reshape(-1)
         last = np.arange(grid.size) % sets[-1].size
         for position in range(sets[-1].size):
@@ -477,6 +496,23 @@ class Elaboration:
         if not np.all(np.isfinite(values)):
             raise ValueError("the recursion does not start: use prev(x[t], x0) for the first value")
         return values
+
+
+class _DataEvaluator(Evaluator):
+    """Evaluates what stands in data; ``own`` holds tables in the making."""
+
+    def __init__(self, elaboration: Elaboration, own: Mapping[str, Table] | None = None) -> None:
+        known = own or {}
+        super().__init__(
+            elaboration.index_set,
+            lambda name: known[name] if name in known else elaboration.table(name),
+            elaboration.named,
+        )
+        self._variables = {v.name for v in elaboration.core.decision_variables}
+
+    def is_variable(self, name: str) -> bool:
+        """Whether a name is a decision variable, which has no place in data."""
+        return name in self._variables
 
 
 def _unique(pairs: list[tuple[str, T]], path: str) -> dict[str, T]:
