@@ -1,0 +1,410 @@
+# ruff: noqa: E501 - a table reads best with one case a line
+"""What expressions mean: sets of every kind, parameters, helpers, offsets, conditions, units.
+
+Every expression here is evaluated on a whole grid and compared with numbers worked out by hand.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engiagent.blueprint.analysis import analyse
+from engiagent.blueprint.diagnostics import BlueprintError, MissingDataError
+from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.grammar import ExpressionError, parse
+from engiagent.formulations.compile import compile_blueprint
+from tests.blueprints import DAY, EDGES, UNITS, blueprint, constraint, parameter, variable
+
+NIGHT = {"name": "T", "kind": "time", "start": "22:00", "step": "1 h", "periods": 4}
+CORE: dict[str, Any] = {
+    "sets": [
+        DAY,
+        EDGES,
+        UNITS,
+        {"name": "Late", "kind": "subset", "of": "T", "where": "pos(t) >= 2"},
+        {"name": "K", "kind": "range", "start": -1, "stop": 5, "step": 3},
+        {"name": "P", "kind": "periods", "periods": 3, "start": 7},
+        {"name": "E", "kind": "instants", "of": "P"},
+        {"name": "Q", "kind": "periods", "periods": 2, "step": "3 timeunit"},
+        {"name": "R", "kind": "time", "start": "06:00", "step": ["15 min", "45 min"], "periods": 2},
+        {"name": "C", "kind": "periods", "periods": 3, "cyclic": True},
+        {"name": "Some", "kind": "subset", "of": "G", "elements": ["G3", "G1"]},
+        {"name": "A", "kind": "tuples", "of": ["G", "G"], "elements": [["G1", "G2"], ["G2", "G3"]]},
+        {"name": "B", "kind": "tuples", "of": ["G", "K"], "binder": "g, k", "where": "cap[g] > 20[kW]*k"},
+        {"name": "FromG1", "kind": "subset", "of": "A", "where": "i != last(A)"},
+        {"name": "H", "kind": "labels", "elements": ["boiler", 12]},
+        {"name": "U", "kind": "union", "of": ["Some", "H"]},
+    ],
+    "parameters": [
+        parameter("price", [30, -5, 10, 40], "EUR/MWh", "T"),
+        parameter("cap", {"G1": 10, "G2": 0.05, "G3": 90}, {"G1": "kW", "G2": "MW", "G3": "kW"}, "G"),
+        parameter("eff", 90, "%"),
+        parameter("warm", 68, "degF"),
+        parameter("out", [0, 5, 10, 15], "degC", "T"),
+        parameter("share", {"G1": [1, 2, 3, 4], "G2": 0.5, "G3": [4, 3, 2, 1]}, "1", "G", "T"),
+        parameter("loss", {"G1": {"G2": 3}, "G2": {"G3": 4}}, "%", "A"),
+        parameter("fuel", {"G1": "gas", "G2": "oil", "G3": "gas"}, "1", "G", type="label"),
+        parameter("dep", {"G1": "2025-07-01T01:00", "G2": "2025-07-01T03:00+02:00",
+                          "G3": "2025-07-01T00:00"}, "1", "G", type="element of T"),
+        parameter("twice", "2*cap[g] + 1[kW]", "MW", "g in G"),
+        parameter("level", "prev(level[t], 8)/2 + pos(t)*1[kWh]", "kWh", "t in T"),
+        parameter("grid", "cap[g]*share[g, t]", "kW", "g in G", "t in T"),
+    ],
+    "decision_variables": [variable("x", "t in T"), variable("soc", "i in I", unit="kWh")],
+}  # fmt: skip
+
+
+def worth(
+    text: str, *forall: str, core: dict[str, Any] = CORE, folder: Path | None = None
+) -> tuple[list[float], str]:
+    """Return the values of an expression over its grid, and its unit."""
+    elaboration = Elaboration(blueprint(**core).core, folder)
+    binders = elaboration.binders(forall)
+    checker = elaboration.checker()
+    typed = checker.number(parse(text), checker.scope_of(binders))
+    grid = elaboration.grid(binders)
+    value = elaboration.evaluator.number(typed.node, grid)
+    return np.broadcast_to(value, (grid.size,)).tolist(), str(typed.unit)
+
+
+def holds(condition: str, *forall: str, core: dict[str, Any] = CORE) -> list[bool]:
+    """Return where a condition holds over its grid."""
+    elaboration = Elaboration(blueprint(**core).core)
+    binders = elaboration.binders(forall)
+    whole, kept = elaboration.grid(binders), elaboration.grid_with_positions(binders, condition)[1]
+    return [k in set(kept.tolist()) for k in range(whole.size)]
+
+
+def labels(name: str, core: dict[str, Any] = CORE, folder: Path | None = None) -> list[Any]:
+    """Return the elements of a set."""
+    return list(Elaboration(blueprint(**core).core, folder).index_set(name).labels)
+
+
+# --- sets ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "elements"),
+    [
+        ("T", [f"2025-07-01T0{h}:00+02:00" for h in range(4)]),
+        ("I", [f"2025-07-01T0{h}:00+02:00" for h in range(5)]),
+        ("Late", ["2025-07-01T02:00+02:00", "2025-07-01T03:00+02:00"]),
+        ("K", [-1, 2, 5]),
+        ("P", [7, 8, 9]),
+        ("E", [0, 1, 2, 3]),
+        ("R", ["06:00", "06:15"]),
+        ("Some", ["G3", "G1"]),
+        ("A", [("G1", "G2"), ("G2", "G3")]),
+        ("B", [("G1", -1), ("G2", -1), ("G2", 2), ("G3", -1), ("G3", 2)]),
+        ("FromG1", [("G1", "G2")]),
+        ("U", ["G3", "G1", "boiler", 12]),
+    ],
+)
+def test_sets_have_their_elements_in_order(name: str, elements: list[Any]) -> None:
+    assert labels(name) == elements
+
+
+def test_sets_from_files(tmp_path: Path) -> None:
+    (tmp_path / "net.csv").write_text("name,from,to\na,a,b\nb,b,c\nc,c,a\n")
+    core: dict[str, Any] = {
+        "sets": [
+            {"name": "N", "kind": "labels", "data": "net.csv#name"},
+            {"name": "L", "kind": "tuples", "of": ["N", "N"], "data": "net.csv#from,to"},
+        ]
+    }
+    assert labels("N", core, tmp_path) == ["a", "b", "c"]
+    assert labels("L", core, tmp_path) == [("a", "b"), ("b", "c"), ("c", "a")]
+
+
+def test_subsets_by_data_and_by_list_keep_their_order() -> None:
+    core = CORE | {
+        "sets": [
+            *CORE["sets"],
+            {"name": "Cheap", "kind": "subset", "of": "T", "binder": "h", "where": "price[h] < 20"},
+            {"name": "Back", "kind": "subset", "of": "T", "elements": ["2025-07-01T03:00+02:00",
+                                                                      "2025-07-01T00:00+02:00"]},
+            {"name": "Deep", "kind": "subset", "of": "Cheap", "where": "price[t] > 0"},
+        ]
+    }  # fmt: skip
+    assert worth("pos(t)", "t in Cheap", core=core)[0] == [0, 1]
+    assert worth("price[t]", "t in Cheap", core=core)[0] == [-5, 10]
+    assert worth("price[t]", "t in Back", core=core)[0] == [40, 30]
+    assert worth("price[t]", "t in Deep", core=core)[0] == [10]
+
+
+# --- parameters ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "forall", "expected", "unit"),
+    [
+        ("price[t]", "t in T", [30, -5, 10, 40], "EUR/MWh"),
+        ("cap[g]", "g in G", [10, 50, 90], "kW"),  # each in the first unit named
+        ("share['G1', t]", "t in T", [1, 2, 3, 4], "1"),
+        ("share['G2', t]", "t in T", [0.5] * 4, "1"),
+        ("loss[i, j]", "(i, j) in A", [3, 4], "%"),
+        ("loss[a]", "a in A", [3, 4], "%"),
+        ("twice[g]", "g in G", [0.021, 0.101, 0.181], "MW"),
+        ("level[t]", "t in T", [4, 3, 3.5, 4.75], "kWh"),
+        ("grid['G3', t]", "t in T", [360, 270, 180, 90], "kW"),
+        ("price[dep[g]]", "g in G", [-5, 40, 30], "EUR/MWh"),
+        ("price[dep[g]-1]", "g in Some", None, "EB004"),
+        ("price[dep['G2']-1]", "", [10], "EUR/MWh"),
+    ],
+)
+def test_parameters_have_their_values(
+    text: str, forall: str, expected: list[float] | None, unit: str
+) -> None:
+    binders = [forall] if forall else []
+    if expected is None:
+        with pytest.raises(ExpressionError) as caught:
+            worth(text, *binders)
+        assert caught.value.code == unit
+        return
+    values, found = worth(text, *binders)
+    assert values == pytest.approx(expected)
+    assert found == unit
+
+
+def test_a_file_column_is_converted_from_the_unit_of_its_header(tmp_path: Path) -> None:
+    (tmp_path / "day.csv").write_text("time,price [ct/kWh],load [MW]\n" + "".join(
+        f"2025-07-01 0{h}:00,{h},{h / 10}\n" for h in range(4)
+    ))  # fmt: skip
+    core = {
+        "sets": [DAY],
+        "parameters": [
+            {"name": "load", "index": ["T"], "data": "day.csv#load", "unit": "kW"},
+            {"name": "price", "index": ["T"], "data": "day.csv#price", "unit": "EUR/MWh",
+             "unit_override": {"unit": "ct_EUR/kWh", "reason": "the header says only ct"}},
+        ],
+    }  # fmt: skip
+    assert worth("load[t]", "t in T", core=core, folder=tmp_path)[0] == pytest.approx(
+        [0, 100, 200, 300]
+    )
+    assert worth("price[t]", "t in T", core=core, folder=tmp_path) == ([0, 1, 2, 3], "ct_EUR/kWh")
+
+
+def test_a_file_of_another_length_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "day.csv").write_text("load\n1\n2\n3\n")
+    core = {
+        "sets": [DAY],
+        "parameters": [{"name": "load", "index": ["T"], "data": "day.csv#load", "unit": "kW"}],
+    }
+    with pytest.raises(BlueprintError, match=r"day\.csv#load has 3 rows, but T has 4 elements"):
+        worth("load[t]", "t in T", core=core, folder=tmp_path)
+
+
+def test_missing_parameters_are_listed_and_only_solving_is_refused() -> None:
+    document = blueprint(
+        sets=[DAY],
+        parameters=[{"name": "eta", "status": "missing"}, {"name": "E", "status": "missing", "unit": "kWh"}],
+        decision_variables=[variable("x", "t in T")],
+        constraints=[constraint("x[t]*dt(t)*eta <= E", "t in T")],
+    )  # fmt: skip
+    found = analyse(document)
+    assert found.missing == ("eta", "E")
+    assert found.errors == ()
+    with pytest.raises(MissingDataError, match="eta, E"):
+        compile_blueprint(document)
+
+
+# --- helpers, offsets, conditions ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "forall", "expected", "unit"),
+    [
+        ("pos(t)", "t in T", [0, 1, 2, 3], "1"),
+        ("len(T) + len(I) + len(A)", "", [11], "1"),
+        ("dt(t)", "t in R", [0.25, 0.75], "h"),
+        ("dt(q)", "q in Q", [3, 3], "timeunit"),
+        ("dt(last(R))", "", [0.75], "h"),
+        ("clock(t)", "t in R", [6, 6.25], "h"),
+        ("hour(t)", "t in T", [0, 1, 2, 3], "1"),
+        ("hour(i)", "i in I", [0, 1, 2, 3, 4], "1"),
+        ("weekday(first(T))", "", [1], "1"),  # 1 July 2025 was a Tuesday
+        ("pos(first(Late))", "", [0], "1"),
+        ("k + 1", "k in K", [0, 3, 6], "1"),
+        ("p*2", "p in P", [14, 16, 18], "1"),
+        ("abs(price[t])", "t in T", [30, 5, 10, 40], "EUR/MWh"),
+        ("min(price[t], 20)", "t in T", [20, -5, 10, 20], "EUR/MWh"),
+        ("max(cap[g], 0.04[MW])", "g in G", [40, 50, 90], "kW"),
+        ("min(price[s] for s in T if pos(s) > 0)", "", [-5], "EUR/MWh"),
+        ("max(out[s] for s in T)", "", [15], "degC"),
+        ("sqrt(eff*eff)", "", [0.9], "1"),
+        ("exp(0) + log(1) + sin(0) + cos(0) + tanh(0)", "", [2], "1"),
+        ("pos(t) // 2 + pos(t) % 2", "t in T", [0, 1, 1, 2], "1"),
+        ("2**pos(t)", "t in T", [1, 2, 4, 8], "1"),
+        ("cap['G1']**2", "", [100], "kW^2"),
+        ("price[t+1] if t != last(T) else 7[EUR/MWh]", "t in T", [-5, 10, 40, 7], "EUR/MWh"),
+        ("prev(price[t], 1)", "t in T", [1, 30, -5, 10], "EUR/MWh"),
+        ("prev(price[t], 1)", "t in Late", [-5, 10], "EUR/MWh"),
+        ("prev(share[g, t], 9)", "g in Some; t in T", [9, 4, 3, 2, 9, 1, 2, 3], "1"),
+        ("price[t-1]", "t in Late", [-5, 10], "EUR/MWh"),
+        ("price[last(T)-2]", "", [-5], "EUR/MWh"),
+        ("sum(price[s]*dt(s) for s in T if s <= t)", "t in T", [30, 25, 35, 75], "EUR*h/MWh"),
+        ("sum(price[s] for s in T if pos(t) - 1 <= pos(s) <= pos(t))", "t in T", [30, 25, 5, 50], "EUR/MWh"),
+        ("sum(cap[g] for g in G if fuel[g] == 'gas')", "", [100], "kW"),
+        ("sum(cap[g] for g in G if g in Some)", "", [100], "kW"),
+        ("sum(1 for g in G if g not in ('G1', 'G2'))", "", [1], "1"),
+        ("sum(loss[i, j] for (i, j) in A if j == g)", "g in G", [0, 3, 4], "%"),
+        ("sum(pos(t) for t in T if price[t] > 999)", "", [0], "1"),
+        ("sum(cap[g]*share[g, t] for g in G for t in T if pos(t) == 0)", "", [10 + 25 + 360], "kW"),
+        ("cap['G1'] if price[t] > 0 else -cap['G2']", "t in T", [10, -50, 10, 10], "kW"),
+    ],
+)  # fmt: skip
+def test_helpers_and_offsets(text: str, forall: str, expected: list[float], unit: str) -> None:
+    values, found = worth(text, *[part for part in forall.split("; ") if part])
+    assert values == pytest.approx(expected)
+    assert found == unit
+
+
+@pytest.mark.parametrize(
+    ("condition", "forall", "expected"),
+    [
+        ("price[t] > 20", "t in T", [1, 0, 0, 1]),
+        ("0 <= price[t] <= 30", "t in T", [1, 0, 1, 0]),
+        ("price[t] > 0.02[EUR/kWh]", "t in T", [1, 0, 0, 1]),
+        ("t == first(T) or t == last(T)", "t in T", [1, 0, 0, 1]),
+        ("not (t in Late)", "t in T", [1, 1, 0, 0]),
+        ("t >= '2025-07-01T02:00+02:00'", "t in T", [0, 0, 1, 1]),
+        ("t >= '2025-07-01T02:00'", "t in T", [0, 0, 1, 1]),
+        ("t != dep['G1']", "t in T", [1, 0, 1, 1]),
+        ("t < dep['G2']-1", "t in T", [1, 1, 0, 0]),
+        ("'01:00' <= clock(t) < '02:30'", "t in T", [0, 1, 1, 0]),
+        ("hour(t) in (0, 3)", "t in T", [1, 0, 0, 1]),
+        ("fuel[g] == 'gas' and cap[g] > 0.02[MW]", "g in G", [0, 0, 1]),
+        ("fuel[g] in ('oil', 'coal')", "g in G", [0, 1, 0]),
+        ("fuel[g] == fuel['G1']", "g in G", [1, 0, 1]),
+        ("g <= 'G2'", "g in G", [1, 1, 0]),
+        ("cap[g] in (0.05[MW], 90)", "g in G", [0, 1, 1]),
+        ("u in Some", "u in U", [1, 1, 0, 0]),
+        ("u == 12", "u in U", [0, 0, 0, 1]),
+        ("k == 2 or k < 0", "k in K", [1, 1, 0]),
+        ("g == h", "g in Some; h in G", [0, 0, 1, 1, 0, 0]),
+        ("i == 'G2'", "(i, j) in A", [0, 1]),
+        ("out[t] >= 41[degF]", "t in T", [0, 1, 1, 1]),
+    ],
+)
+def test_conditions(condition: str, forall: str, expected: list[int]) -> None:
+    assert holds(condition, *forall.split("; ")) == [bool(value) for value in expected]
+
+
+def test_night_shifts_wrap_at_midnight() -> None:
+    core = {"sets": [NIGHT]}
+    assert worth("hour(t)", "t in T", core=core)[0] == [22, 23, 0, 1]
+    assert holds("clock(t) >= '22:00' or clock(t) < '01:00'", "t in T", core=core) == [True] * 3 + [
+        False
+    ]
+    assert holds("t == '00:00+1d'", "t in T", core=core) == [False, False, True, False]
+
+
+def test_instants_are_the_edges_of_periods() -> None:
+    """For a period t, x[t] is the value at its start and x[t+1] the one at its end."""
+    core = CORE | {"parameters": [*CORE["parameters"], parameter("s", [0, 1, 2, 3, 4], "kWh", "I"),
+                                  parameter("e", [5, 6, 7, 8], "kWh", "E")]}  # fmt: skip
+    assert worth("s[t+1] - s[t]", "t in T", core=core)[0] == [1, 1, 1, 1]
+    assert worth("s[t+1]", "t in Late", core=core)[0] == [3, 4]
+    assert worth("e[p+1]", "p in P", core=core)[0] == [6, 7, 8]
+    assert worth("s[last(I)] + s[last(T)]", core=core)[0] == [7]
+
+
+def test_cyclic_sets_go_round() -> None:
+    core = CORE | {"parameters": [parameter("c", [1, 2, 3], "1", "C")]}
+    core |= {"sets": [s for s in CORE["sets"] if s["name"] == "C"], "decision_variables": []}
+    assert worth("c[p-1]", "p in C", core=core)[0] == [3, 1, 2]
+    assert worth("c[p+4]", "p in C", core=core)[0] == [2, 3, 1]
+    assert worth("prev(c[p], 99)", "p in C", core=core)[0] == [3, 1, 2]
+
+
+def test_initial_values_stand_before_the_first_period() -> None:
+    document = blueprint(
+        sets=[DAY],
+        decision_variables=[variable("on", "t in T", unit="1", type="binary", initial=[1, 0])],
+        constraints=[constraint("on[t] - on[t-1] + on[t-2] >= 0", "t in T")],
+    )
+    program = compile_blueprint(document)
+    assert program.row_lower.tolist() == [1, -1, 0, 0]
+    with pytest.raises(BlueprintError, match="no such element"):
+        compile_blueprint(document.with_core(constraints=blueprint(
+            constraints=[constraint("on[t-3] >= 0", "t in T")]).core.constraints))  # fmt: skip
+
+
+# --- units ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "unit"),
+    [
+        ("cap['G1'] + 0.01[MW]", 20, "kW"),
+        ("0.01[MW] + cap['G1']", 0.02, "MW"),
+        ("cap['G1'] + 5", 15, "kW"),
+        ("5 - cap['G1']", -5, "kW"),
+        ("60[kW*s] + 0*1[kWh]", 60, "kW*s"),
+        ("0*1[kWh] + 3600[kW*s]", 1, "kWh"),
+        ("90[%] + 0", 90, "%"),
+        ("1 - eff", 0.1, "1"),
+        ("eff*cap['G1'] + 0*1[kW]", 900, "%*kW"),
+        ("0*1[kW] + eff*cap['G1']", 9, "kW"),
+        ("warm - 0*1[K]", 68, "degF"),
+        ("out[last(T)] - warm", -5, "K"),
+        ("warm - out[last(T)]", 9, "degF_diff"),
+        ("warm - 50[degF]", 18, "degF_diff"),
+        ("out[first(T)] + 9[degF_diff]", 5, "degC"),
+        ("2[K] + out[first(T)]", 2, "degC"),
+        ("(out[last(T)] - 20[degC])*2[kW/K]", -10, "kW"),
+        ("out[first(T)] - 5", -5, "degC"),
+        ("100[ct_EUR] + 1[EUR]", 200, "ct_EUR"),
+        ("-5[degC] - out[first(T)]", -5, "K"),
+        ("cap['G1']*dt(first(T))", 10, "kWh"),
+        ("cap['G1']/cap['G3']", 1 / 9, "1"),
+    ],
+)
+def test_units_of_terms_convert_by_themselves(text: str, expected: float, unit: str) -> None:
+    values, found = worth(text)
+    assert values == pytest.approx([expected])
+    assert found == unit
+
+
+def test_bare_numbers_beside_a_quantity_are_announced_with_their_unit() -> None:
+    found = analyse(
+        blueprint(
+            sets=[DAY],
+            decision_variables=[variable("x", "t in T"), variable("q", unit="%")],
+            constraints=[
+                constraint("x[t] + 1 <= 5", "t in T"),
+                constraint("q <= 90", constraint_id="C2"),
+                constraint("0 <= x[t]", "t in T", constraint_id="C3"),
+            ],
+        )
+    )
+    notes = [(d.column, d.message) for d in found.diagnostics if d.code == "EB021"]
+    assert (8, "the bare number is read in kW") in notes
+    assert (6, "the bare number is a pure number, not one in %") in notes or len(notes) >= 2
+    assert not [d for d in found.diagnostics if d.code == "EB021" and "[2]" in d.path]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("1[EUR] + 1[USD]", "EB005"),
+        ("cap['G1'] + 1[kWh]", "EB005"),
+        ("warm + warm", "EB007"),
+        ("-warm", "EB007"),
+        ("warm*2", "EB007"),
+        ("abs(warm)", "EB007"),
+        ("1[K] - warm", "EB007"),
+        ("sum(out[t] for t in T)", "EB007"),
+        ("sqrt(cap['G1'])", "EB005"),
+        ("1[panel] + 1[vehicle]", "EB005"),
+        ("1[timeunit] + 1[h]", "EB005"),
+        ("1[ct]", "EB006"),
+        ("1[ton]", "EB006"),
+    ],
+)
+def test_what_does_not_mix_is_refused(text: str, code: str) -> None:
+    with pytest.raises(ExpressionError) as caught:
+        worth(text)
+    assert caught.value.code == code

@@ -1,0 +1,139 @@
+"""Time: both daylight-saving days, zones, steps of every length, starts with and without a date."""
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engiagent.blueprint.timeaxis import build_axis, parse_step
+
+BERLIN = "Europe/Berlin"
+
+
+def hours(start: str, zone: str | None, periods: int = 30) -> tuple[str, ...]:
+    return build_axis(start, "1 h", periods, zone).labels
+
+
+@pytest.mark.parametrize(
+    ("day", "next_day", "length"),
+    [
+        ("2025-03-30", "2025-03-31", 23),
+        ("2025-07-01", "2025-07-02", 24),
+        ("2025-10-26", "2025-10-27", 25),
+    ],
+)
+def test_a_day_in_berlin_has_23_24_or_25_hours(day: str, next_day: str, length: int) -> None:
+    labels = hours(f"{day}T00:00", BERLIN)
+    midnight = next(k for k, label in enumerate(labels) if label.startswith(f"{next_day}T00:00"))
+    assert midnight == length
+
+
+def test_the_doubled_hour_differs_by_its_offset_and_the_lost_one_is_not_there() -> None:
+    autumn = hours("2025-10-26T00:00", BERLIN)
+    assert autumn[2:4] == ("2025-10-26T02:00+02:00", "2025-10-26T02:00+01:00")
+    spring = hours("2025-03-30T00:00", BERLIN)
+    assert spring[1:3] == ("2025-03-30T01:00+01:00", "2025-03-30T03:00+02:00")
+
+
+def test_clock_and_weekday_follow_the_wall() -> None:
+    axis = build_axis("2025-10-25T22:00", "1 h", 8, BERLIN)
+    assert axis.clock.tolist() == [22, 23, 0, 1, 2, 2, 3, 4, 5]
+    assert axis.weekday.tolist() == [5, 5, 6, 6, 6, 6, 6, 6, 6]
+    assert np.all(axis.steps == 1.0)
+
+
+@given(
+    st.datetimes(datetime(1971, 1, 1), datetime(2037, 1, 1)),
+    st.sampled_from(["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "UTC"]),
+    st.sampled_from([15, 30, 60, 180]),
+)  # fmt: skip
+def test_labels_clocks_and_weekdays_are_those_of_the_standard_library(
+    start: datetime, zone: str, minutes: int
+) -> None:
+    first = start.replace(second=0, microsecond=0, tzinfo=UTC).astimezone(ZoneInfo(zone))
+    axis = build_axis(first.isoformat(), f"{minutes} min", 60, zone)
+    for k in range(61):
+        moment = (first.astimezone(UTC) + timedelta(minutes=minutes * k)).astimezone(ZoneInfo(zone))
+        assert axis.labels[k] == moment.isoformat(timespec="minutes")
+        assert axis.clock[k] == pytest.approx(moment.hour + moment.minute / 60, abs=1e-9)
+        assert axis.weekday[k] == moment.weekday()
+
+
+def test_a_dated_start_without_zone_is_local_and_has_no_offset() -> None:
+    axis = build_axis("2025-03-30T01:00", "1 h", 3, None)
+    assert axis.labels == tuple(f"2025-03-30T0{h}:00" for h in (1, 2, 3, 4))
+    assert axis.dated
+    assert axis.zone is None
+
+
+def test_a_start_without_date_wraps_at_midnight_and_counts_the_days() -> None:
+    axis = build_axis("22:00", "2 h", 14, BERLIN)
+    assert axis.labels[:3] == ("22:00", "00:00+1d", "02:00+1d")
+    assert axis.labels[-1] == "02:00+2d"
+    assert axis.clock[:3].tolist() == [22, 0, 2]
+    assert not axis.dated
+    assert len(set(axis.labels)) == 15
+
+
+@pytest.mark.parametrize(
+    ("step", "labels"),
+    [
+        ("15 min", ("08:00", "08:15", "08:30", "08:45")),
+        ("90 min", ("08:00", "09:30", "11:00", "12:30")),
+        ("20 s", ("08:00:00", "08:00:20", "08:00:40", "08:01:00")),
+        ("0.5 s", ("08:00:00.000", "08:00:00.500", "08:00:01.000", "08:00:01.500")),
+        ("1 d", ("08:00", "08:00+1d", "08:00+2d", "08:00+3d")),
+    ],
+)
+def test_labels_are_as_fine_as_the_steps(step: str, labels: tuple[str, ...]) -> None:
+    assert build_axis("08:00", step, 3, None).labels == labels
+    dated = build_axis("2025-07-01T08:00", step, 3, "UTC").labels
+    assert len(set(dated)) == 4
+    assert all(datetime.fromisoformat(label) for label in dated)
+
+
+def test_steps_may_differ_from_period_to_period() -> None:
+    axis = build_axis("2025-07-01T00:00", ("15 min", "45 min", "2 h"), 3, BERLIN)
+    assert axis.steps.tolist() == [0.25, 0.75, 2.0]
+    assert [label[11:16] for label in axis.labels] == ["00:00", "00:15", "01:00", "03:00"]
+
+
+def test_abstract_steps_have_their_own_unit() -> None:
+    axis = build_axis(None, ("1 timeunit", "3 timeunit"), 2, None)
+    assert axis.step_unit == "timeunit"
+    assert axis.steps.tolist() == [1.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("1 h", 3600), ("15min", 900), ("0.25 h", 900), ("2 d", 172800)]
+)
+def test_steps_are_durations(text: str, seconds: float) -> None:
+    assert parse_step(text) == (seconds, "h")
+
+
+@pytest.mark.parametrize(
+    ("start", "step", "periods", "zone", "words"),
+    [
+        ("25:00", "1 h", 2, None, "is no start"),
+        ("2025-13-01", "1 h", 2, None, "is no start"),
+        ("2025-07-01T00:00+02:00", "1 h", 2, None, "name the zone too"),
+        ("2025-07-01", "1 h", 2, "Mars/Olympus", "unknown time zone"),
+        ("2025-07-01", "1 h", 2, "../etc/passwd", "unknown time zone"),
+        ("2025-03-30T02:30", "1 h", 2, BERLIN, "does not exist in Europe/Berlin"),
+        ("08:00", "0 h", 2, None, "no positive duration"),
+        ("08:00", "-1 h", 2, None, "is no duration"),
+        ("08:00", "1 fortnight", 2, None, "is no duration"),
+        ("08:00", "hourly", 2, None, "write '1 h' or '15 min'"),
+        ("08:00", ("1 h",), 2, None, "1 steps are listed for 2 periods"),
+        ("08:00", ("1 h", "1 timeunit"), 2, None, "mix clock time"),
+        ("9998-12-31T00:00", "1 d", 2, "UTC", "after the year 9998"),
+    ],
+)
+def test_impossible_times_are_refused(
+    start: str, step: str | tuple[str, ...], periods: int, zone: str | None, words: str
+) -> None:
+    with pytest.raises(ValueError, match=words):
+        build_axis(start, step, periods, zone)
