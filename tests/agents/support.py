@@ -40,9 +40,7 @@ def parameter_values(blueprint: Blueprint, folder: Path) -> dict[str, Floats]:
     values = {}
     for component in blueprint.core.components:
         for slot, name in component.parameters.items():
-            factor, shift = conversion(
-                elaboration.unit(name), parse_unit(UNITS.get(slot, "1"))
-            )
+            factor, shift = conversion(elaboration.unit(name), parse_unit(UNITS.get(slot, "1")))
             values[f"{component.name}.{slot}"] = elaboration.table(name).values * factor + shift
     return values
 

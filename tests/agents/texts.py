@@ -16,7 +16,9 @@ class Text:
     start: str | None = None
 
 
-def csv(header: str, rows: int, *series: object, start: str = "2025-03-04 00:00", minutes: int = 60) -> str:  # noqa: E501
+def csv(
+    header: str, rows: int, *series: object, start: str = "2025-03-04 00:00", minutes: int = 60
+) -> str:  # noqa: E501
     """Return a CSV file with time stamps and some made-up but smooth series."""
     from datetime import datetime, timedelta
 

@@ -131,8 +131,11 @@ def _atom(
 
 def _in_product(unit: str, below: bool) -> str:
     """A temperature in a denominator is a difference: kWh per °C is kWh/K."""
-    return {"degC": "K", "°C": "K", "degF": "degF_diff", "°F": "degF_diff"}.get(unit, unit) \
-        if below else unit
+    return (
+        {"degC": "K", "°C": "K", "degF": "degF_diff", "°F": "degF_diff"}.get(unit, unit)
+        if below
+        else unit
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -188,8 +191,13 @@ def _money_kind(unit: Unit) -> str:
     currency = next((name for name, power in unit.dimension if name in CURRENCIES), None)
     if currency is None:
         return "other"
-    for name, kind in (("", "money"), ("/kWh", "price"), ("/kW", "capacity_price"),
-                       ("/kW/d", "capacity_price"), ("/cycle", "cycle_price")):
+    for name, kind in (
+        ("", "money"),
+        ("/kWh", "price"),
+        ("/kW", "capacity_price"),
+        ("/kW/d", "capacity_price"),
+        ("/cycle", "cycle_price"),
+    ):
         if parse_unit(currency + name).dimension == unit.dimension:
             return kind
     return "other"

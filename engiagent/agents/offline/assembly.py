@@ -8,8 +8,9 @@ from engiagent.agents.offline.draft import Draft, Json
 from engiagent.agents.offline.goals import Goal
 from engiagent.agents.offline.market import Site, add_objective, add_site
 from engiagent.agents.offline.owners import Owners
+from engiagent.agents.offline.phrases import TIME_FACTS
 from engiagent.agents.offline.results import Analysis, Missing, NotUnderstood
-from engiagent.agents.offline.storage import add_batteries
+from engiagent.agents.offline.storage import add_batteries, add_final_states
 from engiagent.agents.offline.timing import Axis
 from engiagent.blueprint.document import SCHEMA, Blueprint
 
@@ -30,7 +31,9 @@ def assemble(
     blueprint = None
     if axis is None:
         draft.missing.append(
-            Missing("time", "periods", "the time axis is not given: how many periods of what length?")
+            Missing(
+                "time", "periods", "the time axis is not given: how many periods of what length?"
+            )
         )
     elif not {"battery", "zone"} & owners.present:
         draft.missing.append(
@@ -40,7 +43,11 @@ def assemble(
         blueprint = _blueprint(problem, draft, owners, axis, goal, currency)
     if goal is None:
         draft.missing.append(
-            Missing("objective", "sense", "no objective is stated: what is to be minimised or maximised?")
+            Missing(
+                "objective",
+                "sense",
+                "no objective is stated: what is to be minimised or maximised?",
+            )
         )
     return Analysis(
         blueprint,
@@ -71,6 +78,7 @@ def _blueprint(
         zones = add_zones(builder, owners)
         converters = add_converters(builder, owners, zones, bus)
         together(builder, converters)
+    add_final_states(builder, owners)
     site = add_site(builder, owners, on_site, batteries, converters)
     objective = add_objective(builder, site, goal, currency)
     _nothing_lost(builder)
@@ -110,15 +118,12 @@ def _time(draft: Draft, axis: Axis) -> Json:
     }
     if axis.zone is not None and "T" in axis.start:
         entry["zone"] = axis.zone
-    spans = [f.span for f in draft.facts if f.name in TIME_FACTS and f.line not in draft.table_lines]
+    spans = [
+        f.span for f in draft.facts if f.name in TIME_FACTS and f.line not in draft.table_lines
+    ]
     if spans:
         entry["source_reference"] = draft.quoted(*dict.fromkeys(spans))
     return entry
-
-
-TIME_FACTS = (
-    "horizon", "horizon_hours", "step", "step_word", "start_clock", "hour_ending", "hour_beginning",
-)  # fmt: skip
 
 
 def _stated(draft: Draft) -> list[Json]:

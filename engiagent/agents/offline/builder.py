@@ -20,7 +20,7 @@ Floats = npt.NDArray[np.float64]
 CANONICAL = {
     "energy": "kWh", "power": "kW", "percent": "1", "number": "1", "temperature": "degC",
     "heat_capacity": "kWh/K", "resistance": "K/kW", "conductance": "kW/K", "rate": "1/h",
-    "cycles": "cycle",
+    "cycles": "cycle", "daily_cycles": "cycle/d",
 }  # fmt: skip
 
 
@@ -114,7 +114,9 @@ class Builder:
         self.numbers[made] = self.evaluate(expression)
         return made
 
-    def missing(self, name: str, unit: str, description: str, report: Missing, series: bool = False) -> str:  # noqa: E501
+    def missing(
+        self, name: str, unit: str, description: str, report: Missing, series: bool = False
+    ) -> str:  # noqa: E501
         """Add a parameter without a value, and report it."""
         if report not in self.draft.missing:
             self.draft.missing.append(report)

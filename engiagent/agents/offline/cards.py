@@ -138,8 +138,9 @@ def _patterns(entries: list[list[Any]], macros: _Macros) -> tuple[Pattern, ...]:
 
 
 def _behind(pattern: str) -> str:
-    """Words behind an amount end where the next statement begins, at 'and' or 'but'."""
-    return re.sub(r"◆ \{g(\d*)\}", r"◆ {a\1}", pattern)
+    """Words around an amount end where another statement begins, at 'and' or 'but'."""
+    pattern = re.sub(r"◆ \{g(\d*)\}", r"◆ {a\1}", pattern)
+    return re.sub(r"(\{g\d*\})◆", r"\1(?<!and )◆", pattern)
 
 
 def _bounded(pattern: str) -> str:
@@ -198,10 +199,7 @@ def lexicon() -> Lexicon:
             role: (tuple(entry["kinds"]), re.compile(rf"(?<![a-z])(?:{entry['words']})s?(?![a-z])"))
             for role, entry in site["series"].items()
         },
-        {
-            sense: macros.compile(objective[sense], word=True)
-            for sense in ("minimise", "maximise")
-        },
+        {sense: macros.compile(objective[sense], word=True) for sense in ("minimise", "maximise")},
         {name: macros.compile(text, word=True) for name, text in objective["targets"].items()},
         {
             name: macros.compile(scope[name], word=True)

@@ -271,16 +271,16 @@ def _converter(
     cop = _cop(builder, kind, name, readings, pumped)
     if cop is not None:
         filled["cop"] = cop
-    rest = {k: v for k, v in readings.items() if k != "cop"}
+    rest = {k: v for k, v in readings.items() if k not in ("cop", "efficiency")}
     _either(builder, name, rest, pumped)
     with_cop = {**CONVERTER}
     if "thermal_power_max" in rest and cop is None:
         rest = {"electric_power_max": rest["thermal_power_max"]}
-        rest["electric_power_max"] = [
-            _as_electric(r) for r in rest["electric_power_max"]
-        ]
-    found = parameters(builder, kind, name, rest, with_cop) if cop is None else _with_cop(
-        builder, kind, name, rest, with_cop, cop
+        rest["electric_power_max"] = [_as_electric(r) for r in rest["electric_power_max"]]
+    found = (
+        parameters(builder, kind, name, rest, with_cop)
+        if cop is None
+        else _with_cop(builder, kind, name, rest, with_cop, cop)
     )
     filled |= found
     if "electric_power_max" not in filled:
@@ -316,7 +316,9 @@ def _with_cop(
     wanted: dict[str, str],
     cop: str,
 ) -> dict[str, str]:
-    found = parameters(builder, kind, name, {k: v for k, v in readings.items() if k != "thermal_power_max"}, wanted)  # noqa: E501
+    found = parameters(
+        builder, kind, name, {k: v for k, v in readings.items() if k != "thermal_power_max"}, wanted
+    )  # noqa: E501
     for reading in readings.get("thermal_power_max", ())[:1]:
         value: Value = reading.value
         base = builder.value(f"{name}_thermal_power_max", value, reading.slot.said)
@@ -333,8 +335,13 @@ def _cop(
 ) -> str | None:
     series = builder.draft.series.get((kind, "cop"))
     if series is not None:
-        known = next((p["name"] for p in builder.parameters if p.get("data") == series.data and series.data), None)  # noqa: E501
+        known = next(
+            (p["name"] for p in builder.parameters if p.get("data") == series.data and series.data),
+            None,
+        )  # noqa: E501
         return known or builder.value(f"{name}_cop", series, "coefficient of performance")
+    if "efficiency" in readings and not pumped:
+        return builder.value(f"{name}_efficiency", readings["efficiency"][0].value, "efficiency")
     if "cop" in readings:
         return builder.value(f"{name}_cop", readings["cop"][0].value, "coefficient of performance")
     if pumped:
@@ -348,17 +355,13 @@ def _cop(
     return None
 
 
-def _either(
-    builder: Builder, name: str, readings: dict[str, list[Reading]], pumped: bool
-) -> None:
+def _either(builder: Builder, name: str, readings: dict[str, list[Reading]], pumped: bool) -> None:
     """A power that is not said to be electric or thermal is clear only where both are the same."""
     unclear = readings.pop("power_max", None)
     if unclear is None:
         return
     if pumped:
-        builder.draft.doubt(
-            max(unclear[0].line, 0), f"{name}: is this power electric or thermal?"
-        )
+        builder.draft.doubt(max(unclear[0].line, 0), f"{name}: is this power electric or thermal?")
         return
     for reading in unclear:
         readings.setdefault("electric_power_max", []).append(_as_electric(reading))

@@ -13,14 +13,19 @@ from engiagent.agents.offline.goals import read_goal
 from engiagent.agents.offline.grids import Column, Grid, Times, read_table
 from engiagent.agents.offline.owners import Owners, find_names, mentioned, zone_names
 from engiagent.agents.offline.passages import passages, sentences
-from engiagent.agents.offline.phrases import apply_rules, defined_names, take_definitions, with_names
+from engiagent.agents.offline.phrases import (
+    apply_rules,
+    defined_names,
+    take_definitions,
+    with_names,
+)
 from engiagent.agents.offline.results import Analysis
 from engiagent.agents.offline.schedules import read_bands, read_gains, read_prices
 from engiagent.agents.offline.scope import account
 from engiagent.agents.offline.series import read_columns, read_lists
 from engiagent.agents.offline.slots import fill
 from engiagent.agents.offline.states import read_states
-from engiagent.agents.offline.timing import read_axis, restated
+from engiagent.agents.offline.timing import Axis, read_axis, restated
 from engiagent.agents.offline.tokens import tokenise
 
 if TYPE_CHECKING:
@@ -52,7 +57,7 @@ def analyse(problem: "Problem", overrides: Mapping[str, str] | None = None) -> A
     draft, grids = _open(problem, currency)
     columns: list[Column] = [c for g in grids for c in g.columns]
     times: list[Times] = [g.times for g in grids if g.times is not None]
-    from_files = file_columns(problem)
+    from_files = file_columns(problem, currency)
     columns += from_files[0]
     times += from_files[1]
     apply_rules(draft)
@@ -73,6 +78,7 @@ def analyse(problem: "Problem", overrides: Mapping[str, str] | None = None) -> A
     read_states(draft, owners)
     if axis is not None:
         restated(draft, axis)
+        _night(draft, axis)
     settled = given.apply(draft, owners, overrides or {})
     account(draft)
     _other_numbers(draft, problem)
@@ -84,7 +90,9 @@ def currency_of_text(problem: "Problem") -> str | None:
     from engiagent.blueprint.units import CURRENCIES
 
     text = problem.text[problem.body_start :] + " ".join(
-        column.unit_text + " " + column.header for f in problem.data.values() for column in f.columns.values()
+        column.unit_text + " " + column.header
+        for f in problem.data.values()
+        for column in f.columns.values()
     )
     names = set(re.findall(r"(?<![A-Za-z])(" + "|".join(CURRENCIES) + r")(?![A-Za-z])", text))
     names |= {n for n in CURRENCIES if re.search(rf"(?i)(?<![a-z]){n}_per", text)}
@@ -102,10 +110,11 @@ def _open(problem: "Problem", currency: str | None) -> tuple[Draft, list[Grid]]:
     lines = [tokenise(problem.text, sentence, currency) for sentence in found]
     names = defined_names(lines)
     draft = Draft(problem.text, [with_names(line, names) for line in lines])
-    grids = [
-        read_table(problem.text, k, table, currency) for k, table in enumerate(problem.tables)
-    ]
+    grids = [read_table(problem.text, k, table, currency) for k, table in enumerate(problem.tables)]
     for grid in grids:
+        for cell in grid.counted:
+            entry = {"span": list(cell.span), "quote": cell.text, "reason": "names the period"}
+            draft.unused.append(entry)
         for line, cell in grid.lines:
             draft.table_lines[len(draft.lines)] = cell
             draft.lines.append(with_names(line, names))
@@ -147,15 +156,15 @@ def _is_thermal(draft: Draft) -> bool:
         for token in line.tokens
         if token.amount is not None
     }
-    words = re.compile(r"(?:heat capacity|thermal (?:mass|resistance|capacit)|room temperature|indoor temperature|heat pump|heated|heating)")
+    words = re.compile(
+        r"(?:heat capacity|thermal (?:mass|resistance|capacit)|room temperature|indoor temperature|heat pump|heated|heating)"
+    )
     return bool(kinds & {"heat_capacity", "resistance", "conductance"}) or any(
         words.search(line.line) for line in draft.lines
     )
 
 
-def _wear_first(
-    draft: Draft, owners: Owners, clocks: tuple[float | None, float | None]
-) -> None:
+def _wear_first(draft: Draft, owners: Owners, clocks: tuple[float | None, float | None]) -> None:
     """Wear costs have the unit of a price; they are recognised before tariffs are."""
     if "battery" in owners.present:
         fill(draft, owners, clocks, ("price",))
@@ -166,6 +175,14 @@ def _fixed_temperatures(
 ) -> None:
     """Initial, final and outdoor temperatures are no comfort limits."""
     fill(draft, owners, clocks, ("temperature",), without=("comfort",))
+
+
+def _night(draft: Draft, axis: Axis) -> None:
+    """'Throughout the night' is all of the horizon only when the horizon is a night."""
+    fact = draft.fact("all_night")
+    night = axis.hours <= 16 and (axis.start_clock >= 16 or axis.start_clock <= 4)
+    if fact is not None and not night:
+        draft.doubt(fact.line, "when the night begins and ends is not said")
 
 
 def _other_numbers(draft: Draft, problem: "Problem") -> None:

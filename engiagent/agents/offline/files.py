@@ -1,14 +1,15 @@
 """Data files of a problem as columns and times."""
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
-from engiagent.agents.offline.grids import Column, Times
+from engiagent.agents.offline.grids import Column, Times, clean_unit
 
 if TYPE_CHECKING:
     from engiagent.problems.problem import Problem
 
 
-def file_columns(problem: "Problem") -> tuple[list[Column], list[Times]]:
+def file_columns(problem: "Problem", currency: str | None) -> tuple[list[Column], list[Times]]:
     """Return the numeric columns of all files, and what their time stamps say."""
     columns, times = [], []
     for name, file in problem.data.items():
@@ -19,7 +20,7 @@ def file_columns(problem: "Problem") -> tuple[list[Column], list[Times]]:
                 Column(
                     column.header,
                     f"{column.name} {name}",
-                    _unit(column),
+                    _unit(column, currency),
                     {"kind": "file", "file": name, "column": column.header},
                     data=f"{name}#{column.header}",
                     count=file.rows,
@@ -29,9 +30,25 @@ def file_columns(problem: "Problem") -> tuple[list[Column], list[Times]]:
     return columns, times
 
 
-def _unit(column: object) -> str:
+def _unit(column: object, currency: str | None) -> str:
+    """Return a column's unit: as the loader found it, or what its name ends with."""
     unit = getattr(column, "unit", None)
-    return str(unit.text or "1") if unit is not None else ""
+    if unit is not None:
+        return str(unit.text or "1")
+    parts = re.sub(r"_?per_", "/", str(getattr(column, "header", ""))).split("_")
+    for count in (2, 1):
+        tail = "_".join(parts[-count:])
+        if tail.lower() in _SUFFIXES:
+            return _SUFFIXES[tail.lower()]
+        money, _, energy = tail.partition("/")
+        found = clean_unit(f"{money.upper()}/{_ENERGY.get(energy.lower(), energy)}", currency)
+        if energy and found:
+            return found
+    return ""
+
+
+_SUFFIXES: Final = {"c": "degC", "degc": "degC", "f": "degF", "kw": "kW", "mw": "MW", "w": "W"}
+_ENERGY: Final = {"kwh": "kWh", "mwh": "MWh"}
 
 
 def _is_counter(column: object) -> bool:

@@ -8,7 +8,9 @@ from engiagent.agents.offline.cards import lexicon
 from engiagent.agents.offline.draft import Draft
 
 _REACH: Final = 60
-_VERB: Final = re.compile(r"minimi[sz]|maximi[sz]|as (?:little|low|small|few) as|(?:least|lowest) (?:electricity|energy)")
+_VERB: Final = re.compile(
+    r"minimi[sz]|maximi[sz]|as (?:little|low|small|few) as|(?:least|lowest) (?:electricity|energy)"
+)
 _CURRENCY_WANTED: Final = re.compile(r"\bin (?P<unit>[a-z€$£]+)\b")
 
 
@@ -69,6 +71,11 @@ def _near(line: str, sense_match: re.Match[str], sense: str) -> tuple[str, tuple
                 best = (gap, target, match.span())
     if best is None:
         return None
+    target, span = best[1:]
+    for money in ("cost", "profit") if target in ("energy", "peak") else ():
+        after = words.targets[money].search(line, span[1], span[1] + 30)
+        if after is not None and not re.search(r"[<,;]", line[span[1] : after.start()]):
+            best = (best[0], money, after.span())
     target = best[1]
     verb = _VERB.search(sense_match[0] + line[sense_match.end() : sense_match.end() + 24])
     if target == "cost" and sense == "minimise" or target == "profit" and sense == "maximise":
@@ -91,7 +98,9 @@ def _gap(line: str, a: re.Match[str], b: re.Match[str]) -> tuple[int, str]:
 
 
 def _may_precede(sense: str) -> bool:
-    return sense.startswith(("as ", "least", "lowest", "minimal", "minimum", "most", "keep", "at the"))
+    return sense.startswith(
+        ("as ", "least", "lowest", "minimal", "minimum", "most", "keep", "at the")
+    )
 
 
 def wanted_currency(draft: Draft, goal: Goal, known: str) -> str:

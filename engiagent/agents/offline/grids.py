@@ -26,7 +26,9 @@ _CLOCK_CELL: Final = re.compile(r"(?:.*\D)?(\d{1,2}):(\d\d)(?::\d\d)?\s*")
 _SPAN_CELL: Final = re.compile(r"(\d{1,2}):(\d\d)\s*(?:-|–|—|to|until)\s*(\d{1,2}):(\d\d)")
 _COUNT_CELL: Final = re.compile(r"(?:[A-Za-z]+\s*)?(\d{1,3})\.?")
 _VALUE_HEAD: Final = re.compile(r"(?i)\b(value|amount|figure|number|setting|data)s?\b")
-_NOTE_HEAD: Final = re.compile(r"(?i)\b(unit|note|notes|remark|remarks|comment|comments|symbol|source|description|abbreviation)s?\b")  # noqa: E501
+_NOTE_HEAD: Final = re.compile(
+    r"(?i)\b(unit|note|notes|remark|remarks|comment|comments|symbol|source|description|abbreviation)s?\b"
+)  # noqa: E501
 _ENTITY_HEAD: Final = re.compile(
     r"(?i)(?:the )?(?:battery|batteries|storage|bess|zone|room|unit|name|device|heater|asset|space)"
 )
@@ -67,6 +69,7 @@ class Grid:
     times: Times | None = None
     owners: tuple[str, ...] = ()
     owner_kind: str = ""
+    counted: tuple[Any, ...] = ()
 
 
 def read_table(text: str, number: int, table: Any, currency: str | None) -> Grid:
@@ -101,7 +104,9 @@ def _times(texts: list[str], head: str) -> Times | None:
     if all(spans):
         edges = [(int(m[1]) + int(m[2]) / 60, int(m[3]) + int(m[4]) / 60) for m in spans if m]
         lengths = {round((b - a) % 24, 6) for a, b in edges}
-        joined = all(abs(a[1] % 24 - b[0] % 24) < 1e-9 for a, b in zip(edges, edges[1:], strict=False))
+        joined = all(
+            abs(a[1] % 24 - b[0] % 24) < 1e-9 for a, b in zip(edges, edges[1:], strict=False)
+        )
         if len(lengths) == 1 and joined:
             return Times("table", len(texts), lengths.pop() * 60, _clock(edges[0][0]), "start")
         return None
@@ -139,17 +144,13 @@ def _is_number(text: str) -> bool:
     return _NUMERIC.fullmatch(text.strip()) is not None
 
 
-def _series(
-    number: int, table: Any, stamp: int, times: Times, currency: str | None
-) -> Grid:
+def _series(number: int, table: Any, stamp: int, times: Times, currency: str | None) -> Grid:
     columns = []
     for c, name in enumerate(table.names):
         if c == stamp or not all(_is_number(row[c].text) for row in table.rows):
             continue
         cells = [row[c] for row in table.rows]
-        sources = [
-            _cell_source(number, r, name, cell) for r, cell in enumerate(cells)
-        ]
+        sources = [_cell_source(number, r, name, cell) for r, cell in enumerate(cells)]
         unit = _unit_of(table, c, currency)
         columns.append(
             Column(
@@ -161,7 +162,8 @@ def _series(
                 count=len(cells),
             )
         )
-    return Grid(columns=tuple(columns), times=times)
+    stamps = tuple(row[stamp] for row in table.rows)
+    return Grid(columns=tuple(columns), times=times, counted=stamps)
 
 
 def _cell_source(number: int, row: int, column: str, cell: Any) -> Json:
@@ -254,9 +256,7 @@ def _is_period_row(row: Any) -> bool:
     )
 
 
-def _joined(
-    text: str, number: int, table: Any, r: int, currency: str | None
-) -> tuple[Line, Json]:
+def _joined(text: str, number: int, table: Any, r: int, currency: str | None) -> tuple[Line, Json]:
     """Return a row as one line, so that its times and its values stand together."""
     row = table.rows[r]
     tokens: list[Token] = []
@@ -268,7 +268,9 @@ def _joined(
         labels = () if times else (table.header[c].span,)
         if not cell.text.strip():
             continue
-        tokens += tokenise_cell(text, labels, sentence, _unit_of(table, c, currency), currency).tokens
+        tokens += tokenise_cell(
+            text, labels, sentence, _unit_of(table, c, currency), currency
+        ).tokens
         sources.append(_cell_source(number, r, table.names[c], cell))
     shown, starts = written(tokens)
     whole = Sentence(span, text[span[0] : span[1]], -1 - number, table.caption, "", False)

@@ -14,6 +14,9 @@ from engiagent.agents.offline.storage import constrain, parameters
 from engiagent.agents.offline.tariffs import scheduled
 
 
+NOTHING = "0[kW]"
+
+
 @dataclass
 class Site:
     """What stands on the bus, and the names of its prices."""
@@ -164,11 +167,7 @@ def _curtailment(
     if fact is not None:
         if "export_power_max" in limits or site.export_price is not None:
             draft.doubt(fact.line, "feed-in is excluded here and priced or limited elsewhere")
-        limits["export_power_max"] = builder.parameter(
-            "export_power_max", "kW", "largest export", value=0,
-            source_reference=draft.quote(fact.line),
-        )  # fmt: skip
-        builder.numbers[limits["export_power_max"]] = np.array(0.0)
+        limits["export_power_max"] = NOTHING
     if pv is None:
         return
     part = next(c for c in builder.components if c["name"] == "pv")
@@ -183,9 +182,13 @@ def _grid(builder: Builder, site: Site, limits: dict[str, str]) -> None:
         "name": "grid",
         "model": "grid",
         "index": "T",
-        "parameters": {k: limits[k] for k in ("import_power_max", "export_power_max") if k in limits},
+        "parameters": {
+            k: limits[k] for k in ("import_power_max", "export_power_max") if k in limits
+        },
         "connections": {"bus": "site"},
     }
+    if "import_power_max" not in limits:
+        component["parameters"] = {"import_power_max": _enough(builder), **component["parameters"]}
     need_price(builder, site)
     where = _round_trip_pays(builder, site, limits)
     if where is not None:
@@ -194,6 +197,19 @@ def _grid(builder: Builder, site: Site, limits: dict[str, str]) -> None:
         )
         component["options"] = {"exclusive_on": "T_one_way"}
     builder.components.append(component)
+
+
+def _enough(builder: Builder) -> str:
+    """Return a bound on the import where none is stated: more could only be fed back at once."""
+    slots = {"load": "power", "battery": "charge_power_max", "heater": "electric_power_max",
+             "cooler": "electric_power_max"}  # fmt: skip
+    names = [c["parameters"][slots[c["model"]]] for c in builder.components if c["model"] in slots]
+    terms = [builder.at(name) for name in names]
+    series = any(name in builder.indexed for name in names)
+    return builder.derived(
+        "grid_import_enough", " + ".join(terms), "kW", "what all demands can take together",
+        names, series, note="no limit is stated; import beyond all demands would go straight back",
+    )  # fmt: skip
 
 
 def _round_trip_pays(builder: Builder, site: Site, limits: dict[str, str]) -> str | None:
@@ -210,7 +226,11 @@ def _round_trip_pays(builder: Builder, site: Site, limits: dict[str, str]) -> st
 
 
 def _is_zero(builder: Builder, name: str | None) -> bool:
-    return name is not None and bool(np.all(builder.numbers.get(name, np.array(np.nan)) == 0.0))
+    return (
+        name == NOTHING
+        or name is not None
+        and bool(np.all(builder.numbers.get(name, np.array(np.nan)) == 0.0))
+    )
 
 
 def _net_limits(builder: Builder, site: Site, limits: dict[str, str]) -> None:
@@ -222,7 +242,11 @@ def _net_limits(builder: Builder, site: Site, limits: dict[str, str]) -> None:
     for slot, sign in (("import_power_max", ""), ("export_power_max", "-")):
         if slot not in limits or (sign and not site.batteries):
             continue
-        reading = next(r for r in builder.draft.readings if slot in (r.slot.name, *r.slot.options.get("fills", ())))  # noqa: E501
+        reading = next(
+            r
+            for r in builder.draft.readings
+            if slot in (r.slot.name, *r.slot.options.get("fills", ()))
+        )  # noqa: E501
         total = " + ".join(draws)
         constrain(
             builder, slot.replace("_", " "), f"{sign}({total}) <= {limits[slot]}",
@@ -293,7 +317,9 @@ def _wear(builder: Builder, site: Site, batteries: tuple[str, ...]) -> None:
             if not directions:
                 continue
             if builder.draft.has("no_wear"):
-                builder.draft.doubt(max(reading.line, 0), "wear is priced here and neglected elsewhere")
+                builder.draft.doubt(
+                    max(reading.line, 0), "wear is priced here and neglected elsewhere"
+                )
             note = reading.slot.options.get("assume")
             if note and not builder.draft.has(reading.slot.options.get("unless", "")):
                 builder.draft.assume(f"{battery}: {note}")
@@ -318,13 +344,24 @@ def add_peak(builder: Builder, site: Site, line: int) -> None:
          *(f"{b}_charge[t] - {b}_discharge[t]" for b in site.batteries)]
     )  # fmt: skip
     builder.variables.append(
-        {"name": "grid_peak", "type": "continuous", "lower": 0, "unit": "kW",
+        {"name": "grid_peak", "type": "continuous", "lower": 0, **_highest(builder), "unit": "kW",
          "quantity": "grid.peak", "role": "auxiliary", "description": "largest import"}
     )  # fmt: skip
     constrain(
         builder, "peak of the import", f"{draws} <= grid_peak", "Operational Logic", line,
         ["t in T"],
     )  # fmt: skip
+
+
+def _highest(builder: Builder) -> Json:
+    """Return the upper bound of the peak, where the import has one."""
+    grid = next((c for c in builder.components if c["model"] == "grid"), None)
+    limit = grid["parameters"].get("import_power_max") if grid is not None else None
+    if limit is None:
+        return {}
+    if limit in builder.indexed:
+        return {"upper": f"max({limit}[t] for t in T)"}
+    return {"upper": limit}
 
 
 def add_objective(builder: Builder, site: Site, goal: Goal | None, currency: str) -> Json | None:

@@ -12,7 +12,9 @@ _NEGATION: Final = re.compile(
     r"(?:no|not|without|neither|nor|none|never|isn't|lacks?|former|instead of)"
     r"(?: (?:an?|any|the|other|additional|own|active|mechanical))*(?: [a-z-]+)?(?: (?:or|nor|and))? $"
 )
-_NUMBERED: Final = r"(?P<name>(?:[a-d]|[1-9]|i{1,3}|north|south|east|west|one|two|three|large|small|old|new))"
+_NUMBERED: Final = (
+    r"(?P<name>(?:[a-d]|[1-9]|i{1,3}|north|south|east|west|one|two|three|large|small|old|new))"
+)
 _PRONOUN: Final = re.compile(r"(?:it|its|they|their|both|the unit|the device)(?![a-z])")
 _GENERIC_ZONES: Final = frozenset(
     "zone room building house home indoor indoors inside interior air shop flat apartment".split()
@@ -140,12 +142,16 @@ def topic(
 
 
 def _last(text: str, patterns: Mapping[str, re.Pattern[str]]) -> str | None:
-    ends = [(m.end(), m.end() - m.start(), k) for k, p in patterns.items() for m in p.finditer(text)]
+    ends = [
+        (m.end(), m.end() - m.start(), k) for k, p in patterns.items() for m in p.finditer(text)
+    ]
     return max(ends)[2] if ends else None
 
 
 def _first(text: str, patterns: Mapping[str, re.Pattern[str]]) -> str | None:
-    starts = [(m.start(), m.start() - m.end(), k) for k, p in patterns.items() for m in p.finditer(text)]
+    starts = [
+        (m.start(), m.start() - m.end(), k) for k, p in patterns.items() for m in p.finditer(text)
+    ]
     return min(starts)[2] if starts else None
 
 
@@ -155,6 +161,4 @@ def _subject(text: str, patterns: Mapping[str, re.Pattern[str]]) -> str | None:
 
 def component_patterns(owners: Owners) -> dict[str, re.Pattern[str]]:
     """Return the nouns of the components that the text speaks of."""
-    return {
-        name: card.nouns for name, card in lexicon().cards.items() if name in owners.present
-    }
+    return {name: card.nouns for name, card in lexicon().cards.items() if name in owners.present}

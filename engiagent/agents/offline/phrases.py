@@ -77,8 +77,18 @@ def with_names(line: Line, names: dict[str, Period]) -> Line:
         said = [name, *(k for k, v in _SYNONYMS.items() if v == name)]
         word = f"(?:{'|'.join(map(re.escape, said))})"
         full = rf"(?:the )?{word}(?:[- ](?:hours|periods?|times?|tariff|window))?"
-        pieces.append((rf"(?:outside|before and after|apart from|except (?:in|during)|not in)(?: of)? {full}", replace(period, rest=True)))  # noqa: E501
-        pieces.append((rf"(?:un|non-?|off[- ]){word}(?:[- ](?:hours|periods?|times?))?", replace(period, rest=True)))  # noqa: E501
+        pieces.append(
+            (
+                rf"(?:outside|before and after|apart from|except (?:in|during)|not in)(?: of)? {full}",
+                replace(period, rest=True),
+            )
+        )  # noqa: E501
+        pieces.append(
+            (
+                rf"(?:un|non-?|off[- ]){word}(?:[- ](?:hours|periods?|times?))?",
+                replace(period, rest=True),
+            )
+        )  # noqa: E501
         pieces.append((rf"{_WHEN} {full}", period))
         pieces.append((rf"{word}[- ](?:hours|periods?|times?)", period))
     pieces.append((_REST.replace("{elsewhen}", "elsewhere in the day"), Period(rest=True)))
@@ -107,6 +117,12 @@ def relined(line: Line, tokens: list[Token]) -> Line:
     return Line(line.sentence, tuple(tokens), text, starts)
 
 
+TIME_FACTS: Final = (
+    "horizon", "horizon_hours", "step", "step_word", "start_clock", "hour_ending", "hour_beginning",
+)  # fmt: skip
+_NOT_EQUAL: Final = re.compile(r"\b(?:at least|less|lower|below|more|minimum|emptier|higher)\b")
+
+
 def apply_rules(draft: Draft) -> None:
     """Note the facts that rules recognise, and take their words."""
     for n, line in enumerate(draft.lines):
@@ -114,14 +130,21 @@ def apply_rules(draft: Draft) -> None:
             continue
         for rule in lexicon().rules:
             for match in rule.regex.finditer(line.line):
+                if rule.fact == "final_equals_initial" and _NOT_EQUAL.search(match[0]):
+                    continue
                 covered = line.covered(*match.span())
                 groups = {
                     name.split("_")[0]: line.tokens[int(value)]
                     for name, value in match.groupdict().items()
                     if value is not None and value.isdigit()
                 }
-                words = {k: Token("word", v, (0, 0)) for k, v in match.groupdict().items()
-                         if v is not None and not v.isdigit()}
+                words = {
+                    k: Token("word", v, (0, 0))
+                    for k, v in match.groupdict().items()
+                    if v is not None and not v.isdigit()
+                }
                 span = (line.tokens[covered[0]].span[0], line.tokens[covered[-1]].span[1])
                 draft.facts.append(Fact(rule.fact, n, span, {**groups, **words}, match[0]))
-                draft.take(n, covered)
+                about_time = rule.fact in TIME_FACTS
+                free = [i for i in covered if about_time or line.tokens[i].amount is None]
+                draft.take(n, free)

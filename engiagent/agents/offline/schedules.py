@@ -29,9 +29,7 @@ def assign(draft: Draft, n: int, items: Sequence[Item]) -> list[list[int]] | Non
     is the only one of its kind: it then holds at all other times.
     """
     line = draft.lines[n]
-    times = [
-        i for i, t in enumerate(line.tokens) if t.kind in _TIMES and not draft.is_taken(n, i)
-    ]
+    times = [i for i, t in enumerate(line.tokens) if t.kind in _TIMES and not draft.is_taken(n, i)]
     if not times or not items:
         return [[] for _ in items]
     choices = []
@@ -41,9 +39,13 @@ def assign(draft: Draft, n: int, items: Sequence[Item]) -> list[list[int]] | Non
         choices.append([*before[-1:], *after[:1]])
     scored = []
     for chosen in product(*choices):
-        groups = [[t for t, k in zip(times, chosen, strict=True) if k == n] for n in range(len(items))]
+        groups = [
+            [t for t, k in zip(times, chosen, strict=True) if k == n] for n in range(len(items))
+        ]
         if _sensible(line, groups):
-            cost = sum(_distance(line, items[k], t, times) for t, k in zip(times, chosen, strict=True))
+            cost = sum(
+                _distance(line, items[k], t, times) for t, k in zip(times, chosen, strict=True)
+            )
             scored.append((cost, groups))
     scored.sort(key=lambda s: s[0])
     if not scored or (len(scored) > 1 and scored[1][0] - scored[0][0] < 2):
@@ -54,9 +56,7 @@ def assign(draft: Draft, n: int, items: Sequence[Item]) -> list[list[int]] | Non
 def _sensible(line: Line, groups: list[list[int]]) -> bool:
     empty = sum(not g for g in groups)
     rests = sum(any(line.tokens[t].kind == "rest" for t in g) for g in groups)
-    mixed = any(
-        len({line.tokens[t].kind == "rest" for t in g}) > 1 for g in groups
-    )
+    mixed = any(len({line.tokens[t].kind == "rest" for t in g}) > 1 for g in groups)
     return empty + rests <= 1 and not mixed
 
 
@@ -76,7 +76,7 @@ def period_of(line: Line, tokens: list[int]) -> Period | None:
     found = [p for i in tokens if (p := line.tokens[i].period) is not None]
     if not found:
         return None
-    ranges = tuple(r for p in found for r in p.ranges)
+    ranges = tuple(dict.fromkeys(r for p in found for r in p.ranges))
     spans = tuple(s for p in found for s in p.spans)
     return Period(ranges, rest=any(p.rest for p in found), spans=spans)
 
@@ -195,8 +195,10 @@ def _bands(line: Line, limits: list[int], bounds: dict[int, str]) -> list[Item]:
         a = limits[k]
         b = limits[k + 1] if k + 1 < len(limits) else None
         between = line.tokens[a + 1 : b] if b is not None else ()
-        joined = b is not None and {bounds[a], bounds[b]} == {"lower", "upper"} and not any(
-            t.kind in _TIMES or t.text == ";" for t in between
+        joined = (
+            b is not None
+            and {bounds[a], bounds[b]} == {"lower", "upper"}
+            and not any(t.kind in _TIMES or t.text == ";" for t in between)
         )
         if joined and b is not None:
             items.append(Item((a, b)))
@@ -237,7 +239,9 @@ def band_owner(draft: Draft, owners: Owners, n: int, token: int) -> str | None:
     if len(names) == 1:
         return next(iter(names))
     line = draft.lines[n]
-    if re.search(r"(?<![a-z])(?:each|both|every|all)(?: \w+)? (?:zones?|rooms?|of them|spaces?)", line.line):
+    if re.search(
+        r"(?<![a-z])(?:each|both|every|all)(?: \w+)? (?:zones?|rooms?|of them|spaces?)", line.line
+    ):
         return "*"
     return topic(draft.lines, n, line.starts[token], names)
 

@@ -11,7 +11,7 @@ _NEGATED: Final = re.compile(
     r"(?:no|not|without|neither|nor|none|never|isn't|former|old|removed|lacks?|not considered)"
     r"(?: [a-z-]+){0,3} $"
 )
-_CLAUSE_MARKS: Final = frozenset({",", ";", ":", "and", "but", "while", "(", ")"})
+_CLAUSE_MARKS: Final = frozenset({",", ";", "and", "but", "while", "(", ")"})
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
 
 
@@ -78,7 +78,9 @@ def _background(draft: Draft, n: int, line: Line, i: int) -> str | None:
 def _times(draft: Draft, n: int, line: Line) -> None:
     for i, token in enumerate(line.tokens):
         if token.kind in ("period", "period_open", "rest") and not draft.is_taken(n, i):
-            busy = any(draft.is_taken(n, k) and line.tokens[k].amount for k in range(len(line.tokens)))
+            busy = any(
+                draft.is_taken(n, k) and line.tokens[k].amount for k in range(len(line.tokens))
+            )
             asks = lexicon().scope["requirement"].search(line.line)
             if token.kind != "rest" or busy or asks:
                 draft.refuse(n, f"the times '{token.text}' belong to nothing")

@@ -19,7 +19,7 @@ _OWN: Final = {
     "cop": ("heater", "cop"),
     "gains": ("zone", "gains"),
 }
-_UNIT_WORDS: Final = re.compile(r"(?:\bin\s+|[(\[,]\s*|\bunit:?\s+)(?=\S)")
+_UNIT_WORDS: Final = re.compile(r"(?:\bin\s+|[(\[,:]\s*|\bunit:?\s+)(?=\S)")
 _UNUSED: Final = re.compile(
     r"(?:not (?:needed|used|relevant|required)|ignore|irrelevant|for information|no role|unused)"
 )
@@ -29,9 +29,16 @@ def read_columns(draft: Draft, columns: list[Column], currency: str | None) -> N
     """Give every column a meaning, or report that it has none."""
     for column in columns:
         words = _plain(column.name)
-        told = _description(draft, column)
-        unit = column.unit or _unit_in(told, currency) or _unit_in(column.words, currency)
-        role = _role(words, unit) or _role(_plain(told), unit) or _role(_plain(column.words), unit)
+        after, told = _description(draft, column)
+        unit = column.unit or _unit_in(after, currency)
+        named = _role(words, unit)
+        if not unit and named != "cop":
+            unit = _unit_in(told, currency) or _unit_in(column.words, currency)
+        role = named if named == "cop" else _role(words, unit)
+        role = role or _role(_plain(told), unit) or _role(_plain(column.words), unit)
+        prices = [c for c in columns if c.unit and kind_of(c.unit) == "price"]
+        if role is None and unit and kind_of(unit) == "price" and len(prices) < 2:
+            role = "price"
         if role is None:
             _unknown(draft, column, told, unit)
             continue
@@ -85,9 +92,11 @@ def _role(words: str, unit: str) -> str | None:
     return hits[0] if len(hits) == 1 else None
 
 
-def _description(draft: Draft, column: Column) -> str:
-    """Return what the text says about a column: the words around its name or its file's name."""
-    near, wide = [], []
+def _description(draft: Draft, column: Column) -> tuple[str, str]:
+    """Return what the text says about a column: behind its name, and around it or its file's."""
+    behind: list[str] = []
+    near: list[str] = []
+    wide: list[str] = []
     file = str(column.data or "").split("#")[0]
     for n, line in enumerate(draft.lines):
         codes = [i for i, t in enumerate(line.tokens) if t.kind == "code"]
@@ -96,14 +105,14 @@ def _description(draft: Draft, column: Column) -> str:
             after = codes[k + 1] if k + 1 < len(codes) else len(line.tokens)
             before = codes[k - 1] + 1 if k else 0
             if name == column.name:
-                near.append(_source_text(draft, n, i + 1, after))
+                behind.append(_source_text(draft, n, i + 1, after))
                 near.append(_source_text(draft, n, before, i))
                 draft.take(n, [i])
             elif file and name == file:
                 wide.append(_source_text(draft, n, i + 1, after))
                 wide.append(_source_text(draft, n, before, i))
                 draft.take(n, [i])
-    return "; ".join([*near, *wide])
+    return "; ".join(behind), "; ".join([*behind, *near, *wide])
 
 
 def _source_text(draft: Draft, line: int, start: int, stop: int) -> str:
@@ -156,9 +165,7 @@ def read_lists(draft: Draft, currency: str | None) -> dict[int, int]:
                 continue
             unit = token.amounts[0].unit
             here = draft.text[line.sentence.span[0] : token.span[0]]
-            context = " ".join(
-                (line.sentence.heading, line.sentence.lead, here)
-            )
+            context = " ".join((line.sentence.heading, line.sentence.lead, here))
             unit = unit or _last_unit(here, currency) or _last_unit(context, currency)
             role = _role(_plain(_clause(here)), unit) or _role(_plain(context), unit)
             if role is None or not unit:

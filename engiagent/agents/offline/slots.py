@@ -98,9 +98,7 @@ def fill(
             draft.lines[n].tokens,
             *clocks,
         )
-        found = [
-            c for c in _candidates(place, owners, merchant) if c.slot.name not in without
-        ]
+        found = [c for c in _candidates(place, owners, merchant) if c.slot.name not in without]
         if found:
             _decide(draft, owners, place, found)
 
@@ -201,9 +199,15 @@ def _decide(draft: Draft, owners: Owners, place: Place, found: list[Candidate]) 
         return
     owner = _owner(draft, owners, slot, place)
     if owner is None:
-        draft.doubt(place.line, f"{place.amount.quote}: of which {slot.component} is the {slot.said}?")
+        draft.doubt(
+            place.line, f"{place.amount.quote}: of which {slot.component} is the {slot.said}?"
+        )
         return
     draft.take(place.line, covered)
+    if slot.name.startswith("initial_"):
+        same = [i for i, t in enumerate(place.tokens) if t.clock is not None
+                and t.kind == "clock" and t.clock == place.start_clock]  # fmt: skip
+        draft.take(place.line, same)
     draft.readings.append(
         Reading(
             owner,

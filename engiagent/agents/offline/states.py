@@ -8,7 +8,9 @@ from engiagent.agents.offline.draft import Draft, Reading, Value
 from engiagent.agents.offline.owners import Owners, topic
 from engiagent.agents.offline.tokens import Line
 
-_AT_LEAST: Final = re.compile(r"(?:at least|no less than|not less than|minimum|not below)(?: [a-z]+){0,2} ?$")
+_AT_LEAST: Final = re.compile(
+    r"(?:at least|no less than|not less than|minimum|not below)(?: [a-z]+){0,2} ?$"
+)
 _ASKS: Final = re.compile(r"\b(?:must|shall|has to|have to|should|needs to|is to|required|again)\b")
 
 
@@ -89,6 +91,8 @@ def _fits(line: Line, match: re.Match[str]) -> bool:
 
 def _nearer(first: list[re.Match[str]], last: list[re.Match[str]], place: int) -> bool:
     def distance(matches: list[re.Match[str]]) -> int:
-        return min((min(abs(m.start() - place), abs(m.end() - place)) for m in matches), default=999)
+        return min(
+            (min(abs(m.start() - place), abs(m.end() - place)) for m in matches), default=999
+        )
 
     return distance(first) <= distance(last)

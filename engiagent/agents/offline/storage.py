@@ -1,10 +1,11 @@
 """Batteries: their parameters, their requirements, and when both directions could pay."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 
-from engiagent.agents.offline.amounts import Span
+from engiagent.agents.offline.amounts import Span, kind_of
 from engiagent.agents.offline.builder import Builder, for_owner, note_repeat, plain, single
 from engiagent.agents.offline.cards import lexicon
 from engiagent.agents.offline.draft import Fact, Json, Reading
@@ -24,10 +25,14 @@ def add_batteries(builder: Builder, owners: Owners, bus: str | None) -> tuple[st
     names = owners.instances("battery")
     for name in names:
         _add(builder, name, bus)
+    return names
+
+
+def add_final_states(builder: Builder, owners: Owners) -> None:
+    """Add what the text requires of states at the end compared with the start."""
     for fact in builder.draft.facts:
         if fact.name in ("final_at_least_initial", "final_equals_initial"):
             _final(builder, owners, fact)
-    return names
 
 
 def _add(builder: Builder, name: str, bus: str | None) -> None:
@@ -177,13 +182,12 @@ def requirements(
         reading = single(builder, found)
         if reading.value.number is None and reading.value.expression != "x0":
             builder.used.append(reading.value.source)
-            amount = reading.value.expression.replace(
-                "energy_capacity", filled["energy_capacity"]
-            )
+            amount = reading.value.expression.replace("energy_capacity", filled["energy_capacity"])
         else:
-            amount = builder.value(
-                f"{name}_{reading.slot.name}", plain(reading.value), reading.slot.said
-            )
+            value = plain(reading.value)
+            if value.unit != "cycle" and kind_of(value.unit) == "daily_cycles":
+                value = replace(value, unit="cycle")  # the horizon is one day
+            amount = builder.value(f"{name}_{reading.slot.name}", value, reading.slot.said)
         if not _whole_day(builder, reading):
             continue
         note = reading.slot.options.get("assume")
@@ -193,8 +197,6 @@ def requirements(
             c=name, op=_OPERATORS[reading.bound], x=amount,
             energy_capacity=filled.get("energy_capacity", ""),
         )  # fmt: skip
-        if "cycle/d" in reading.value.unit or "/d" in reading.value.unit:
-            text = text.replace("/1[cycle]", "/1[cycle/d]")
         constrain(builder, reading.slot.said, text, reading.slot.options["category"], reading.line)
 
 
@@ -249,7 +251,9 @@ def _conventions(
 def _final(builder: Builder, owners: Owners, fact: Fact) -> None:
     """The state of charge at the end compared with that at the start, for every battery."""
     line = builder.draft.lines[fact.line].line
-    thermal = "zone" in owners.present and re.search(r"temperature|warm|degrees", line)
+    thermal = "zone" in owners.present and (
+        "battery" not in owners.present or re.search(r"temperature|warm|cold|degrees", line)
+    )
     names = owners.instances("zone") if thermal else owners.instances("battery")
     series = "temperature" if thermal else "state_of_charge"
     operator = ">=" if fact.name == "final_at_least_initial" else "=="

@@ -19,9 +19,7 @@ def scheduled(
     rest = [e for e in entries if e.period is None or e.period.rest]
     timed = [e for e in entries if e.period is not None and not e.period.rest]
     if len(rest) > 1:
-        builder.draft.doubt(
-            max(rest[-1].line, 0), f"two values for {said} at the same times"
-        )
+        builder.draft.doubt(max(rest[-1].line, 0), f"two values for {said} at the same times")
         return None
     if not timed and (not rest or rest[0].period is None or default is None):
         return builder.value(name, rest[0].value, said) if rest else None
@@ -111,9 +109,7 @@ def _covered(builder: Builder, timed: list[Priced], has_rest: bool, said: str) -
         builder.draft.doubt(max(timed[0].line, 0), f"two values for {said} at the same time of day")
         return False
     if min(counts, default=0) == 0 and not has_rest:
-        builder.draft.doubt(
-            max(timed[0].line, 0), f"{said} is not given for every time of the day"
-        )
+        builder.draft.doubt(max(timed[0].line, 0), f"{said} is not given for every time of the day")
         return False
     return True
 

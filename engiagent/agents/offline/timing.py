@@ -9,7 +9,20 @@ from engiagent.agents.offline.grids import Times
 from engiagent.agents.offline.tokens import DATE
 from engiagent.blueprint.units import convert, parse_unit
 
-_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTHS: Final = (
+    "jan",
+    "feb",
+    "mar",
+    "apr",
+    "may",
+    "jun",
+    "jul",
+    "aug",
+    "sep",
+    "oct",
+    "nov",
+    "dec",
+)
 _STEP_WORDS: Final = {"h": 60.0, "q": 15.0, "f": 30.0}
 
 
@@ -126,7 +139,13 @@ def _said_step(draft: Draft) -> float | None:
             minutes = _minutes(fact, "step", "step2", "step3", "step4")
         if minutes is not None and minutes <= 240:
             found.add(minutes)
-    words = {_STEP_WORDS[k] for f in draft.facts if f.name == "step_word" for k in f.groups if k in _STEP_WORDS}
+    words = {
+        _STEP_WORDS[k]
+        for f in draft.facts
+        if f.name == "step_word"
+        for k in f.groups
+        if k in _STEP_WORDS
+    }
     if len(found) == 1:
         return found.pop()
     if not found and len(words) == 1:
@@ -149,7 +168,13 @@ def _counted(fact: Fact, step: float) -> int | None:
         minutes = convert(amount.value, parse_unit(amount.unit), parse_unit("min"))
         periods = minutes / step
         return round(periods) if abs(periods - round(periods)) < 1e-9 else None
-    if re.search(r"(?<!quarter )(?<!half )(?<!quarter-)(?<!half-)\bhours?\b|\bhourly\b|one-hour", fact.words) and step < 60:
+    if (
+        re.search(
+            r"(?<!quarter )(?<!half )(?<!quarter-)(?<!half-)\bhours?\b|\bhourly\b|one-hour",
+            fact.words,
+        )
+        and step < 60
+    ):
         return round(amount.value * 60 / step)
     return round(amount.value)
 
@@ -164,8 +189,10 @@ def _said_count(draft: Draft, step: float) -> int | None:
         _contradiction(draft, f"{' and '.join(map(str, sorted(counts)))} periods")
     if counts:
         return max(counts)
-    one_day = any(re.search(r"\b(?:the|one|next|a) day\b|midnight to midnight|tomorrow", line.line)
-                  for line in draft.lines) or _dates(draft)
+    one_day = any(
+        re.search(r"\b(?:the|one|next|a) day\b|midnight to midnight|tomorrow", line.line)
+        for line in draft.lines
+    ) or _dates(draft)
     if one_day:
         draft.assume("the horizon is one day")
         return round(24 * 60 / step)
@@ -226,7 +253,11 @@ def _start(draft: Draft, stamped: Times | None, step: float) -> tuple[str, bool]
     clock = _start_clock(draft)
     if stamped is not None and stamped.start is not None:
         start = stamped.start
-        if draft.has("hour_ending") and not draft.has("hour_beginning") and stamped.label != "ending":
+        if (
+            draft.has("hour_ending")
+            and not draft.has("hour_beginning")
+            and stamped.label != "ending"
+        ):
             start = _earlier(start, step)
         if "T" in start or len(dates) != 1:
             return start, True
@@ -243,8 +274,20 @@ def _start_clock(draft: Draft) -> float | None:
         token = fact.groups.get("clock")
         if fact.name == "start_clock" and token is not None and token.clock is not None:
             return token.clock
+    said = {
+        token.clock
+        for line in draft.lines
+        if re.search(r"\b(?:start|starts|starting|initial|initially|beginning|begins)\b", line.line)
+        for token in line.tokens
+        if token.clock is not None and token.kind == "clock"
+    }
+    if len(said) == 1:
+        return said.pop()
     for line in draft.lines:
-        if re.search(r"midnight to midnight|(?:starts?|starting|begins?|beginning|from) (?:at )?midnight", line.line):
+        if re.search(
+            r"midnight to midnight|(?:starts?|starting|begins?|beginning|from) (?:at )?midnight",
+            line.line,
+        ):
             return 0.0
     for line in draft.lines:
         for token in line.tokens:

@@ -73,7 +73,10 @@ DATE: Final = re.compile(
     r"|(?P<day4>\d{1,2})\.(?P<month4>\d{1,2})\.(?P<year4>\d{4}))",
     re.I,
 )
-_DAY_ONLY = re.compile(rf"\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:{_MONTHS})\b|\b(?:january|february|march|april|june|july|august|september|october|november|december)\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?!\s*(?:%|k|M))", re.I)  # noqa: E501
+_DAY_ONLY = re.compile(
+    rf"\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:{_MONTHS})\b|\b(?:january|february|march|april|june|july|august|september|october|november|december)\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?!\s*(?:%|k|M))",
+    re.I,
+)  # noqa: E501
 _CLOCK_TEXT = (
     r"(?:(?:[01]?\d|2[0-4]):[0-5]\d(?:\s?(?:am|pm|a\.m\.|p\.m\.))?(?:\s?(?:h|hrs|o'clock))?\b"
     r"|(?:1[0-2]|0?[1-9])\s?(?:am|pm|a\.m\.|p\.m\.)(?=\W|$)|(?:1[0-2]|[1-9])\s?o'clock"
@@ -103,6 +106,10 @@ _NUMBER_WORDS: Final = {
     "twenty": 20, "twenty-four": 24, "thirty": 30, "thirty-six": 36, "forty": 40,
     "forty-eight": 48, "ninety-six": 96,
 }  # fmt: skip
+_CYCLE_WORDS: Final = {"one": 1, "two": 2, "three": 3, "a single": 1}
+_ONE_CYCLE = re.compile(
+    r"\b(one|two|three|a single)\s+(?:(?:full|complete|equivalent|charge)\s+){0,2}cycles?\b", re.I
+)
 _LABEL = re.compile(
     r"(?:\b(?:table|figure|fig\.|section|appendix|no\.|nr\.|case|scenario|version|phase|item|"
     r"step|variant|case|EN|ISO|IEC|DIN|building|site|plant|unit|zone|room|battery|block|hall|"
@@ -171,7 +178,7 @@ def _fixed(text: str, start: int, end: int) -> list[Token]:
         return all(span[1] <= t.span[0] or t.span[1] <= span[0] for t in taken)
 
     for kind, pattern in (
-        ("code", _CODE), ("tz", _ZONE_NAME), ("date", DATE), ("date", _DAY_ONLY),
+        ("cycles", _ONE_CYCLE), ("code", _CODE), ("tz", _ZONE_NAME), ("date", DATE), ("date", _DAY_ONLY),
         ("period", _RANGE), ("period", _OPEN), ("clock", CLOCK),
     ):  # fmt: skip
         for match in pattern.finditer(text, start, end):
@@ -185,6 +192,9 @@ def _fixed(text: str, start: int, end: int) -> list[Token]:
 
 def _made(kind: str, match: re.Match[str]) -> Token | None:
     text, span = match[0], match.span()
+    if kind == "cycles":
+        amount = Amount(float(_CYCLE_WORDS[match[1].lower()]), "cycle", "cycles", span, text)
+        return Token("amount", text, span, amount=amount)
     if kind == "clock":
         return Token("clock", text.lower(), span, clock=clock_value(text))
     if kind != "period":
@@ -233,8 +243,10 @@ def _free(text: str, start: int, end: int, currency: str | None) -> list[Token]:
         position = token.span[1]
         if token.kind == "end":
             break
-        if token.amount is not None and not token.amount.unit and _LABEL.search(
-            text[max(0, token.span[0] - 24) : token.span[0]]
+        if (
+            token.amount is not None
+            and not token.amount.unit
+            and _LABEL.search(text[max(0, token.span[0] - 24) : token.span[0]])
         ):
             result.append(Token("word", token.text, token.span))
         else:
