@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+
 from engiagent.agents.offline import Analysis, analyse
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
@@ -40,6 +41,9 @@ def parameter_values(blueprint: Blueprint, folder: Path) -> dict[str, Floats]:
     values = {}
     for component in blueprint.core.components:
         for slot, name in component.parameters.items():
+            if name == "0[kW]":
+                values[f"{component.name}.{slot}"] = np.zeros(())
+                continue
             factor, shift = conversion(elaboration.unit(name), parse_unit(UNITS.get(slot, "1")))
             values[f"{component.name}.{slot}"] = elaboration.table(name).values * factor + shift
     return values

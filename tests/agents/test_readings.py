@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from tests.agents.support import analysed, parameter_values
 from tests.agents.texts import TEXTS
 

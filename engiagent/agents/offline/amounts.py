@@ -65,8 +65,7 @@ _WORDS: Final = {
     "quarter hours": "quarter_hour", "quarter-hours": "quarter_hour",
 }  # fmt: skip
 _REFUSED: Final = frozenset(
-    "a in at to on A V N L l m t g s d C F M p start starts unit units person persons people "
-    "item items piece pieces percent - pu".split()
+    ["a", "in", "at", "to", "on", "A", "V", "N", "L", "l", "m", "t", "g", "s", "d", "C", "F", "M", "p", "start", "starts", "unit", "units", "person", "persons", "people", "item", "items", "piece", "pieces", "-", "pu"]
 )
 _TWO_WORDS = re.compile(r"[A-Za-z°€]+[ -][A-Za-z-]+(?: cycles)?")
 _TIME_UNITS: Final = frozenset({"h", "min", "s", "d", "week", "yr"})

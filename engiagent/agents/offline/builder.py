@@ -116,7 +116,7 @@ class Builder:
 
     def missing(
         self, name: str, unit: str, description: str, report: Missing, series: bool = False
-    ) -> str:  # noqa: E501
+    ) -> str:
         """Add a parameter without a value, and report it."""
         if report not in self.draft.missing:
             self.draft.missing.append(report)

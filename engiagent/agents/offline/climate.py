@@ -236,6 +236,9 @@ def add_converters(
         for zone in zones:
             owner = f"{zone}_{kind}"
             readings = for_owner(builder.draft, kind, owner)
+            joint = readings.pop("together_power", None)
+            if joint and len(zones) == 1 and not any("power_max" in name for name in readings):
+                readings["power_max"] = joint
             if not readings and len(zones) > 1 and _others_served(builder, kind, zones):
                 continue
             name = _name(builder, kind) if len(zones) == 1 else owner
@@ -318,7 +321,7 @@ def _with_cop(
 ) -> dict[str, str]:
     found = parameters(
         builder, kind, name, {k: v for k, v in readings.items() if k != "thermal_power_max"}, wanted
-    )  # noqa: E501
+    )
     for reading in readings.get("thermal_power_max", ())[:1]:
         value: Value = reading.value
         base = builder.value(f"{name}_thermal_power_max", value, reading.slot.said)
@@ -338,7 +341,7 @@ def _cop(
         known = next(
             (p["name"] for p in builder.parameters if p.get("data") == series.data and series.data),
             None,
-        )  # noqa: E501
+        )
         return known or builder.value(f"{name}_cop", series, "coefficient of performance")
     if "efficiency" in readings and not pumped:
         return builder.value(f"{name}_efficiency", readings["efficiency"][0].value, "efficiency")
@@ -370,7 +373,7 @@ def _either(builder: Builder, name: str, readings: dict[str, list[Reading]], pum
 def together(builder: Builder, names: tuple[str, ...]) -> None:
     """Add limits on the power of all heaters together."""
     for reading in builder.draft.readings:
-        if reading.slot.name != "together_power":
+        if reading.slot.name != "together_power" or reading.value.source in builder.used:
             continue
         limit = builder.value("heaters_power_max", reading.value, reading.slot.said)
         text = " + ".join(f"{n}_electric_power[t]" for n in names)

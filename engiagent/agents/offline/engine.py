@@ -132,6 +132,9 @@ def _owners(draft: Draft, grids: list[Grid]) -> Owners:
         elif mentioned(draft.lines, card):
             present.add(component)
     present |= {g.owner_kind for g in grids if g.owner_kind == "battery"}
+    kinds = {t.amount.kind for line in draft.lines for t in line.tokens if t.amount is not None}
+    if "heat_capacity" in kinds:
+        present.add("zone")
     if not _is_thermal(draft):
         present -= {"zone", "heater", "cooler"}
     for component in present & {"battery", "zone"}:

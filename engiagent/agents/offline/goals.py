@@ -78,7 +78,7 @@ def _near(line: str, sense_match: re.Match[str], sense: str) -> tuple[str, tuple
             best = (best[0], money, after.span())
     target = best[1]
     verb = _VERB.search(sense_match[0] + line[sense_match.end() : sense_match.end() + 24])
-    if target == "cost" and sense == "minimise" or target == "profit" and sense == "maximise":
+    if (target == "cost" and sense == "minimise") or (target == "profit" and sense == "maximise"):
         return target, best[2]
     if target in ("energy", "peak", "emissions") and verb is not None:
         if sense == "minimise" and target != "emissions":

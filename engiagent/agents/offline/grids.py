@@ -28,7 +28,10 @@ _COUNT_CELL: Final = re.compile(r"(?:[A-Za-z]+\s*)?(\d{1,3})\.?")
 _VALUE_HEAD: Final = re.compile(r"(?i)\b(value|amount|figure|number|setting|data)s?\b")
 _NOTE_HEAD: Final = re.compile(
     r"(?i)\b(unit|note|notes|remark|remarks|comment|comments|symbol|source|description|abbreviation)s?\b"
-)  # noqa: E501
+)
+_COUNT_HEAD: Final = re.compile(
+    r"(?i)(?:block|no|nr|#|id|index|hour|period|step|interval|slot|t|h|row)\.?"
+)
 _ENTITY_HEAD: Final = re.compile(
     r"(?i)(?:the )?(?:battery|batteries|storage|bess|zone|room|unit|name|device|heater|asset|space)"
 )
@@ -147,7 +150,7 @@ def _is_number(text: str) -> bool:
 def _series(number: int, table: Any, stamp: int, times: Times, currency: str | None) -> Grid:
     columns = []
     for c, name in enumerate(table.names):
-        if c == stamp or not all(_is_number(row[c].text) for row in table.rows):
+        if c == stamp or _counts(table, c) or not all(_is_number(row[c].text) for row in table.rows):
             continue
         cells = [row[c] for row in table.rows]
         sources = [_cell_source(number, r, name, cell) for r, cell in enumerate(cells)]
@@ -162,8 +165,18 @@ def _series(number: int, table: Any, stamp: int, times: Times, currency: str | N
                 count=len(cells),
             )
         )
-    stamps = tuple(row[stamp] for row in table.rows)
+    counters = [stamp, *(c for c in range(len(table.names)) if c != stamp and _counts(table, c))]
+    stamps = tuple(row[c] for row in table.rows for c in counters)
     return Grid(columns=tuple(columns), times=times, counted=stamps)
+
+
+def _counts(table: Any, column: int) -> bool:
+    """Whether a column only numbers the rows."""
+    texts = [row[column].text.strip() for row in table.rows]
+    named = _COUNT_HEAD.fullmatch(table.names[column].strip()) is not None
+    return named and all(t.isdigit() for t in texts) and [int(t) for t in texts] == list(
+        range(int(texts[0]), int(texts[0]) + len(texts))
+    )
 
 
 def _cell_source(number: int, row: int, column: str, cell: Any) -> Json:

@@ -13,7 +13,6 @@ from engiagent.agents.offline.results import Missing
 from engiagent.agents.offline.storage import constrain, parameters
 from engiagent.agents.offline.tariffs import scheduled
 
-
 NOTHING = "0[kW]"
 
 
@@ -69,7 +68,7 @@ def add_site(
 
 def _grid_readings(builder: Builder) -> dict[str, list[Reading]]:
     found = for_owner(builder.draft, "grid", "grid")
-    return {k: v for k, v in found.items() if k not in ("together_power", "demand_charge")}
+    return {k: v for k, v in found.items() if k != "demand_charge"}
 
 
 def _load(builder: Builder) -> str | None:
@@ -113,7 +112,7 @@ def _prices(builder: Builder, site: Site, has_pv: bool) -> None:
         draft.doubt(0, "the price of electricity is given as a series and in the text")
     sold = _one_price(builder, "export_price", ("export",), "price of electricity fed in")
     both = any(p.role == "both" for p in draft.prices) or draft.has("same_price")
-    if sold is None and bought is not None and (not site.grid and not site.converters or both):
+    if sold is None and bought is not None and ((not site.grid and not site.converters) or both):
         sold = bought
     site.import_price, site.export_price = bought, sold
 
@@ -215,7 +214,7 @@ def _enough(builder: Builder) -> str:
 def _round_trip_pays(builder: Builder, site: Site, limits: dict[str, str]) -> str | None:
     """Return where importing and exporting at once would earn money, None when nowhere."""
     bought, sold = site.import_price, site.export_price
-    if bought is None or sold is None or bought == sold and not limits:
+    if bought is None or sold is None or (bought == sold and not limits):
         return None
     if _is_zero(builder, limits.get("export_power_max")):
         return None
@@ -228,8 +227,8 @@ def _round_trip_pays(builder: Builder, site: Site, limits: dict[str, str]) -> st
 def _is_zero(builder: Builder, name: str | None) -> bool:
     return (
         name == NOTHING
-        or name is not None
-        and bool(np.all(builder.numbers.get(name, np.array(np.nan)) == 0.0))
+        or (name is not None
+        and bool(np.all(builder.numbers.get(name, np.array(np.nan)) == 0.0)))
     )
 
 
@@ -246,7 +245,7 @@ def _net_limits(builder: Builder, site: Site, limits: dict[str, str]) -> None:
             r
             for r in builder.draft.readings
             if slot in (r.slot.name, *r.slot.options.get("fills", ()))
-        )  # noqa: E501
+        )
         total = " + ".join(draws)
         constrain(
             builder, slot.replace("_", " "), f"{sign}({total}) <= {limits[slot]}",

@@ -17,7 +17,7 @@ _NUMBERED: Final = (
 )
 _PRONOUN: Final = re.compile(r"(?:it|its|they|their|both|the unit|the device)(?![a-z])")
 _GENERIC_ZONES: Final = frozenset(
-    "zone room building house home indoor indoors inside interior air shop flat apartment".split()
+    ["zone", "room", "building", "house", "home", "indoor", "indoors", "inside", "interior", "air", "shop", "flat", "apartment"]
 )
 
 

@@ -39,8 +39,7 @@ _CAPTION = re.compile(r"\s*(?:\*\*|_)?table\s+[\dA-Z]+\b\s*[:.–-]", re.I)
 _FENCE = re.compile(r"\s*(```|~~~)")
 _END = re.compile(r"(?<=[.!?])[\"')\]*_]*(?=\s+[\"'(*_`]*[A-Z0-9°€$-]|\s*$)")
 _ABBREVIATIONS: Final = frozenset(
-    "max min approx ca resp incl excl no nos fig tab eq i.e e.g etc vs st dr mr mrs ms el th nom "
-    "cf vol temp avg sec hrs inc co ltd e.g.".split()
+    ["max", "min", "approx", "ca", "resp", "incl", "excl", "no", "nos", "fig", "tab", "eq", "i.e", "e.g", "etc", "vs", "st", "dr", "mr", "mrs", "ms", "el", "th", "nom", "cf", "vol", "temp", "avg", "sec", "hrs", "inc", "co", "ltd", "e.g."]
 )
 
 

@@ -23,10 +23,7 @@ _DEFINED: Final = re.compile(
     r" (?P<periods>(?:<period#\d+>(?: (?:and|,|, and) )?)+)"
 )
 _NAMES: Final = frozenset(
-    "shift peak on-peak peaks day night daytime nighttime night-time occupied occupancy occupation working office "
-    "business opening school opening-hours high-tariff low-tariff off-peak high low standard "
-    "shoulder mid-peak evening morning work use lesson teaching operating service trading "
-    "production peak-hours core school-day day-time working-hours office-hours".split()
+    ["shift", "peak", "on-peak", "peaks", "day", "night", "daytime", "nighttime", "night-time", "occupied", "occupancy", "occupation", "working", "office", "business", "opening", "school", "opening-hours", "high-tariff", "low-tariff", "off-peak", "high", "low", "standard", "shoulder", "mid-peak", "evening", "morning", "work", "use", "lesson", "teaching", "operating", "service", "trading", "production", "peak-hours", "core", "school-day", "day-time", "working-hours", "office-hours"]
 )
 _SYNONYMS: Final = {
     "peaks": "peak", "on-peak": "peak", "occupation": "occupied", "occupancy": "occupied",
@@ -82,13 +79,13 @@ def with_names(line: Line, names: dict[str, Period]) -> Line:
                 rf"(?:outside|before and after|apart from|except (?:in|during)|not in)(?: of)? {full}",
                 replace(period, rest=True),
             )
-        )  # noqa: E501
+        )
         pieces.append(
             (
                 rf"(?:un|non-?|off[- ]){word}(?:[- ](?:hours|periods?|times?))?",
                 replace(period, rest=True),
             )
-        )  # noqa: E501
+        )
         pieces.append((rf"{_WHEN} {full}", period))
         pieces.append((rf"{word}[- ](?:hours|periods?|times?)", period))
     pieces.append((_REST.replace("{elsewhen}", "elsewhere in the day"), Period(rest=True)))

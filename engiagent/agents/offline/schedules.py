@@ -240,7 +240,7 @@ def band_owner(draft: Draft, owners: Owners, n: int, token: int) -> str | None:
         return next(iter(names))
     line = draft.lines[n]
     if re.search(
-        r"(?<![a-z])(?:each|both|every|all)(?: \w+)? (?:zones?|rooms?|of them|spaces?)", line.line
+        r"(?<![a-z])(?:each|both|every|all|no|any|neither)(?: \w+)? (?:zones?|rooms?|of them|spaces?)", line.line
     ):
         return "*"
     return topic(draft.lines, n, line.starts[token], names)
@@ -259,6 +259,7 @@ def read_gains(draft: Draft, owners: Owners) -> None:
         places = [i for i in free if _matches(slot.patterns, *marked(line, i))]
         if not places:
             continue
+        places = [i for i in free if i in places or _CONTINUED.search(marked(line, i)[0])]
         groups = assign(draft, n, [Item((i,)) for i in places])
         if groups is None:
             draft.doubt(n, "which heat gain holds at which times is not clear")
@@ -274,6 +275,9 @@ def read_gains(draft: Draft, owners: Owners) -> None:
             value: Value = amount_value(amount, draft.source(n, amount))
             draft.gains.append(Priced(owner, value, period_of(line, times), n, line.sentence.span))
             draft.take(n, range(len(line.tokens)) if cell else [place, *times])
+
+
+_CONTINUED = re.compile(r"(?:and|but|,) (?:to |with |of |only |by )?◆")
 
 
 def _matches(patterns: Sequence[object], text: str, position: int) -> bool:

@@ -259,6 +259,8 @@ def _start(draft: Draft, stamped: Times | None, step: float) -> tuple[str, bool]
             and stamped.label != "ending"
         ):
             start = _earlier(start, step)
+        if "T" in start and len(dates) == 1 and not start.startswith(dates[0]):
+            _contradiction(draft, f"the data begins on {start[:10]}, the text speaks of {dates[0]}")
         if "T" in start or len(dates) != 1:
             return start, True
         return f"{dates[0]}T{start}", True

@@ -76,7 +76,7 @@ DATE: Final = re.compile(
 _DAY_ONLY = re.compile(
     rf"\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:{_MONTHS})\b|\b(?:january|february|march|april|june|july|august|september|october|november|december)\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?!\s*(?:%|k|M))",
     re.I,
-)  # noqa: E501
+)
 _CLOCK_TEXT = (
     r"(?:(?:[01]?\d|2[0-4]):[0-5]\d(?:\s?(?:am|pm|a\.m\.|p\.m\.))?(?:\s?(?:h|hrs|o'clock))?\b"
     r"|(?:1[0-2]|0?[1-9])\s?(?:am|pm|a\.m\.|p\.m\.)(?=\W|$)|(?:1[0-2]|[1-9])\s?o'clock"
@@ -109,6 +109,9 @@ _NUMBER_WORDS: Final = {
 _CYCLE_WORDS: Final = {"one": 1, "two": 2, "three": 3, "a single": 1}
 _ONE_CYCLE = re.compile(
     r"\b(one|two|three|a single)\s+(?:(?:full|complete|equivalent|charge)\s+){0,2}cycles?\b", re.I
+)
+_SOC_AT = re.compile(
+    r"\bSOC\s?[(_]\s?(?:(?P<start>0|init(?:ial)?|start)|(?:end|final|T|N))\s?\)?(?![A-Za-z0-9])", re.I
 )
 _LABEL = re.compile(
     r"(?:\b(?:table|figure|fig\.|section|appendix|no\.|nr\.|case|scenario|version|phase|item|"
@@ -178,7 +181,7 @@ def _fixed(text: str, start: int, end: int) -> list[Token]:
         return all(span[1] <= t.span[0] or t.span[1] <= span[0] for t in taken)
 
     for kind, pattern in (
-        ("cycles", _ONE_CYCLE), ("code", _CODE), ("tz", _ZONE_NAME), ("date", DATE), ("date", _DAY_ONLY),
+        ("cycles", _ONE_CYCLE), ("soc", _SOC_AT), ("code", _CODE), ("tz", _ZONE_NAME), ("date", DATE), ("date", _DAY_ONLY),
         ("period", _RANGE), ("period", _OPEN), ("clock", CLOCK),
     ):  # fmt: skip
         for match in pattern.finditer(text, start, end):
@@ -195,6 +198,8 @@ def _made(kind: str, match: re.Match[str]) -> Token | None:
     if kind == "cycles":
         amount = Amount(float(_CYCLE_WORDS[match[1].lower()]), "cycle", "cycles", span, text)
         return Token("amount", text, span, amount=amount)
+    if kind == "soc":
+        return Token("word", "initial-soc" if match["start"] else "final-soc", span)
     if kind == "clock":
         return Token("clock", text.lower(), span, clock=clock_value(text))
     if kind != "period":
