@@ -1,0 +1,64 @@
+"""Two runs of one input give the same bytes: blueprint, solution values, certificate, script.
+
+Once in one process, and once in two processes whose hash seeds differ, so that no order of a set or
+a dictionary can leak into a result.
+"""
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engiagent.blueprint.document import Blueprint
+from engiagent.formulations import compile_blueprint, emit_pyomo, expand
+from engiagent.problems import Problem
+from engiagent.solvers import solve, to_dataset
+from engiagent.verify import check
+
+ROOT = Path(__file__).parents[1]
+PROBLEMS = ("battery/merchant_day", "thermal/two_zone_workshop", "planning/rooftop_pv")
+
+
+def artefacts(name: str) -> dict[str, str]:
+    """Return the hashes of everything that one problem is turned into."""
+    folder = ROOT / "problems" / name
+    blueprint = expand(Blueprint.load(folder / "expert" / "blueprint.json"))
+    program = compile_blueprint(blueprint, folder)
+    schedule = to_dataset(program, solve(program))
+    certificate = check(Problem.load(folder), schedule, blueprint)
+    values = b"".join(
+        key.encode() + schedule[key].values.astype(float).tobytes() for key in schedule.data_vars
+    )
+    parts = {
+        "blueprint": blueprint.to_json().encode(),
+        "matrix": program.row_values.tobytes() + program.row_columns.tobytes(),
+        "script": emit_pyomo(blueprint, folder).encode(),
+        "solution": values + repr(schedule.attrs["objective"]).encode(),
+        "certificate": certificate.to_json().encode(),
+    }
+    return {part: hashlib.sha256(data).hexdigest() for part, data in parts.items()}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_two_runs_in_one_process_give_the_same_bytes(name: str) -> None:
+    assert artefacts(name) == artefacts(name)
+
+
+def test_two_processes_with_other_hash_seeds_give_the_same_bytes() -> None:
+    code = (
+        "from tests.test_determinism import PROBLEMS, artefacts\n"
+        "for name in PROBLEMS:\n    print(name, artefacts(name))"
+    )
+    outputs = []
+    for seed in ("0", "4711"):
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=ROOT, env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True, text=True, timeout=120, check=True,
+        )  # fmt: skip
+        outputs.append(done.stdout)
+    assert outputs[0] == outputs[1]
+    assert outputs[0].count("certificate") == len(PROBLEMS)
