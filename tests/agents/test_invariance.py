@@ -118,7 +118,8 @@ def _places(node: object) -> list[tuple[list[int], str]]:
 def test_same_text_gives_the_same_bytes(tmp_path: Path) -> None:
     text = TEXTS["house_with_everything"]
     first, second = (analysed(tmp_path, text.body, text.files).blueprint for _ in range(2))
-    assert first is not None and second is not None
+    assert first is not None
+    assert second is not None
     assert first.to_json() == second.to_json()
 
 

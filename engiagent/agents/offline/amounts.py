@@ -65,7 +65,40 @@ _WORDS: Final = {
     "quarter hours": "quarter_hour", "quarter-hours": "quarter_hour",
 }  # fmt: skip
 _REFUSED: Final = frozenset(
-    ["a", "in", "at", "to", "on", "A", "V", "N", "L", "l", "m", "t", "g", "s", "d", "C", "F", "M", "p", "start", "starts", "unit", "units", "person", "persons", "people", "item", "items", "piece", "pieces", "-", "pu"]
+    [
+        "a",
+        "in",
+        "at",
+        "to",
+        "on",
+        "A",
+        "V",
+        "N",
+        "L",
+        "l",
+        "m",
+        "t",
+        "g",
+        "s",
+        "d",
+        "C",
+        "F",
+        "M",
+        "p",
+        "start",
+        "starts",
+        "unit",
+        "units",
+        "person",
+        "persons",
+        "people",
+        "item",
+        "items",
+        "piece",
+        "pieces",
+        "-",
+        "pu",
+    ]
 )
 _TWO_WORDS = re.compile(r"[A-Za-z°€]+[ -][A-Za-z-]+(?: cycles)?")
 _TIME_UNITS: Final = frozenset({"h", "min", "s", "d", "week", "yr"})
@@ -129,7 +162,7 @@ def _atom(
 
 
 def _in_product(unit: str, below: bool) -> str:
-    """A temperature in a denominator is a difference: kWh per °C is kWh/K."""
+    """Return the unit for a denominator, where a temperature is a difference: kWh/K."""
     return (
         {"degC": "K", "°C": "K", "degF": "degF_diff", "°F": "degF_diff"}.get(unit, unit)
         if below

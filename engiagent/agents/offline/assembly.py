@@ -55,7 +55,7 @@ def assemble(
         tuple(draft.not_understood),
         tuple(draft.ambiguous),
         tuple(draft.assumptions),
-        tuple([*draft.notes, *(f"given by the user: {name}" for name in sorted(settled))]),
+        (*draft.notes, *(f"given by the user: {name}" for name in sorted(settled))),
     )
 
 

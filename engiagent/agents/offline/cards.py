@@ -118,7 +118,7 @@ class _Macros:
 
 
 def _distinct_groups(text: str) -> str:
-    """Number the named groups, since a macro may stand twice in one pattern."""
+    """Give every named group its own name, since a macro may stand twice in one pattern."""
     seen: dict[str, int] = {}
 
     def rename(match: re.Match[str]) -> str:
@@ -144,7 +144,7 @@ def _behind(pattern: str) -> str:
 
 
 def _bounded(pattern: str) -> str:
-    """A pattern begins and ends between words."""
+    """Let a pattern begin and end between words."""
     head = "" if pattern.startswith("^") else "{b}"
     return f"{head}(?:{pattern.removeprefix('{b}')}){{e}}"
 

@@ -201,7 +201,7 @@ def _check_start(
     band: Band,
     filled: dict[str, str],
 ) -> None:
-    """A start outside a limit that holds at the start cannot be meant: report it."""
+    """Report a start outside a limit that holds at the start: it cannot be meant."""
     start = builder.numbers.get(filled.get("initial_temperature", ""))
     if start is None or not _holds_at_start(builder, period):
         return
@@ -359,7 +359,7 @@ def _cop(
 
 
 def _either(builder: Builder, name: str, readings: dict[str, list[Reading]], pumped: bool) -> None:
-    """A power that is not said to be electric or thermal is clear only where both are the same."""
+    """Settle a power that is called neither electric nor thermal: clear only if they are one."""
     unclear = readings.pop("power_max", None)
     if unclear is None:
         return

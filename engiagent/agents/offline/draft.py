@@ -1,4 +1,4 @@
-"""The reading of one problem while it goes on: what was found, and which words are accounted for."""
+"""The reading of one problem while it goes on: what was found, which words are accounted for."""
 
 import re
 from collections.abc import Iterator
@@ -115,9 +115,9 @@ class Draft:
         for n, line in enumerate(self.lines):
             for i, token in enumerate(line.tokens):
                 amount = token.amount
-                if amount is not None and (not kinds or amount.kind in kinds):
-                    if not self.is_taken(n, i):
-                        yield n, i, amount
+                fits = amount is not None and (not kinds or amount.kind in kinds)
+                if fits and amount is not None and not self.is_taken(n, i):
+                    yield n, i, amount
 
     def has(self, name: str) -> bool:
         """Whether a fact was stated."""

@@ -1,4 +1,4 @@
-"""The offline engine: from a problem to a blueprint, or to the sentences that it did not understand."""
+"""The offline engine: from a problem to a blueprint, and to what it did not understand."""
 
 import re
 from collections.abc import Mapping
@@ -160,7 +160,8 @@ def _is_thermal(draft: Draft) -> bool:
         if token.amount is not None
     }
     words = re.compile(
-        r"(?:heat capacity|thermal (?:mass|resistance|capacit)|room temperature|indoor temperature|heat pump|heated|heating)"
+        r"(?:heat capacity|thermal (?:mass|resistance|capacit)|room temperature"
+        r"|indoor temperature|heat pump|heated|heating)"
     )
     return bool(kinds & {"heat_capacity", "resistance", "conductance"}) or any(
         words.search(line.line) for line in draft.lines
@@ -176,7 +177,7 @@ def _wear_first(draft: Draft, owners: Owners, clocks: tuple[float | None, float 
 def _fixed_temperatures(
     draft: Draft, owners: Owners, clocks: tuple[float | None, float | None]
 ) -> None:
-    """Initial, final and outdoor temperatures are no comfort limits."""
+    """Read initial, final and outdoor temperatures, which are no comfort limits."""
     fill(draft, owners, clocks, ("temperature",), without=("comfort",))
 
 

@@ -1,6 +1,7 @@
 """Data files of a problem as columns and times."""
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from engiagent.agents.offline.grids import Column, Times, clean_unit
@@ -52,10 +53,10 @@ _ENERGY: Final = {"kwh": "kWh", "mwh": "MWh"}
 
 
 def _is_counter(column: object) -> bool:
-    """Whether a column only numbers the rows, as ``hour`` with 0, 1, 2 …"""
+    """Whether a column only numbers the rows, as ``hour`` with 0, 1, 2 and so on."""
     header = str(getattr(column, "header", "")).lower()
     numbers = getattr(column, "values", ())
-    steps = {round(float(b - a), 9) for a, b in zip(numbers, numbers[1:], strict=False)}
+    steps = {round(float(b - a), 9) for a, b in pairwise(numbers)}
     return steps == {1.0} and header.strip() in (
         "hour", "h", "t", "period", "step", "interval", "index", "id", "no", "mtu", "slot",
         "time", "time_step", "timestep", "hour_of_day", "hour_ending", "hour_beginning",

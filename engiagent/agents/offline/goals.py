@@ -16,7 +16,7 @@ _CURRENCY_WANTED: Final = re.compile(r"\bin (?P<unit>[a-z€$£]+)\b")
 
 @dataclass(frozen=True)
 class Goal:
-    """An objective: ``cost``, ``profit``, ``energy`` or ``peak``, and the sentence that states it."""
+    """An objective: ``cost``, ``profit``, ``energy`` or ``peak``, and the line that states it."""
 
     target: str
     line: int

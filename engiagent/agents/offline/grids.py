@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 from engiagent.agents.offline.amounts import kind_of, number_of, read_unit
@@ -15,12 +16,14 @@ _TIME_HEAD: Final = re.compile(
     r"(?i)\b(hour|time|period|interval|step|slot|clock|from|start|begin|quarter|mtu|t|h|date)\b"
 )
 _PERIOD_CELL: Final = re.compile(
-    r"\d{1,2}:\d\d\s*(?:-|–|—|to|until)\s*\d{1,2}:\d\d|\b(other|otherwise|rest|remaining|outside|all day)\b",
+    r"\d{1,2}:\d\d\s*(?:-|–|—|to|until)\s*\d{1,2}:\d\d"
+    r"|\b(other|otherwise|rest|remaining|outside|all day)\b",
     re.I,
 )
 _PERIOD_LABEL: Final = re.compile(
     r"(?i)(?:from )?\d{1,2}:\d\d\s*(?:-|–|—|to|until)\s*\d{1,2}:\d\d.*|"
-    r"(?:all |at )*(?:the )?(?:other|remaining) (?:times?|hours)|otherwise|(?:the )?rest(?: of the day)?"
+    r"(?:all |at )*(?:the )?(?:other|remaining) (?:times?|hours)|otherwise"
+    r"|(?:the )?rest(?: of the day)?"
 )
 _CLOCK_CELL: Final = re.compile(r"(?:.*\D)?(\d{1,2}):(\d\d)(?::\d\d)?\s*")
 _SPAN_CELL: Final = re.compile(r"(\d{1,2}):(\d\d)\s*(?:-|–|—|to|until)\s*(\d{1,2}):(\d\d)")
@@ -107,9 +110,7 @@ def _times(texts: list[str], head: str) -> Times | None:
     if all(spans):
         edges = [(int(m[1]) + int(m[2]) / 60, int(m[3]) + int(m[4]) / 60) for m in spans if m]
         lengths = {round((b - a) % 24, 6) for a, b in edges}
-        joined = all(
-            abs(a[1] % 24 - b[0] % 24) < 1e-9 for a, b in zip(edges, edges[1:], strict=False)
-        )
+        joined = all(abs(a[1] % 24 - b[0] % 24) < 1e-9 for a, b in pairwise(edges))
         if len(lengths) == 1 and joined:
             return Times("table", len(texts), lengths.pop() * 60, _clock(edges[0][0]), "start")
         return None
@@ -126,7 +127,7 @@ def _times(texts: list[str], head: str) -> Times | None:
 
 
 def _from_clocks(texts: list[str], hours: list[float], ending: bool) -> Times | None:
-    gaps = {round((b - a) % 24, 6) for a, b in zip(hours, hours[1:], strict=False)}
+    gaps = {round((b - a) % 24, 6) for a, b in pairwise(hours)}
     if len(gaps) != 1 or 0.0 in gaps:
         return None
     step = gaps.pop()
@@ -150,7 +151,11 @@ def _is_number(text: str) -> bool:
 def _series(number: int, table: Any, stamp: int, times: Times, currency: str | None) -> Grid:
     columns = []
     for c, name in enumerate(table.names):
-        if c == stamp or _counts(table, c) or not all(_is_number(row[c].text) for row in table.rows):
+        if (
+            c == stamp
+            or _counts(table, c)
+            or not all(_is_number(row[c].text) for row in table.rows)
+        ):
             continue
         cells = [row[c] for row in table.rows]
         sources = [_cell_source(number, r, name, cell) for r, cell in enumerate(cells)]
@@ -174,8 +179,10 @@ def _counts(table: Any, column: int) -> bool:
     """Whether a column only numbers the rows."""
     texts = [row[column].text.strip() for row in table.rows]
     named = _COUNT_HEAD.fullmatch(table.names[column].strip()) is not None
-    return named and all(t.isdigit() for t in texts) and [int(t) for t in texts] == list(
-        range(int(texts[0]), int(texts[0]) + len(texts))
+    return (
+        named
+        and all(t.isdigit() for t in texts)
+        and [int(t) for t in texts] == list(range(int(texts[0]), int(texts[0]) + len(texts)))
     )
 
 

@@ -164,7 +164,8 @@ def _curtailment(
             )  # fmt: skip
     fact = draft.fact("no_export")
     if fact is not None:
-        if "export_power_max" in limits or site.export_price is not None:
+        stated = limits.get("export_power_max", "")
+        if (stated and "connection" not in stated) or site.export_price is not None:
             draft.doubt(fact.line, "feed-in is excluded here and priced or limited elsewhere")
         limits["export_power_max"] = NOTHING
     if pv is None:
@@ -225,10 +226,8 @@ def _round_trip_pays(builder: Builder, site: Site, limits: dict[str, str]) -> st
 
 
 def _is_zero(builder: Builder, name: str | None) -> bool:
-    return (
-        name == NOTHING
-        or (name is not None
-        and bool(np.all(builder.numbers.get(name, np.array(np.nan)) == 0.0)))
+    return name == NOTHING or (
+        name is not None and bool(np.all(builder.numbers.get(name, np.array(np.nan)) == 0.0))
     )
 
 

@@ -10,14 +10,29 @@ from engiagent.agents.offline.tokens import Line
 
 _NEGATION: Final = re.compile(
     r"(?:no|not|without|neither|nor|none|never|isn't|lacks?|former|instead of)"
-    r"(?: (?:an?|any|the|other|additional|own|active|mechanical))*(?: [a-z-]+)?(?: (?:or|nor|and))? $"
+    r"(?: (?:an?|any|the|other|additional|own|active|mechanical))*(?: [a-z-]+)?"
+    r"(?: (?:or|nor|and))? $"
 )
 _NUMBERED: Final = (
     r"(?P<name>(?:[a-d]|[1-9]|i{1,3}|north|south|east|west|one|two|three|large|small|old|new))"
 )
 _PRONOUN: Final = re.compile(r"(?:it|its|they|their|both|the unit|the device)(?![a-z])")
 _GENERIC_ZONES: Final = frozenset(
-    ["zone", "room", "building", "house", "home", "indoor", "indoors", "inside", "interior", "air", "shop", "flat", "apartment"]
+    [
+        "zone",
+        "room",
+        "building",
+        "house",
+        "home",
+        "indoor",
+        "indoors",
+        "inside",
+        "interior",
+        "air",
+        "shop",
+        "flat",
+        "apartment",
+    ]
 )
 
 

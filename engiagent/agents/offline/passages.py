@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from engiagent.agents.offline.amounts import Span
@@ -39,7 +40,42 @@ _CAPTION = re.compile(r"\s*(?:\*\*|_)?table\s+[\dA-Z]+\b\s*[:.–-]", re.I)
 _FENCE = re.compile(r"\s*(```|~~~)")
 _END = re.compile(r"(?<=[.!?])[\"')\]*_]*(?=\s+[\"'(*_`]*[A-Z0-9°€$-]|\s*$)")
 _ABBREVIATIONS: Final = frozenset(
-    ["max", "min", "approx", "ca", "resp", "incl", "excl", "no", "nos", "fig", "tab", "eq", "i.e", "e.g", "etc", "vs", "st", "dr", "mr", "mrs", "ms", "el", "th", "nom", "cf", "vol", "temp", "avg", "sec", "hrs", "inc", "co", "ltd", "e.g."]
+    [
+        "max",
+        "min",
+        "approx",
+        "ca",
+        "resp",
+        "incl",
+        "excl",
+        "no",
+        "nos",
+        "fig",
+        "tab",
+        "eq",
+        "i.e",
+        "e.g",
+        "etc",
+        "vs",
+        "st",
+        "dr",
+        "mr",
+        "mrs",
+        "ms",
+        "el",
+        "th",
+        "nom",
+        "cf",
+        "vol",
+        "temp",
+        "avg",
+        "sec",
+        "hrs",
+        "inc",
+        "co",
+        "ltd",
+        "e.g.",
+    ]
 )
 
 
@@ -120,7 +156,7 @@ def _split(text: str, span: Span) -> list[Span]:
             cuts.append(match.end())
     cuts.append(span[1])
     spans = []
-    for a, b in zip(cuts, cuts[1:], strict=False):
+    for a, b in pairwise(cuts):
         piece = text[a:b]
         left = a + len(piece) - len(piece.lstrip())
         right = left + len(piece.strip())

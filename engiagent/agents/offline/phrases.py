@@ -18,12 +18,57 @@ _REST: Final = (
 )
 _WHEN: Final = r"(?:during|in|within|at|over|throughout|for|on)"
 _DEFINED: Final = re.compile(
-    r"(?<![a-z])(?:the )?(?P<name>(?:[a-z-]+ ){0,2}[a-z-]+?)(?: hours| period| window| time| tariff)?"
-    r" (?:(?:lasts?|runs?|is|are|means?|hours are|comprises?|covers?|extends?|goes|:|=)(?: the (?:time|period|hours))?|\()"
+    r"(?<![a-z])(?:the )?(?P<name>(?:[a-z-]+ ){0,2}[a-z-]+?)"
+    r"(?: hours| period| window| time| tariff)?"
+    r" (?:(?:lasts?|runs?|is|are|means?|hours are|comprises?|covers?|extends?|goes|:|=)"
+    r"(?: the (?:time|period|hours))?|\()"
     r" (?P<periods>(?:<period#\d+>(?: (?:and|,|, and) )?)+)"
 )
 _NAMES: Final = frozenset(
-    ["shift", "peak", "on-peak", "peaks", "day", "night", "daytime", "nighttime", "night-time", "occupied", "occupancy", "occupation", "working", "office", "business", "opening", "school", "opening-hours", "high-tariff", "low-tariff", "off-peak", "high", "low", "standard", "shoulder", "mid-peak", "evening", "morning", "work", "use", "lesson", "teaching", "operating", "service", "trading", "production", "peak-hours", "core", "school-day", "day-time", "working-hours", "office-hours"]
+    [
+        "shift",
+        "peak",
+        "on-peak",
+        "peaks",
+        "day",
+        "night",
+        "daytime",
+        "nighttime",
+        "night-time",
+        "occupied",
+        "occupancy",
+        "occupation",
+        "working",
+        "office",
+        "business",
+        "opening",
+        "school",
+        "opening-hours",
+        "high-tariff",
+        "low-tariff",
+        "off-peak",
+        "high",
+        "low",
+        "standard",
+        "shoulder",
+        "mid-peak",
+        "evening",
+        "morning",
+        "work",
+        "use",
+        "lesson",
+        "teaching",
+        "operating",
+        "service",
+        "trading",
+        "production",
+        "peak-hours",
+        "core",
+        "school-day",
+        "day-time",
+        "working-hours",
+        "office-hours",
+    ]
 )
 _SYNONYMS: Final = {
     "peaks": "peak", "on-peak": "peak", "occupation": "occupied", "occupancy": "occupied",
@@ -76,7 +121,8 @@ def with_names(line: Line, names: dict[str, Period]) -> Line:
         full = rf"(?:the )?{word}(?:[- ](?:hours|periods?|times?|tariff|window))?"
         pieces.append(
             (
-                rf"(?:outside|before and after|apart from|except (?:in|during)|not in)(?: of)? {full}",
+                r"(?:outside|before and after|apart from|except (?:in|during)|not in)"
+                rf"(?: of)? {full}",
                 replace(period, rest=True),
             )
         )

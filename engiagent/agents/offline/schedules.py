@@ -179,6 +179,9 @@ def read_bands(draft: Draft, owners: Owners) -> None:
         if not limits:
             continue
         items = _bands(line, limits, bounds)
+        for item in [i for i in items if len(items) > 1 and _is_always(line, i)]:
+            _take_band(draft, owners, n, item, [], bounds)
+            items.remove(item)
         groups = assign(draft, n, items)
         if groups is None:
             draft.doubt(n, "which temperature limit holds at which times is not clear")
@@ -186,6 +189,22 @@ def read_bands(draft: Draft, owners: Owners) -> None:
             continue
         for item, times in zip(items, groups, strict=True):
             _take_band(draft, owners, n, item, times, bounds)
+
+
+_ALWAYS_BEHIND = re.compile(r"(?:always|at all times|at any time|throughout)")
+_ALWAYS_BEFORE = re.compile(
+    r"(?:always|at all times|at any time|at no time|never)(?: [a-z]+){0,4} $"
+)
+
+
+def _is_always(line: Line, item: Item) -> bool:
+    """Whether a limit is said to hold at all times, beside others that do not."""
+    first, last = line.starts[item.tokens[0]], line.starts[item.tokens[-1]]
+    behind = line.line[line.line.find(">", last) + 1 :].lstrip()
+    before = re.split(r"[;,]", line.line[:first])[-1]
+    return bool(_ALWAYS_BEHIND.match(behind)) or bool(
+        _ALWAYS_BEFORE.search(before) and "<p" not in behind.split(" and ")[0].split(",")[0]
+    )
 
 
 def _bands(line: Line, limits: list[int], bounds: dict[int, str]) -> list[Item]:
@@ -240,7 +259,9 @@ def band_owner(draft: Draft, owners: Owners, n: int, token: int) -> str | None:
         return next(iter(names))
     line = draft.lines[n]
     if re.search(
-        r"(?<![a-z])(?:each|both|every|all|no|any|neither)(?: \w+)? (?:zones?|rooms?|of them|spaces?)", line.line
+        r"(?<![a-z])(?:each|both|every|all|no|any|neither)(?: \w+)?"
+        r" (?:zones?|rooms?|of them|spaces?)",
+        line.line,
     ):
         return "*"
     return topic(draft.lines, n, line.starts[token], names)

@@ -64,6 +64,8 @@ def _background(draft: Draft, n: int, line: Line, i: int) -> str | None:
     assert amount is not None
     if n in draft.table_lines:
         return None
+    if amount.value == 0 and re.search(r"(?:between|from) $", line.line[: line.starts[i]]):
+        return "the lower end of a range that begins at nothing"
     asks = lexicon().scope["requirement"].search(line.line)
     if amount.kind == "number" and _YEAR.fullmatch(amount.quote) and not asks:
         return "a year"

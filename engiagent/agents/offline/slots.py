@@ -160,7 +160,7 @@ def _holds(condition: str, place: Place, owners: Owners, merchant: bool) -> bool
 
 
 def _clocks_fit(match: re.Match[str], place: Place) -> bool:
-    """A clock time in a pattern must be the start or the end of the horizon."""
+    """Whether a clock time in a pattern is the start or the end of the horizon, as it must be."""
     for name, value in match.groupdict().items():
         if value is None or not value.isdigit():
             continue

@@ -49,7 +49,7 @@ def _read(
     if owner is None:
         draft.doubt(n, f"which battery is {match[0]}?")
         return
-    for k in [*at_start, *last]:
+    for k in (*at_start, *last):
         draft.take(n, list(line.covered(start + k.start(), start + k.end())))
     draft.take(n, list(line.covered(*match.span())))
     if draft.find(owner, which) or draft.find(owner, which.replace("energy", "fraction")):
@@ -76,14 +76,14 @@ def _take_verbs(draft: Draft, n: int, line: Line, start: int, end: int) -> None:
 
 
 def _clause(line: str, position: int) -> tuple[int, int]:
-    marks = [m for m in re.finditer(r"[,;]| and (?=it |the |must |at |when )", line)]
+    marks = list(re.finditer(r"[,;]| and (?=it |the |must |at |when )", line))
     start = max([m.end() for m in marks if m.end() <= position], default=0)
     end = min([m.start() for m in marks if m.start() > position], default=len(line))
     return start, end
 
 
 def _fits(line: Line, match: re.Match[str]) -> bool:
-    """A start that is a clock time counts only at midnight, which words can mean as well."""
+    """Whether a start counts: one that is a clock time only at midnight."""
     return "<clock" not in match[0] or any(
         t.clock == 0.0 for t in line.tokens if t.clock is not None
     )

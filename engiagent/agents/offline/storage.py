@@ -117,7 +117,7 @@ def _settle(
     if not np.allclose(a, b, rtol=1e-9):
         builder.draft.doubt(
             max(reading.line, 0),
-            f"{reading.slot.component}: {target.replace('_', ' ')} is given in two ways that differ",
+            f"{reading.owner}: {target.replace('_', ' ')} is given in two ways that differ",
         )
     else:
         note_repeat(builder, reading.value)
@@ -249,7 +249,7 @@ def _conventions(
 
 
 def _final(builder: Builder, owners: Owners, fact: Fact) -> None:
-    """The state of charge at the end compared with that at the start, for every battery."""
+    """Require the state at the end that the text compares with the start, for every unit."""
     line = builder.draft.lines[fact.line].line
     thermal = "zone" in owners.present and (
         "battery" not in owners.present or re.search(r"temperature|warm|cold|degrees", line)
@@ -265,7 +265,7 @@ def _final(builder: Builder, owners: Owners, fact: Fact) -> None:
 
 
 def _consistent(builder: Builder, name: str, filled: dict[str, str]) -> None:
-    """The start must lie within the limits; a start outside them is a contradiction to report."""
+    """Report a start outside the limits, which is a contradiction."""
     values = builder.numbers
     start = values.get(filled["initial_energy"])
     low = values.get(filled.get("minimum_energy", ""))

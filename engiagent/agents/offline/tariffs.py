@@ -116,7 +116,7 @@ def _covered(builder: Builder, timed: list[Priced], has_rest: bool, said: str) -
 
 def _numbers(
     builder: Builder, entries: list[Priced], names: dict[int, str], default: str | None
-) -> np.ndarray:  # type: ignore[type-arg]
+) -> np.ndarray:
     result = []
     rest = next((e for e in entries if e.period is None or e.period.rest), None)
     for clock in builder.axis.clocks():

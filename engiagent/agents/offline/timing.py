@@ -120,7 +120,7 @@ def _hourly(draft: Draft) -> bool:
         "hour" in f.words and "quarter" not in f.words and "half" not in f.words
         for f in draft.facts
         if f.name in ("horizon", "step_word", "hour_ending", "hour_beginning")
-    ) or any("hour" in (t.label + t.origin) for t in ())
+    )
 
 
 def _minutes(fact: Fact, *names: str) -> float | None:
@@ -189,6 +189,12 @@ def _said_count(draft: Draft, step: float) -> int | None:
         _contradiction(draft, f"{' and '.join(map(str, sorted(counts)))} periods")
     if counts:
         return max(counts)
+    span = _said_span(draft)
+    if span is not None:
+        return round((span[1] - span[0]) * 60 / step)
+    long = _long_durations(draft, step)
+    if len(long) == 1:
+        return long.pop()
     one_day = any(
         re.search(r"\b(?:the|one|next|a) day\b|midnight to midnight|tomorrow", line.line)
         for line in draft.lines
@@ -197,6 +203,35 @@ def _said_count(draft: Draft, step: float) -> int | None:
         draft.assume("the horizon is one day")
         return round(24 * 60 / step)
     return None
+
+
+_ABOUT_TIME: Final = re.compile(
+    r"\b(?:period|horizon|plan|planning|consider|simulat\w+|window|schedule|covers?|interval)\b"
+)
+
+
+def _said_span(draft: Draft) -> tuple[float, float] | None:
+    """Return first and last clock time of a horizon such as 'the period from 6:00 to 22:00'."""
+    for n, line in enumerate(draft.lines):
+        kinds = {t.amount.kind for t in line.tokens if t.amount is not None}
+        if kinds - {"duration", "number"} or not _ABOUT_TIME.search(line.line):
+            continue
+        for i, token in enumerate(line.tokens):
+            period = token.period
+            if token.kind == "period" and period is not None and len(period.ranges) == 1:
+                draft.take(n, [i])
+                return period.ranges[0]
+    return None
+
+
+def _long_durations(draft: Draft, step: float) -> set[int]:
+    """Return how many periods the durations of several periods mean that the text mentions."""
+    found = set()
+    for _, _, amount in draft.free_amounts("duration"):
+        periods = convert(amount.value, parse_unit(amount.unit), parse_unit("min")) / step
+        if periods >= 2 and abs(periods - round(periods)) < 1e-9:
+            found.add(round(periods))
+    return found
 
 
 def _check_counts(draft: Draft, count: int, step: float) -> None:
@@ -208,7 +243,8 @@ def _check_counts(draft: Draft, count: int, step: float) -> None:
         if said is not None and said != count:
             draft.doubt(
                 fact.line,
-                f"the text speaks of {said} periods ('{_shown(draft, fact)}'), the data has {count}",
+                f"the text speaks of {said} periods ('{_shown(draft, fact)}'), "
+                f"the data has {count}",
             )
 
 
@@ -283,6 +319,9 @@ def _start_clock(draft: Draft) -> float | None:
         for token in line.tokens
         if token.clock is not None and token.kind == "clock"
     }
+    span = _said_span(draft)
+    if span is not None:
+        return span[0]
     if len(said) == 1:
         return said.pop()
     for line in draft.lines:

@@ -97,7 +97,7 @@ _OPEN = re.compile(
 )
 _CODE = re.compile(r"`[^`\n]+`|\b[\w-]+\.(?:csv|parquet|nc|txt|json|xlsx)\b")
 _ZONE_NAME = re.compile(r"\b[A-Z][a-z]+/[A-Z][A-Za-z]+(?:_[A-Z][a-z]+)*\b")
-_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*(?:\d+)?|[^\W\d_]\d*|CO2|R\d*C\d*")
+_WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*(?:\d+)?|[^\W\d_]\d*|CO2|R\d*C\d*")
 _LABEL_DROPPED = re.compile(r"[(\[][^()\[\]]*[)\]]|[,;]")
 _MARK = re.compile(r"[,;:.!?()/\[\]=<>≤≥+&~→–—-]")
 _NUMBER_WORDS: Final = {
@@ -111,7 +111,8 @@ _ONE_CYCLE = re.compile(
     r"\b(one|two|three|a single)\s+(?:(?:full|complete|equivalent|charge)\s+){0,2}cycles?\b", re.I
 )
 _SOC_AT = re.compile(
-    r"\bSOC\s?[(_]\s?(?:(?P<start>0|init(?:ial)?|start)|(?:end|final|T|N))\s?\)?(?![A-Za-z0-9])", re.I
+    r"\b(?:SOC|E|SOE)\s?[(_]\s?(?:(?P<start>0|init(?:ial)?|start)|(?:end|final|T|N))\s?\)?(?![A-Za-z0-9])",
+    re.I,
 )
 _LABEL = re.compile(
     r"(?:\b(?:table|figure|fig\.|section|appendix|no\.|nr\.|case|scenario|version|phase|item|"
@@ -181,7 +182,8 @@ def _fixed(text: str, start: int, end: int) -> list[Token]:
         return all(span[1] <= t.span[0] or t.span[1] <= span[0] for t in taken)
 
     for kind, pattern in (
-        ("cycles", _ONE_CYCLE), ("soc", _SOC_AT), ("code", _CODE), ("tz", _ZONE_NAME), ("date", DATE), ("date", _DAY_ONLY),
+        ("cycles", _ONE_CYCLE), ("soc", _SOC_AT), ("code", _CODE), ("tz", _ZONE_NAME),
+        ("date", DATE), ("date", _DAY_ONLY),
         ("period", _RANGE), ("period", _OPEN), ("clock", CLOCK),
     ):  # fmt: skip
         for match in pattern.finditer(text, start, end):
@@ -218,16 +220,13 @@ def _made(kind: str, match: re.Match[str]) -> Token | None:
             return Token("allday", text, span)
         return Token("period", text, span, period=Period(_wrapped(a, b), spans=(span,)))
     value = clock_value(groups["c"] or groups["d"])
-    if groups["before"] is not None:
-        ranges = ((0.0, value or 24.0),)
-    else:
-        ranges = ((value, 24.0),)
+    ranges = ((0.0, value or 24.0),) if groups["before"] is not None else ((value, 24.0),)
     kind = "period_open"
     return Token(kind, text, span, period=Period(ranges, spans=(span,)), clock=value)
 
 
 def _wrapped(a: float, b: float) -> tuple[tuple[float, float], ...]:
-    """A period that runs over midnight is two; 00:00 as an end is 24:00."""
+    """Return a period as it is, or as two when it runs over midnight; 00:00 as an end is 24:00."""
     if b == 0.0:
         b = 24.0
     if a == 24.0:
@@ -264,7 +263,7 @@ def _words(text: str, start: int, end: int) -> list[Token]:
     while position < end:
         match = _WORD.match(text, position, end)
         if match is not None:
-            word = match[0].lower().replace("’", "'")
+            word = match[0].lower().replace("\u2019", "'")
             tokens.append(_word(word, match[0], match.span()))
             position = match.end()
             continue
