@@ -613,3 +613,25 @@ Requirements:
 
 Objective: maximise revenue.
 """,{},{"battery.initial_energy":50},sense="maximize",periods=8)  # fmt: skip
+
+TEXTS["farm"] = Text("""# Farm with PV, wind and battery
+
+The farm's load (kW) and PV generation (kW) for 24 hours are in `farm.csv`. Surplus cannot be exported. The grid supplies at most 60 kW at 0.30 USD/kWh (9 am to 9 pm) and 0.15 USD/kWh (other hours). The battery has 80 kWh; it charges at up to 20 kW with 94% efficiency and discharges at up to 25 kW with 94% efficiency. Initial charge 40 kWh, final charge at least 40 kWh, minimum charge 8 kWh. PV can be curtailed at no cost.
+
+Minimise the energy bill in USD.
+""",{"farm.csv":csv("time,load,pv",24,wave(10,45,2),sun(50))})  # fmt: skip
+
+TEXTS["cold_room"] = Text("""# Fridge warehouse
+
+The cold room must be kept between −24 °C and −18 °C. It starts at −20 °C. Its thermal capacitance is 40 kWh/K and the thermal resistance to the surroundings, which are at 20 °C, is 5 K/kW. A refrigeration machine with a COP of 2 and an electric power of up to 8 kW cools it. The electricity price for the 24 hours of 4 March 2025 is in `spot.csv`. Minimise the electricity cost in EUR.
+""",SPOT)  # fmt: skip
+
+TEXTS["plus_minus"] = Text("""# Merchant battery with fee-free trading
+
+Battery: 10 MWh, ±5 MW, 90 % round trip. Start empty, end free. Prices for the next 24 hours in `spot.csv`, EUR/MWh. No wear cost. Maximize revenue.
+""",SPOT,sense="maximize")  # fmt: skip
+
+TEXTS["laboratory"] = Text("""# Lab
+
+Keep the laboratory at 21 °C to 23 °C around the clock. Heat capacity 3 kWh/K; heat loss 0.15 kW/K; equipment releases 0.8 kW continuously. Heating: direct electric, 4 kW. It is 22 °C inside at the start, and 3 °C outside. Electricity: 0.3 EUR/kWh. Simulate 12 hours in 10-minute steps. What is the cheapest heating plan?
+""",{},periods=72)  # fmt: skip

@@ -93,8 +93,9 @@ class Builder:
         series: bool = False,
         note: str = "",
         more: tuple[Json, ...] = (),
+        spoken: Json | None = None,
     ) -> str:
-        """Add a parameter that follows from others; ``more`` are sources of its own numbers."""
+        """Add a parameter that follows from others; ``more`` and ``spoken`` are of its numbers."""
         known = {p["name"]: p for p in self.parameters}
         sources: list[Json] = []
         for name_of_input in inputs:
@@ -102,7 +103,8 @@ class Builder:
             if reference is not None:
                 sources += reference if isinstance(reference, list) else [reference]
         sources += more
-        source: Json = {"kind": "derived", "of": sources, "note": note or expression}
+        derived: Json = {"kind": "derived", "of": sources, "note": note or expression}
+        source: Any = derived if spoken is None else [derived, spoken]
         made = self.parameter(
             name,
             unit,

@@ -140,7 +140,7 @@ def _patterns(entries: list[list[Any]], macros: _Macros) -> tuple[Pattern, ...]:
 def _behind(pattern: str) -> str:
     """Words around an amount end where another statement begins, at 'and' or 'but'."""
     pattern = re.sub(r"◆ \{g(\d*)\}", r"◆ {a\1}", pattern)
-    return re.sub(r"(\{g\d*\})◆", r"\1(?<!and )◆", pattern)
+    return re.sub(r"\{g(\d*)\}◆", r"{a\1}◆", pattern)
 
 
 def _bounded(pattern: str) -> str:

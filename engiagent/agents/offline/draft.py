@@ -131,6 +131,15 @@ class Draft:
         """Return a text source for the sentence of a line, and for other places of the text."""
         return self.quoted(self.lines[line].sentence.span, *more)
 
+    def spoken_clock(self, spans: tuple[Span, ...]) -> Json | None:
+        """Return how clock times were read that are not written as hours and minutes."""
+        said = [" ".join(self.text[a:b].split()) for a, b in spans]
+        spoken = [s for s in said if re.search(r"(?i)\d\s?[ap]\.?m|noon|midday|o'clock", s)]
+        if not spoken:
+            return None
+        shown = ", ".join(dict.fromkeys(spoken))
+        return {"kind": "assumption", "reason": f"on a 24-hour clock: {shown}"}
+
     def quoted(self, span: Span, *more: Span) -> Json:
         """Return a text source for one or several places."""
         source: Json = {"kind": "text", **self._place(span)}

@@ -123,7 +123,7 @@ def _open(problem: "Problem", currency: str | None) -> tuple[Draft, list[Grid]]:
 
 def _owners(draft: Draft, grids: list[Grid]) -> Owners:
     """Return the components that the text speaks of, with their names."""
-    present, names = set(), {}
+    present, names = {"grid"}, {}
     has_series = {component for component, _ in draft.series}
     for component, card in lexicon().cards.items():
         if component in ("load", "pv"):

@@ -230,7 +230,9 @@ def constrain(
     if description:
         entry["description"] = description
     if line >= 0:
-        entry["source_reference"] = builder.draft.quote(line, *spans)
+        source = builder.draft.quote(line, *spans)
+        spoken = builder.draft.spoken_clock(spans)
+        entry["source_reference"] = source if spoken is None else [source, spoken]
     builder.constraints.append(entry)
 
 

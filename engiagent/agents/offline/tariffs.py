@@ -40,6 +40,9 @@ def scheduled(
         more=tuple(
             builder.draft.quoted(span) for e in entries if e.period for span in e.period.spans
         ),
+        spoken=builder.draft.spoken_clock(
+            tuple(span for e in entries if e.period for span in e.period.spans)
+        ),
     )  # fmt: skip
     builder.numbers[made] = _numbers(builder, entries, names, default)
     return made

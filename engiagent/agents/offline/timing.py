@@ -214,7 +214,9 @@ def _said_span(draft: Draft) -> tuple[float, float] | None:
     """Return first and last clock time of a horizon such as 'the period from 6:00 to 22:00'."""
     for n, line in enumerate(draft.lines):
         kinds = {t.amount.kind for t in line.tokens if t.amount is not None}
-        if kinds - {"duration", "number"} or not _ABOUT_TIME.search(line.line):
+        if kinds - {"duration", "number"} or not _ABOUT_TIME.search(
+            re.sub(r"<[^>]*>", "", line.line)
+        ):
             continue
         for i, token in enumerate(line.tokens):
             period = token.period
