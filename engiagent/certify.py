@@ -146,3 +146,23 @@ def _as_given(part: Any) -> Any:
     if any(item.name == "source_reference" for item in fields(part)):
         changes["source_reference"] = FrozenMap(GIVEN)
     return replace(part, **changes)
+
+
+def not_shown(certificate: Mapping[str, Any]) -> list[str]:
+    """Return what the checker could not establish: why a verdict is not ``certified``.
+
+    Each reason stands once, however many checks share it.
+    """
+    levels = certificate.get("levels") or {}
+    reasons: dict[str, None] = {}
+    for name in ("data", "algebra", "physics", "optimality"):
+        level = levels.get(name) or {}
+        if level.get("status") == "pass":
+            continue
+        for finding in level.get("findings") or ():
+            reasons[f"{name}: {' '.join(str(finding).split())}"] = None
+        for entry in level.get("checks") or ():
+            if entry.get("status") == "unchecked":
+                note = entry.get("note") or f"{entry.get('name') or entry.get('id')} is unchecked"
+                reasons[f"{name}: {note}"] = None
+    return list(reasons)

@@ -345,6 +345,12 @@ class _Run:
             verdict = UNDECIDED
         bound = found.get("bound")
         objective = found.get("objective")
+        missing = tuple(found.get("missing") or self.missing)
+        not_understood = tuple(found.get("not_understood") or self.not_understood)
+        if verdict == UNDECIDED and not missing and not not_understood:
+            from engiagent.certify import not_shown
+
+            not_understood = tuple(not_shown(found))
         return RunOutcome(
             problem=str(self.folder.record["problem"]),
             folder=self.folder.path,
@@ -354,8 +360,8 @@ class _Run:
             solver_status=self.status,
             objective=objective,
             bound=bound.get("value") if isinstance(bound, Mapping) else None,
-            missing=tuple(found.get("missing") or self.missing),
-            not_understood=tuple(found.get("not_understood") or self.not_understood),
+            missing=missing,
+            not_understood=not_understood,
             violations=tuple(found.get("violations") or ()),
             certificate=self.certificate,
             error=self.error,

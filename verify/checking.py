@@ -292,9 +292,7 @@ def _judge_gap(
     # Our own bound counts wherever it closes the gap; only else the reported one.
     gaps = [(optimality.gap_of(own.value, bound, own.sense), bound, how) for bound, how in options]
     gap, bound, how = next((item for item in gaps if abs(item[0]) <= TOLERANCES["gap"]), gaps[-1])
-    floor = TOLERANCES["floor_other"]
-    scale = max(abs(own.value), abs(bound))
-    closed = abs(gap) * scale <= TOLERANCES["gap"] * scale + floor
+    closed = abs(gap) <= TOLERANCES["gap"]
     body: dict[str, Any] = {"findings": findings}
     if recomputed is not None:
         body["recomputed_bound"] = finite_or_none(recomputed)

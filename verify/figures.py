@@ -101,6 +101,21 @@ def _unit(text: str) -> Unit | None:
         return None
 
 
+def lone_units(text: str) -> Iterator[Unit]:
+    """Yield the units that a text names, with or without a number before them.
+
+    Examples
+    --------
+    >>> [str(unit) for unit in lone_units("The prices, in EUR per MWh, are 20, 30 and 40.")]
+    ['EUR/MWh']
+    """
+    plain = re.sub(r"\s+per\s+", "/", " ".join(text.split()))
+    for run in _UNIT_RUN.findall(plain):
+        unit = _unit(run.strip(".,;:()-"))
+        if unit is not None and unit.dimension:
+            yield unit
+
+
 _COUNTS = ("cycle", "item", "kit", "machine", "panel", "passenger", "person", "piece", "start",
            "unit", "vehicle")  # fmt: skip
 

@@ -121,6 +121,8 @@ def say_verdict(
     say_items("not understood", not_understood)
     say_items("violated", violations)
     if verdict in ("feasible", "undecided"):
+        from engiagent.certify import not_shown
+
         say_items("not shown", not_shown(certificate or {}))
     say_items("tightest", tightest(certificate or {}))
 
@@ -148,26 +150,6 @@ def item_text(item: Any) -> str:
     labels = [str(value) for value in where.values()] if isinstance(where, Mapping) else []
     absent = [label for label in labels if label not in text]
     return f"{text} ({', '.join(absent)})" if absent else text
-
-
-def not_shown(certificate: Mapping[str, Any]) -> list[str]:
-    """Return what the checker could not establish: why a verdict is not ``certified``.
-
-    Each reason stands once, however many checks share it.
-    """
-    levels = certificate.get("levels") or {}
-    reasons: dict[str, None] = {}
-    for name in ("data", "algebra", "physics", "optimality"):
-        level = levels.get(name) or {}
-        if level.get("status") == "pass":
-            continue
-        for finding in level.get("findings") or ():
-            reasons[f"{name}: {item_text(finding)}"] = None
-        for entry in level.get("checks") or ():
-            if entry.get("status") == "unchecked":
-                note = entry.get("note") or f"{entry.get('name') or entry.get('id')} is unchecked"
-                reasons[f"{name}: {note}"] = None
-    return list(reasons)
 
 
 def tightest(certificate: Mapping[str, Any], count: int = 3) -> list[str]:

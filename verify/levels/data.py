@@ -12,7 +12,7 @@ from engiagent.errors import EngiagentError, InputError
 from engiagent.verify import values
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.evaluate import Evaluator
-from engiagent.verify.figures import Figure, figures, without_counts
+from engiagent.verify.figures import Figure, figures, lone_units, without_counts
 from engiagent.verify.findings import Report
 from engiagent.verify.frames import Environment, EvaluationError, Symbol
 from engiagent.verify.levels.coverage import uncovered, used_names
@@ -130,6 +130,10 @@ def _trace(tracing: Tracing, definition: ParameterDef, declarations: Declaration
         _trace_relation(tracing, name, related, symbol)
         return
     if any(source.kind == "derived" for source in sources):
+        if any(name.startswith(f"{c.name}_") for c in declarations.core.components):
+            # Executing the plan judges it: with another value the states would drift apart.
+            tracing.listed.append(f"{name}: derived from its component, judged by execution")
+            return
         tracing.open.append(f"{name} is derived, but no relation says how: unverified")
         return
     _compare_all(tracing, name, sources, symbol)
@@ -246,7 +250,11 @@ def _compare(
 ) -> None:
     found: list[Figure] = []
     for leaf in leaves:
-        beside = _table_unit(tracing.problem, leaf) or _quantity_unit(tracing.problem, leaf)
+        beside = (
+            _table_unit(tracing.problem, leaf)
+            or _quantity_unit(tracing.problem, leaf)
+            or _sentence_unit(tracing.problem, leaf, unit)
+        )
         for figure in figures(words_of(leaf, tracing.problem.text)):
             found.append(figure if figure.unit is not None else Figure(figure.value, beside))
     if not found:
@@ -315,6 +323,25 @@ def _quantity_unit(problem: ProblemLike, leaf: Source) -> Unit | None:
         if start < leaf.span[1] and leaf.span[0] < stop and quantity.unit is not None:
             unit: Unit = quantity.unit
             return unit
+    return None
+
+
+def _sentence_unit(problem: ProblemLike, leaf: Source, wanted: Unit) -> Unit | None:
+    """Return the one unit of the wanted kind that the sentence names apart from its numbers.
+
+    As in "the prices, in $/MWh, are 129.3, 132.6 and 110.5".
+    """
+    if leaf.span is None:
+        return None
+    for sentence in problem.sentences:
+        start, stop = sentence.span
+        if start <= leaf.span[0] and leaf.span[1] <= stop:
+            named = {
+                (unit.factor, unit.zero): unit
+                for unit in lone_units(problem.text[start:stop])
+                if unit.dimension == wanted.dimension and unit.dimension
+            }
+            return next(iter(named.values())) if len(named) == 1 else None
     return None
 
 

@@ -286,6 +286,9 @@ def farkas_proof(bench: Bench, core: Core, rays: Mapping[str, Multipliers]) -> P
 
 
 def gap_of(value: float, bound: float, sense: str) -> float:
-    """Return by how much a plan may be worse than the best, relative to its objective."""
+    """Return by how much a plan may be worse than the best, relative to its objective.
+
+    Below one unit of the objective the gap is absolute: a plan that costs nothing has no scale.
+    """
     difference = value - bound if sense == "minimize" else bound - value
-    return difference / max(abs(value), abs(bound), 1e-9)
+    return difference / max(abs(value), abs(bound), 1.0)

@@ -1,0 +1,121 @@
+"""Derived matrices of coupled rooms carry no relation; executing the plan is what judges them."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engiagent.blueprint import Blueprint
+from engiagent.formulations import compile_blueprint, expand
+from engiagent.problems import Problem
+from engiagent.solvers import solve, to_dataset
+from engiagent.verify import Certificate, check
+
+TEXT = """# Two rooms
+
+Room a has a heat capacity of 2 kWh/K, room b one of 3 kWh/K. The resistance to the outside is
+8 K/kW for a and 6 K/kW for b; between the rooms it is 4 K/kW. It is 0 °C outside. Both rooms are
+at 18 °C at the start and must never fall below 17 °C. Each has a 5 kW heater. Electricity costs
+0.30 EUR/kWh. Plan 6 hours with the smallest cost in EUR.
+"""
+
+
+def quoted(words: str) -> dict[str, object]:
+    start = TEXT.index(words)
+    return {"kind": "text", "span": [start, start + len(words)], "quote": words}
+
+
+def blueprint() -> Blueprint:
+    def number(name: str, value: float, unit: str, words: str) -> dict[str, object]:
+        return {"name": name, "value": value, "unit": unit, "source_reference": quoted(words)}
+
+    def room(name: str, other: str) -> dict[str, object]:
+        return {
+            "name": name,
+            "model": "thermal_zone",
+            "index": "T",
+            "parameters": {
+                "capacitance": f"C_{name}",
+                "resistance": f"R_{name}",
+                "initial_temperature": "T0",
+                "ambient_temperature": "outside",
+            },
+            "connections": {"neighbours": {other: "R_ab"}},
+        }
+
+    def heater(name: str) -> dict[str, object]:
+        return {
+            "name": f"heater_{name}",
+            "model": "heater",
+            "index": "T",
+            "parameters": {"electric_power_max": "P"},
+            "connections": {"zone": name},
+        }
+
+    power = "(heater_a_electric_power[t] + heater_b_electric_power[t])"
+    return Blueprint.from_dict(
+        {
+            "schema": "engiagent-blueprint/1",
+            "kind": "programme",
+            "modeling_context": {"problem_essence": "Two rooms"},
+            "core_model_elements": {
+                "sets": [
+                    {"name": "T", "kind": "time", "start": "00:00", "step": "1 h", "periods": 6},
+                    {"name": "I", "kind": "instants", "of": "T"},
+                ],
+                "parameters": [
+                    number("C_a", 2, "kWh/K", "2 kWh/K"),
+                    number("C_b", 3, "kWh/K", "3 kWh/K"),
+                    number("R_a", 8, "K/kW", "8 K/kW"),
+                    number("R_b", 6, "K/kW", "6 K/kW"),
+                    number("R_ab", 4, "K/kW", "4 K/kW"),
+                    number("outside", 0, "degC", "0 °C"),
+                    number("T0", 18, "degC", "18 °C"),
+                    number("low", 17, "degC", "17 °C"),
+                    number("P", 5, "kW", "5 kW"),
+                    number("price", 0.3, "EUR/kWh", "0.30 EUR/kWh"),
+                ],
+                "decision_variables": [],
+                "components": [room("a", "b"), room("b", "a"), heater("a"), heater("b")],
+                "objective_function": {
+                    "sense": "minimize",
+                    "unit": "EUR",
+                    "expression": f"sum(price*{power}*dt(t) for t in T)",
+                    "source_reference": quoted("Plan 6 hours with the smallest cost in EUR."),
+                },
+                "constraints": [
+                    {
+                        "constraint_id": f"warm_{name}",
+                        "forall": ["i in I"],
+                        "expression": f"{name}_temperature[i] >= low",
+                        "source_reference": quoted("must never fall below 17 °C"),
+                    }
+                    for name in "ab"
+                ],
+            },
+        }
+    )
+
+
+def verdict(tmp_path: Path, model: Blueprint) -> Certificate:
+    (tmp_path / "problem.md").write_text(TEXT, encoding="utf-8")
+    program = compile_blueprint(model)
+    return check(Problem.load(tmp_path), to_dataset(program, solve(program, isolate=False)), model)
+
+
+def test_the_true_matrices_are_certified(tmp_path: Path) -> None:
+    certificate = verdict(tmp_path, expand(blueprint()))
+    assert certificate.verdict == "certified", certificate.to_json()
+
+
+@pytest.mark.parametrize("factor", [0.9, 1.05])
+def test_an_altered_matrix_breaks_the_physics(factor: float, tmp_path: Path) -> None:
+    full = expand(blueprint())
+    (name,) = (p.name for p in full.core.parameters if p.name == "a_from_b")
+    altered = tuple(
+        replace(p, value=p.value * factor) if p.name == name else p for p in full.core.parameters
+    )
+    certificate = verdict(tmp_path, full.with_core(parameters=altered))
+    assert certificate.verdict == "violated"
+    assert json.loads(certificate.to_json())["levels"]["physics"]["status"] == "fail"
