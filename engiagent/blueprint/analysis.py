@@ -16,8 +16,10 @@ from engiagent.blueprint.checked import (
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, located
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import PATH, Elaboration
+from engiagent.blueprint.evaluate import Value
 from engiagent.blueprint.grammar import ExpressionError, Node, Ref, parse, walk
-from engiagent.blueprint.grid import EMPTY_GRID
+from engiagent.blueprint.grid import EMPTY_GRID, Grid
+from engiagent.blueprint.sets import IndexSet
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,30 @@ def analyse(blueprint: Blueprint, folder: Path | str | None = None) -> Analysis:
     return _Analyser(blueprint, Path(folder) if folder is not None else None).run()
 
 
+class _PartialEvaluator(ModelEvaluator):
+    """Evaluates what rests on right variables; a wrong one is reported where it is declared."""
+
+    def __init__(self, elaboration: Elaboration, variables: dict[str, Variable]) -> None:
+        super().__init__(elaboration, variables)
+        self.declared = {definition.name for definition in elaboration.core.decision_variables}
+
+    def is_variable(self, name: str) -> bool:
+        """Whether a name is declared as a variable, right or wrong."""
+        return name in self.declared
+
+    def sets_of(self, name: str) -> tuple[IndexSet, ...]:
+        """Return the sets of a name; give up on a wrong variable as :meth:`variable` does."""
+        if name in self.declared - set(self.variables):
+            raise BlueprintError(())
+        return super().sets_of(name)
+
+    def variable(self, ref: Ref, grid: Grid) -> Value:
+        """Return the value of a right variable; give up without a word on a wrong one."""
+        if ref.name not in self.variables:
+            raise BlueprintError(())
+        return super().variable(ref, grid)
+
+
 class _Analyser:
     """One analysis."""
 
@@ -79,7 +105,7 @@ class _Analyser:
         else:
             self._data(elaboration)
             variables = self._variables(elaboration)
-            evaluator = ModelEvaluator(elaboration, variables)
+            evaluator = _PartialEvaluator(elaboration, variables)
             self._expressions(elaboration, evaluator)
             self._constraints(elaboration, evaluator)
             self._objective(elaboration, evaluator)

@@ -216,11 +216,14 @@ class Evaluator:
 
     def first_of(self, ref: Ref, which: int, here: IndexSet) -> int:
         """Return the position, in the root of ``here``, before which ``ref`` has no value."""
+        own = self.sets_of(ref.name)
+        target = own[which] if len(own) == len(ref.indices) else None
+        if target is not None and target.root.periods_of is here.root:
+            return 0  # edges do not go round, also where the periods do
         if here.root.cyclic:
             return -1
-        own = self.sets_of(ref.name)
-        if len(own) == len(ref.indices) and own[which].root is here.root and own[which].size:
-            return int(own[which].in_root[0])
+        if target is not None and target.root is here.root and target.size:
+            return int(target.in_root[0])
         return 0
 
     def sets_of(self, name: str) -> tuple[IndexSet, ...]:

@@ -22,6 +22,8 @@ def unit_of(d: ParameterDef) -> Unit:
     if d.unit_override is not None:
         return parse_unit(d.unit_override["unit"])
     if isinstance(d.unit, FrozenMap):
+        if not d.unit:
+            raise ValueError("'unit' by label names no unit")
         return parse_unit(next(iter(d.unit.values())))
     return parse_unit(d.unit or "1")
 
@@ -40,7 +42,7 @@ def inline_values(d: ParameterDef, sets: tuple[IndexSet, ...], labels: bool = Fa
     shape = tuple(s.size for s in sets)
     result = np.empty(shape, dtype=object if labels else np.float64)
     _fill(result, d.value, sets, labels)
-    if isinstance(d.unit, FrozenMap):
+    if isinstance(d.unit, FrozenMap) and d.unit_override is None and not labels:
         _unify_units(result, d.unit, sets)
     return result
 
