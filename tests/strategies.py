@@ -324,7 +324,7 @@ def _atoms(world: World, scope: Scope) -> list[str]:
 def _at_time(world: World, t: str) -> list[str]:
     atoms = [
         f"x[{t}]", f"demand[{t}]", f"p['G3', {t}]", f"(s[{t}+1] - s[{t}])/dt({t})",
-        f"prev(x[{t}], 3)", f"prev(x[{t}], x[last(T)])", f"prev(s[{t}], s[first(I)])/1[h]",
+        f"prev(x[{t}], 3)", f"prev(x[{t}], x[last(T)])",
         f"(x[{t}+1] if {t} != last(T) else x[{t}])", f"level[{t}]/dt({t})", f"flag[{t}]*x[{t}]",
         f"(z[{t}] if price[{t}] > 20 else 0)", f"(y[{t}] if {t} in S else c)",
         f"(outside[{t}] - room[{t}])*0.5[kW/degF_diff]", f"(room[{t}+1] - room[{t}])*2[kWh/K]/dt({t})",
@@ -332,7 +332,9 @@ def _at_time(world: World, t: str) -> list[str]:
         f"sum(x[w] for w in T if pos(w) <= pos({t}))", f"-demand[{t}]*eff", f"sum(x[w] for w in T if w > {t})",
         f"min(abs(demand[{t}]), 5)*n[last(K)]", f"(1 + pos({t})**2)*c",
     ]  # fmt: skip
-    return atoms + ([f"x[{t}-1]", f"x[{t}+3]", f"prev(x[{t}], 7)"] if world.cyclic else [])
+    if world.cyclic:
+        return [*atoms, f"x[{t}-1]", f"x[{t}+3]", f"prev(x[{t}], 7)"]
+    return [*atoms, f"prev(s[{t}], s[first(I)])/1[h]"]
 
 
 def _condition(draw: DrawFn, world: World, scope: Scope, depth: int) -> str:

@@ -30,7 +30,8 @@ def artefacts(name: str) -> dict[str, str]:
     schedule = to_dataset(program, solve(program))
     certificate = check(Problem.load(folder), schedule, blueprint)
     values = b"".join(
-        key.encode() + schedule[key].values.astype(float).tobytes() for key in schedule.data_vars
+        str(key).encode() + series.values.astype(float).tobytes()
+        for key, series in schedule.data_vars.items()
     )
     parts = {
         "blueprint": blueprint.to_json().encode(),

@@ -191,14 +191,24 @@ FOUND = [
     ("2 >= total + 3 >= x[t]", "t in T"),  # a named expression has the unit that it declares
     ("x[t] + (total if pos(t) > 1 else 0.5[kW]) + 3 <= 10", "t in T"),
     ("3 == x[t] == 5", "t in T"),  # two rows, no range
+    ("prev(e[c], 3) <= x[first(T)]*1[h]", "c in C"),  # edges do not go round
 ]
-CHECKER_DIFFERS = {0, 2, 3}
+CHECKER_DIFFERS = {0, 2, 3, 6}
 
 
 def _found(expression: str, forall: str, where: str) -> Blueprint:
     return blueprint(
-        sets=[DAY, {"name": "S", "kind": "subset", "of": "T", "where": where}],
-        decision_variables=[variable("x", "t in T"), variable("y", "t in S")],
+        sets=[
+            DAY,
+            {"name": "S", "kind": "subset", "of": "T", "where": where},
+            {"name": "C", "kind": "periods", "periods": 3, "cyclic": True},
+            {"name": "E", "kind": "instants", "of": "C"},
+        ],
+        decision_variables=[
+            variable("x", "t in T"),
+            variable("y", "t in S"),
+            variable("e", "i in E", unit="kWh"),
+        ],
         expressions=[{"name": "total", "expression": "sum(x[t] for t in T)", "unit": "MW"}],
         constraints=[constraint(expression, forall)],
         objective_function={"sense": "minimize", "expression": "x[last(T)]", "unit": "kW"},
