@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING
 
 from engiagent.agents.offline.builder import Builder
 from engiagent.agents.offline.climate import add_converters, add_zones, together
+from engiagent.agents.offline.costs import add_costs, add_objective
 from engiagent.agents.offline.draft import Draft, Json
 from engiagent.agents.offline.goals import Goal
-from engiagent.agents.offline.market import Site, add_objective, add_site
+from engiagent.agents.offline.market import Site, add_site
 from engiagent.agents.offline.owners import Owners
 from engiagent.agents.offline.phrases import TIME_FACTS
 from engiagent.agents.offline.results import Analysis, Missing, NotUnderstood
@@ -80,6 +81,7 @@ def _blueprint(
         together(builder, converters)
     add_final_states(builder, owners)
     site = add_site(builder, owners, on_site, batteries, converters)
+    add_costs(builder, site)
     objective = add_objective(builder, site, goal, currency)
     _nothing_lost(builder)
     return Blueprint.from_dict(_document(problem, builder, objective), problem.path.name)

@@ -1,5 +1,6 @@
 """A blueprint under construction: parameters with their numbers, sets, components, rows."""
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -213,9 +214,20 @@ def single(builder: Builder, readings: list[Reading]) -> Reading:
                 other.line if other.line >= 0 else 0,
                 f"{first.slot.component}: two different values for {first.slot.said}",
             )
+        elif other.line >= 0 and first.slot.name.startswith("initial_") and _asks(builder, other):
+            builder.draft.refuse(other.line, "a requirement with the value of the initial state")
         else:
             note_repeat(builder, other.value)
     return first
+
+
+def _asks(builder: Builder, reading: Reading) -> bool:
+    """Whether the sentence of a reading asks for something."""
+    line = builder.draft.lines[reading.line].line
+    return (
+        re.search(r"\b(?:must|shall|has to|have to|should|again|at least|required)\b", line)
+        is not None
+    )
 
 
 def note_repeat(builder: "Builder", value: Value) -> None:

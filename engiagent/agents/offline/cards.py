@@ -181,6 +181,9 @@ def _card(entry: dict[str, Any], shared: Mapping[str, str]) -> Card:
     )
 
 
+_SCOPES = ("requirement", "condition", "command", "foreign")
+
+
 @lru_cache(maxsize=1)
 def lexicon() -> Lexicon:
     """Return all cards."""
@@ -203,7 +206,7 @@ def lexicon() -> Lexicon:
         {name: macros.compile(text, word=True) for name, text in objective["targets"].items()},
         {
             name: macros.compile(scope[name], word=True)
-            for name in ("requirement", "condition", "command", "foreign", "background_words")
+            for name in (*_SCOPES, "background_words", "strong_background")
         },
         frozenset(scope["background_kinds"]),
         tuple((share, macros.compile(text, word=True)) for share, text in states["shares"].items()),

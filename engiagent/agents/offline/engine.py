@@ -79,6 +79,7 @@ def analyse(problem: "Problem", overrides: Mapping[str, str] | None = None) -> A
     if axis is not None:
         restated(draft, axis)
         _night(draft, axis)
+    _only_one(draft, owners)
     settled = given.apply(draft, owners, overrides or {})
     account(draft)
     _other_numbers(draft, problem)
@@ -179,6 +180,23 @@ def _fixed_temperatures(
 ) -> None:
     """Read initial, final and outdoor temperatures, which are no comfort limits."""
     fill(draft, owners, clocks, ("temperature",), without=("comfort",))
+
+
+_SEVERAL = (
+    r"(?:second|another|further|additional|other|two|both|several|identical|same) (?:[a-z-]+ )?"
+)
+
+
+def _only_one(draft: Draft, owners: Owners) -> None:
+    """Report that the text speaks of several batteries or rooms where one was recognised."""
+    nouns = {"battery": r"(?:batter(?:y|ies)|storages?|bess)", "zone": r"(?:zones?|rooms?)"}
+    for component, noun in nouns.items():
+        if len(owners.instances(component)) != 1:
+            continue
+        pattern = re.compile(rf"(?<![a-z]){_SEVERAL}{noun}(?![a-z-])|<number#\d+> {noun}(?![a-z-])")
+        for n, line in enumerate(draft.lines):
+            if not line.sentence.is_heading and pattern.search(line.line):
+                draft.doubt(n, f"one {component} is recognised; the text speaks of several")
 
 
 def _night(draft: Draft, axis: Axis) -> None:

@@ -1,13 +1,12 @@
 """The site's meter and prices, exclusive directions, and the objective."""
 
+import re
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from engiagent.agents.offline.amounts import kind_of
 from engiagent.agents.offline.builder import Builder, for_owner
 from engiagent.agents.offline.draft import Draft, Json, Reading
-from engiagent.agents.offline.goals import Goal, wanted_currency
 from engiagent.agents.offline.owners import Owners
 from engiagent.agents.offline.results import Missing
 from engiagent.agents.offline.storage import constrain, parameters
@@ -61,8 +60,6 @@ def add_site(
     else:
         _net_limits(builder, site, limits)
     _exclusive_batteries(builder, site, load, pv, limits)
-    _wear(builder, site, batteries)
-    _demand_charge(builder, site)
     return site
 
 
@@ -158,6 +155,7 @@ def _curtailment(
                 "feed-in earns nothing, so that surplus is left unused instead of being fed in",
             )  # fmt: skip
         elif not draft.has("no_export"):
+            _sold_after_all(draft)
             limits["export_power_max"] = builder.assumed(
                 "export_power_max", 0.0, "kW", "largest export",
                 "feed-in is not mentioned: nothing is fed into the grid",
@@ -175,6 +173,17 @@ def _curtailment(
         part["options"] = {"curtailable": False}
     elif not draft.has("curtailable"):
         draft.assume("less than the available power of the panels may be used (curtailment)")
+
+
+def _sold_after_all(draft: Draft) -> None:
+    """Report sentences about feed-in when no price and no limit of it was understood."""
+    for n, line in enumerate(draft.lines):
+        if line.sentence.is_heading or n in draft.table_lines:
+            continue
+        if re.search(
+            r"\b(?:exports?|exported|feed-in|fed in\w*|feeds?|sell|sells|sold)\b", line.line
+        ):
+            draft.doubt(n, "feed-in is mentioned, but neither its price nor its limit is clear")
 
 
 def _grid(builder: Builder, site: Site, limits: dict[str, str]) -> None:
@@ -302,135 +311,3 @@ def _surplus(
     if supply is not None and not np.any(supply > demand):
         return None
     return f"{builder.at(pv)} > {builder.at(load) if load else '0'}"
-
-
-# --- costs ---------------------------------------------------------------------------------------
-
-
-def _wear(builder: Builder, site: Site, batteries: tuple[str, ...]) -> None:
-    for battery in batteries:
-        for readings in for_owner(builder.draft, "battery", battery).values():
-            reading = readings[0]
-            directions = reading.slot.options.get("wear")
-            if not directions:
-                continue
-            if builder.draft.has("no_wear"):
-                builder.draft.doubt(
-                    max(reading.line, 0), "wear is priced here and neglected elsewhere"
-                )
-            note = reading.slot.options.get("assume")
-            if note and not builder.draft.has(reading.slot.options.get("unless", "")):
-                builder.draft.assume(f"{battery}: {note}")
-            name = builder.value(f"{battery}_wear_cost", reading.value, reading.slot.said)
-            site.wear += [(battery, direction, name) for direction in directions]
-
-
-def _demand_charge(builder: Builder, site: Site) -> None:
-    readings = for_owner(builder.draft, "grid", "grid").get("demand_charge", [])
-    if not readings:
-        return
-    site.demand_charge = builder.value("demand_charge", readings[0].value, "price of the peak")
-    add_peak(builder, site, readings[0].line)
-
-
-def add_peak(builder: Builder, site: Site, line: int) -> None:
-    """Add the largest import over all periods as a variable."""
-    if any(v["name"] == "grid_peak" for v in builder.variables):
-        return
-    draws = "grid_import[t]" if site.grid else " + ".join(
-        [*(f"{c}_electric_power[t]" for c in site.converters),
-         *(f"{b}_charge[t] - {b}_discharge[t]" for b in site.batteries)]
-    )  # fmt: skip
-    builder.variables.append(
-        {"name": "grid_peak", "type": "continuous", "lower": 0, **_highest(builder), "unit": "kW",
-         "quantity": "grid.peak", "role": "auxiliary", "description": "largest import"}
-    )  # fmt: skip
-    constrain(
-        builder, "peak of the import", f"{draws} <= grid_peak", "Operational Logic", line,
-        ["t in T"],
-    )  # fmt: skip
-
-
-def _highest(builder: Builder) -> Json:
-    """Return the upper bound of the peak, where the import has one."""
-    grid = next((c for c in builder.components if c["model"] == "grid"), None)
-    limit = grid["parameters"].get("import_power_max") if grid is not None else None
-    if limit is None:
-        return {}
-    if limit in builder.indexed:
-        return {"upper": f"max({limit}[t] for t in T)"}
-    return {"upper": limit}
-
-
-def add_objective(builder: Builder, site: Site, goal: Goal | None, currency: str) -> Json | None:
-    """Return the objective; None when the text states none."""
-    if goal is None:
-        return None
-    if goal.target in ("energy", "peak"):
-        return _physical(builder, site, goal)
-    price = need_price(builder, site)
-    pieces = _energy_terms(builder, site, price)
-    for battery, direction, name in site.wear:
-        pieces.append(("+", f"sum({name}*{battery}_{direction}[t]*dt(t) for t in T)"))
-    if site.demand_charge is not None:
-        unit = next(p["unit"] for p in builder.parameters if p["name"] == site.demand_charge)
-        if kind_of(unit) == "capacity_price" and "/d" in unit:
-            builder.draft.doubt(goal.line, "a demand charge per kW and day over this horizon")
-        pieces.append(("+", f"{site.demand_charge}*grid_peak"))
-    profit = goal.target == "profit"
-    flip = {"+": "-", "-": "+"}
-    signed = [(flip[s] if profit else s, text) for s, text in pieces]
-    signed.sort(key=lambda p: p[0] != "+")
-    text = "".join(f" {sign} {term}" for sign, term in signed).strip()
-    text = text.removeprefix("+ ") if text.startswith("+") else f"-{text.removeprefix('- ')}"
-    return {
-        "name": goal.target,
-        "sense": "maximize" if profit else "minimize",
-        "expression": text,
-        "unit": wanted_currency(builder.draft, goal, currency),
-        "source_reference": builder.draft.quote(goal.line),
-    }
-
-
-def _energy_terms(builder: Builder, site: Site, price: str) -> list[tuple[str, str]]:
-    if site.grid:
-        pieces = [("+", f"sum({builder.at(price)}*grid_import[t]*dt(t) for t in T)")]
-        if site.export_price is not None:
-            sold = builder.at(site.export_price)
-            pieces.append(("-", f"sum({sold}*grid_export[t]*dt(t) for t in T)"))
-        return pieces
-    pieces = [
-        ("+", f"sum({builder.at(price)}*{c}_electric_power[t]*dt(t) for t in T)")
-        for c in site.converters
-    ]
-    sold = builder.at(site.export_price or price)
-    for battery in site.batteries:
-        if site.export_price in (None, price):
-            net = f"({battery}_charge[t] - {battery}_discharge[t])"
-            pieces.append(("+", f"sum({sold}*{net}*dt(t) for t in T)"))
-        else:
-            pieces.append(("+", f"sum({builder.at(price)}*{battery}_charge[t]*dt(t) for t in T)"))
-            pieces.append(("-", f"sum({sold}*{battery}_discharge[t]*dt(t) for t in T)"))
-    return pieces
-
-
-def _physical(builder: Builder, site: Site, goal: Goal) -> Json:
-    """Minimise energy or the peak."""
-    if goal.target == "peak":
-        add_peak(builder, site, goal.line)
-        text, unit = "grid_peak", "kW"
-    elif site.grid:
-        text, unit = "sum(grid_import[t]*dt(t) for t in T)", "kWh"
-    else:
-        total = " + ".join(f"{c}_electric_power[t]" for c in site.converters)
-        text, unit = f"sum(({total})*dt(t) for t in T)", "kWh"
-        if not site.converters:
-            builder.draft.doubt(goal.line, "whose energy is to be small?")
-            text = f"sum({site.batteries[0]}_charge[t]*dt(t) for t in T)"
-    return {
-        "name": goal.target,
-        "sense": "minimize",
-        "expression": text,
-        "unit": unit,
-        "source_reference": builder.draft.quote(goal.line),
-    }

@@ -154,6 +154,9 @@ def _role(draft: Draft, n: int, token: int) -> str | None:
     if best.get("export", 0) <= 3 and re.search(r"feed-in|export|sell|sold", words):
         best["export"] = max(best.get("export", 0), 5 if "import" not in words else 0)
     top = max(best.values())
+    about = f"{text} {words}"
+    if top <= 3 and not re.search(r"price|tariff|electric|energy|cost|rate|grid|buy", about):
+        return None
     winners = [role for role, score in best.items() if score == top]
     if len(winners) > 1:
         return "export" if set(winners) == {"import", "export"} and _sold(text, position) else None

@@ -12,6 +12,9 @@ _NEGATED: Final = re.compile(
     r"(?: [a-z-]+){0,3} $"
 )
 _CLAUSE_MARKS: Final = frozenset({",", ";", "and", "but", "while", "(", ")"})
+_NEVER_BACKGROUND: Final = frozenset(
+    {"price", "heat_capacity", "resistance", "conductance", "cycles", "daily_cycles", "rate"}
+)
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
 
 
@@ -54,7 +57,7 @@ def _numbers(draft: Draft, n: int, line: Line) -> None:
             draft.unused.append(
                 {"span": list(amount.span), "quote": amount.quote, "reason": reason}
             )
-        elif re.search(r"\d", amount.quote):
+        elif amount.unit or re.search(r"\d", amount.quote):
             draft.refuse(n, f"nothing takes the number {amount.quote}")
 
 
@@ -69,8 +72,10 @@ def _background(draft: Draft, n: int, line: Line, i: int) -> str | None:
     asks = lexicon().scope["requirement"].search(line.line)
     if amount.kind == "number" and _YEAR.fullmatch(amount.quote) and not asks:
         return "a year"
-    words = lexicon().scope["background_words"].search(line.line)
-    if words is not None and not asks and amount.kind not in ("price", "heat_capacity"):
+    strong = amount.kind in ("power", "energy", "percent", "temperature")
+    which = "strong_background" if strong else "background_words"
+    words = lexicon().scope[which].search(line.line)
+    if words is not None and not asks and amount.kind not in _NEVER_BACKGROUND:
         return f"background ('{words[0]}'); enters no equation"
     if amount.kind in lexicon().background_kinds and not asks:
         return "nothing in the model is measured in this unit"

@@ -3,11 +3,12 @@
 import re
 from typing import Final
 
-from engiagent.agents.offline.amounts import Amount, kind_of, read_unit
+from engiagent.agents.offline.amounts import Amount, currency_of, kind_of, read_unit
 from engiagent.agents.offline.cards import lexicon
 from engiagent.agents.offline.draft import Draft, Json, Value
 from engiagent.agents.offline.grids import Column
 from engiagent.agents.offline.tokens import Token
+from engiagent.blueprint.units import CURRENCIES
 
 _OWN: Final = {
     "import_price": ("site", "import_price"),
@@ -39,6 +40,10 @@ def read_columns(draft: Draft, columns: list[Column], currency: str | None) -> N
         prices = [c for c in columns if c.unit and kind_of(c.unit) == "price"]
         if role is None and unit and kind_of(unit) == "price" and len(prices) < 2:
             role = "price"
+        other = _other_currency(draft, column.unit)
+        if other is not None:
+            _report(draft, column, f"its prices are in {column.unit}, the text speaks of {other}")
+            continue
         if role is None:
             _unknown(draft, column, told, unit)
             continue
@@ -55,6 +60,21 @@ def read_columns(draft: Draft, columns: list[Column], currency: str | None) -> N
             expression="x0/dt(t)" if kind_of(unit) == "energy" else "x0",
         )
         add(draft, role, value, column)
+
+
+def _other_currency(draft: Draft, unit: str) -> str | None:
+    """Return another currency in which the text gives prices than the one of a column."""
+    if not unit or kind_of(unit) != "price":
+        return None
+    for line in draft.lines:
+        if "price" in line.line or "tariff" in line.line:
+            found = re.findall(
+                rf"(?<![A-Za-z])({'|'.join(CURRENCIES)})(?![A-Za-z])", line.sentence.text
+            )
+            wrong = [str(name) for name in found if name != currency_of(unit)]
+            if wrong:
+                return wrong[0]
+    return None
 
 
 def add(draft: Draft, role: str, value: Value, column: Column) -> None:
