@@ -1,7 +1,7 @@
 """A blueprint, or the declarations of a requirements file, as the checker sees it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -220,7 +220,8 @@ class Bench:
         else:
             value = self.evaluator.evaluate(definition.expression, frame)
         if definition.unit is not None:
-            value = values.adopt(value, parse_unit(definition.unit))
+            unit = parse_unit(definition.unit)
+            value = replace(values.align([values.constant(np.zeros(1), unit), value])[1], unit=unit)
         self._open.discard(name)
         return Symbol(name, dims, value, defined=mask)
 

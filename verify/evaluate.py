@@ -186,7 +186,10 @@ class Evaluator:
             return values.function(argument, *_ELEMENTARY[node.function](argument.data))
 
     def _prev(self, node: Call, frame: Frame) -> Value:
-        """Return the value one step earlier, and the second argument at the first element."""
+        """Return the value one step earlier, the second argument where there is no earlier one.
+
+        A step is one of the whole set, whatever subset the index runs over.
+        """
         reference, start = node.args
         if not isinstance(reference, Ref) or not reference.indices:
             raise EvaluationError("prev needs an indexed name, as prev(x[t], x0)")
@@ -199,10 +202,24 @@ class Evaluator:
                 which = index
                 break
         here = self.places.element(reference.indices[which], frame)
-        first = (here.positions == 0) & (not here.set.cyclic)
+        root = here.set.root
+        own = self.environment.symbol(reference.name).dims
+        target = own[which].root if len(own) == len(reference.indices) else None
+        start_at, goes_round = 0, root.cyclic
+        if target is root and own[which].size:
+            start_at = int(own[which].in_root[0])
+        elif target is not None and target.periods_of is root:
+            goes_round = False  # edges do not go round, also where the periods do
+        in_root = here.positions if here.set is root else here.set.in_root[here.positions]
+        first = (in_root == start_at) & (not goes_round)
         back = Binary(reference.span, "-", reference.indices[which], Number((0, 0), 1.0, None))
         moved = (*reference.indices[:which], back, *reference.indices[which + 1 :])
-        return self._branches(first, start, replace(reference, indices=moved), frame)
+        yes, no = np.flatnonzero(first), np.flatnonzero(~first)
+        earlier = self.number(replace(reference, indices=moved), frame.take(no))
+        # The one looked back at comes first: its unit is that of the whole.
+        return values.combine(
+            [(earlier, no), (self.number(start, frame.take(yes)), yes)], frame.size
+        )
 
     # -- conditions -------------------------------------------------------------------------------
 

@@ -193,7 +193,6 @@ FOUND = [
     ("3 == x[t] == 5", "t in T"),  # two rows, no range
     ("prev(e[c], 3) <= x[first(T)]*1[h]", "c in C"),  # edges do not go round
 ]
-CHECKER_DIFFERS = {0, 2, 3, 6}
 
 
 def _found(expression: str, forall: str, where: str) -> Blueprint:
@@ -225,12 +224,7 @@ def test_script_agrees_where_they_once_differed(expression: str, forall: str, wh
 
 @pytest.mark.parametrize(
     ("expression", "forall"),
-    [
-        pytest.param(*case, marks=[pytest.mark.xfail(reason="verify/evaluate.py, see the report")])
-        if number in CHECKER_DIFFERS
-        else case
-        for number, case in enumerate(FOUND)
-    ],
+    FOUND,
 )
 def test_checker_agrees_where_they_once_differed(expression: str, forall: str) -> None:
     document = _found(expression, forall, "pos(t) > 0")

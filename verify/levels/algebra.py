@@ -316,7 +316,8 @@ def evaluate_objective(bench: Bench, goal: Goal) -> Objective:
     value = values.adopt(value, unit)
     if value.unit.dimension != unit.dimension:
         raise EvaluationError(f"the objective is {value.unit}, declared is {unit}")
-    return Objective(float(value.data[0]) / float(unit.factor), str(unit), goal.sense, value)
+    shown = (float(value.data[0]) - float(unit.zero or 0)) / float(unit.factor)
+    return Objective(shown, str(unit), goal.sense, value)
 
 
 def compare_objectives(

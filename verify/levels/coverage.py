@@ -14,21 +14,21 @@ from engiagent.verify.requirements import squeezed
 DEMANDS: Final = re.compile(
     r"\b(must|shall|should not|has to|have to|had to|need(?:s)? to|may not|cannot|can not|can't|"
     r"mustn't|never|at least|at most|no more than|no less than|not more than|not less than|"
-    r"no later than|between|only|limited to|limit|exceed\w*|maintain\w*|keep|kept|"
+    r"no later than|between(?= \S*\d)|only|limited to|limit|exceed\w*|maintain\w*|keep|kept|"
     r"must not|forbidden|required?|requires|minimum|maximum|not allowed|up to)\b",
     re.IGNORECASE,
 )
 _LENIENT: Final = ("clock", "date")
 
 
-def used_spans(blueprint: Blueprint, text: str, working: bool = False) -> list[Span]:
+def used_spans(blueprint: Blueprint, text: str, binding: bool = False) -> list[Span]:
     """Return every place of the text that the blueprint says it rests on or leaves out.
 
-    With ``working``, parameters that no expression uses do not count: a limit that is only written
-    down limits nothing.
+    With ``binding``, a parameter counts only where it limits by itself, as a bound of a variable or
+    a property of a component: a number that is merely used somewhere keeps no demand.
     """
     spans = []
-    for reference in _references(blueprint, working):
+    for reference in _references(blueprint, binding):
         for leaf in all_leaves(reference):
             if leaf.span is not None:
                 spans.append(leaf.span)
@@ -43,12 +43,12 @@ def used_spans(blueprint: Blueprint, text: str, working: bool = False) -> list[S
     return sorted(spans)
 
 
-def _references(blueprint: Blueprint, working: bool) -> Iterator[Any]:
+def _references(blueprint: Blueprint, binding: bool) -> Iterator[Any]:
     core = blueprint.core
-    names = used_names(blueprint) if working else set()
+    names = binding_names(blueprint) if binding else set()
     groups: tuple[tuple[Any, ...], ...] = (
         core.sets,
-        tuple(p for p in core.parameters if not working or p.name in names),
+        tuple(p for p in core.parameters if not binding or p.name in names),
         core.decision_variables,
         core.components,
         core.constraints,
@@ -61,6 +61,35 @@ def _references(blueprint: Blueprint, working: bool) -> Iterator[Any]:
     extended = blueprint.extended_analysis_and_robustness
     for assumption in extended.key_assumptions if extended is not None else ():
         yield assumption.get("source_reference")
+
+
+def binding_names(blueprint: Blueprint) -> set[str]:
+    """Return the parameters that are by themselves a bound or a property of a component.
+
+    So are those that they are made of: a lower limit of 10 % of the capacity is a limit.
+    """
+    core = blueprint.core
+    names: set[str] = set()
+    for variable in core.decision_variables:
+        for bound in (variable.lower, variable.upper):
+            used = set(_names(bound))
+            names |= used if len(used) == 1 else set()
+    for component in core.components:
+        walls = component.connections.get("neighbours") if component.connections else None
+        for text in [*component.parameters.values(), *(walls or {}).values()]:
+            names |= set(_names(text))
+    return _made_of(blueprint, names)
+
+
+def _made_of(blueprint: Blueprint, names: set[str]) -> set[str]:
+    """Return names with all the parameters that their values are made of."""
+    made_of = {p.name: set(_names(p.value)) for p in blueprint.core.parameters}
+    known, waiting = set(names), list(names)
+    while waiting:
+        more = made_of.get(waiting.pop(), set()) - known
+        known |= more
+        waiting += more
+    return known
 
 
 def used_names(blueprint: Blueprint) -> set[str]:
@@ -79,14 +108,7 @@ def used_names(blueprint: Blueprint) -> set[str]:
     texts += [index_set.where for index_set in core.sets]
     if core.objective_function is not None:
         texts.append(core.objective_function.expression)
-    names = {name for text in texts for name in _names(text)}
-    made_of = {p.name: set(_names(p.value)) for p in core.parameters}
-    waiting = list(names)
-    while waiting:
-        more = made_of.get(waiting.pop(), set()) - names
-        names |= more
-        waiting += more
-    return names
+    return _made_of(blueprint, {name for text in texts for name in _names(text)})
 
 
 def _names(text: Any) -> Iterator[str]:
@@ -118,14 +140,25 @@ def uncovered(problem: ProblemLike, blueprint: Blueprint) -> tuple[list[str], li
             shown = squeezed(problem.text[start:stop])
             numbers.append(f"the number {shown!r} in line {line} of the text is not accounted for")
     demands = []
-    spans = used_spans(blueprint, problem.text, working=True)
+    spans = used_spans(blueprint, problem.text, binding=True)
     for sentence in problem.sentences:
         start, stop = sentence.span
         if start < problem.body_start or getattr(sentence, "kind", "sentence") == "heading":
             continue
-        if DEMANDS.search(sentence.text) and not _touched((start, stop), spans):
-            demands.append(squeezed(sentence.text))
+        for clause in _clauses(problem.text, (start, stop)):
+            words = problem.text[clause[0] : clause[1]]
+            if DEMANDS.search(words) and not _touched(clause, spans):
+                demands.append(squeezed(words))
     return numbers, demands
+
+
+def _clauses(text: str, span: Span) -> Iterator[Span]:
+    """Yield the parts of a sentence between semicolons and colons."""
+    start = span[0]
+    for mark in re.finditer(r"[;:]\s", text[span[0] : span[1]]):
+        yield start, span[0] + mark.start()
+        start = span[0] + mark.end()
+    yield start, span[1]
 
 
 def _touched(span: Span, spans: list[Span]) -> bool:

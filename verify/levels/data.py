@@ -1,11 +1,12 @@
 """Level 1: whether the numbers of the blueprint are the numbers of the problem."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from engiagent.blueprint.document import Blueprint, ParameterDef
+from engiagent.blueprint.document import Blueprint, ObjectiveDef, ParameterDef
 from engiagent.blueprint.grammar import Ref, parse, walk
 from engiagent.blueprint.units import Unit, UnitError, parse_unit
 from engiagent.errors import EngiagentError, InputError
@@ -55,6 +56,8 @@ def check_data(
         for c in blueprint.core.constraints
         if c.source_reference is None and c.category != "Physical Laws"
     ]
+    if blueprint.core.objective_function is not None:
+        _check_sense(tracing, blueprint.core.objective_function)
     numbers, sentences = uncovered(problem, blueprint)
     tracing.open += numbers
     status = "fail" if tracing.violations else "unchecked" if tracing.open or sentences else "pass"
@@ -91,6 +94,27 @@ def _other_expressions(blueprint: Blueprint) -> Iterator[tuple[str, Any, list[st
         yield component.name, component.source_reference, texts
     for index_set in core.sets:
         yield index_set.name, index_set.source_reference, []
+
+
+_LEAST = re.compile(
+    r"\b(minimi[sz]\w*|cheapest|lowest|least|smallest|as (?:low|small|little|cheap) as)\b", re.I
+)
+_MOST = re.compile(
+    r"\b(maximi[sz]\w*|highest|largest|greatest|most|best|as (?:high|large|much|great) as)\b", re.I
+)
+
+
+def _check_sense(tracing: Tracing, goal: ObjectiveDef) -> None:
+    """Hold the objective's sense against the words that it rests on, where they say one."""
+    words = " ".join(words_of(s, tracing.problem.text) for s in all_leaves(goal.source_reference))
+    asks_least, asks_most = _LEAST.search(words), _MOST.search(words)
+    if asks_least and not asks_most and goal.sense != "minimize":
+        said = asks_least[0]
+    elif asks_most and not asks_least and goal.sense != "maximize":
+        said = asks_most[0]
+    else:
+        return
+    tracing.open.append(f"the objective is to {goal.sense}, but the text says {said!r}")
 
 
 # --- one parameter -----------------------------------------------------------------------------
