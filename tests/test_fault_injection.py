@@ -23,8 +23,8 @@ from tests.faults import (
 
 NAMES = [run.name for run in certified()]
 
-# Where nobody annotated the text, nothing but the blueprint says what these two constraints are: the
-# variable that they bind quotes the same words, and a definition is worded as no demand.
+# Where nobody annotated the text, nothing but the blueprint says what these two constraints are:
+# the variable that one binds quotes the same words, and the other is worded as no demand.
 MISSED_WITHOUT_EXPERTS = {
     ("rooftop_pv", "requirement dropped", "one_mounting"),
     ("rooftop_pv", "requirement dropped", "energy_yield"),
