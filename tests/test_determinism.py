@@ -15,7 +15,7 @@ import pytest
 from engiagent.blueprint.document import Blueprint
 from engiagent.formulations import compile_blueprint, emit_pyomo, expand
 from engiagent.problems import Problem
-from engiagent.solvers import solve, to_dataset
+from engiagent.solvers import load_solution, solve, to_dataset
 from engiagent.verify import check
 
 ROOT = Path(__file__).parents[1]
@@ -63,3 +63,27 @@ def test_two_processes_with_other_hash_seeds_give_the_same_bytes() -> None:
         outputs.append(done.stdout)
     assert outputs[0] == outputs[1]
     assert outputs[0].count("certificate") == len(PROBLEMS)
+
+
+@pytest.mark.parametrize("name", ["battery/merchant_day", "thermal/office_heat_pump"])
+def test_two_runs_of_the_command_from_the_text_give_the_same_bytes(
+    name: str, tmp_path: Path
+) -> None:
+    runs = []
+    for seed in ("0", "4711"):
+        out = tmp_path / seed
+        command = [sys.executable, "-m", "engiagent", "run", str(ROOT / "problems" / name)]
+        subprocess.run(
+            [*command, "--out", str(out)],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+            timeout=120,
+        )
+        runs.append(out)
+    for artefact in ("blueprint.json", "certificate.json", "model.py"):
+        assert (runs[0] / artefact).read_bytes() == (runs[1] / artefact).read_bytes(), artefact
+    one, two = (load_solution(run / "solution.nc") for run in runs)
+    assert set(one.data_vars) == set(two.data_vars)
+    for key in one.data_vars:
+        assert one[key].values.tobytes() == two[key].values.tobytes(), key

@@ -120,7 +120,7 @@ def say_verdict(
     say_items("missing", missing)
     say_items("not understood", not_understood)
     say_items("violated", violations)
-    if verdict in ("feasible", "undecided"):
+    if verdict in ("feasible", "undecided") and not missing and not not_understood:
         from engiagent.certify import not_shown
 
         say_items("not shown", not_shown(certificate or {}))
