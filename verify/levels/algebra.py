@@ -17,6 +17,9 @@ from engiagent.verify.series import bind
 from engiagent.verify.tolerances import TOLERANCES, floor_of, row_tolerance
 from engiagent.verify.values import Floats, Value
 
+Worst = tuple[float, float, int, float]
+"""How far inside its tolerance, slack, row and tolerance of the worst row of a check."""
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -85,14 +88,26 @@ def _check(bench: Bench, rule: Rule, level: str) -> Outcome:
         stated = _stated(bench, rule, sides[0].unit)
     except EvaluationError as error:
         return Outcome(_record(rule, "unchecked", note=str(error)))
-    worst: tuple[float, float, int, float] | None = None
+    found: list[Worst] = []
+    telling: list[Worst] = []
     for op, left, right in zip(ops, sides, sides[1:], strict=False):
-        tolerance = row_tolerance(left, right, stated)
-        slack = _slack(op, left, right)
-        found = _worst(slack, tolerance)
-        if found is not None and (worst is None or not found[0] >= worst[0]):
-            worst = found
-    return _outcome(rule, level, frame, sides, worst)
+        one = _worst(_slack(op, left, right), row_tolerance(left, right, stated))
+        if one is not None:
+            found.append(one)
+            if left.data.any() and right.data.any():
+                telling.append(one)
+    return _outcome(rule, level, frame, sides, _most_telling(found, telling))
+
+
+def _most_telling(found: list[Worst], telling: list[Worst]) -> Worst | None:
+    """Return the worst that was found; when all holds, a plain sign condition is no news.
+
+    Of ``0 <= power <= 8 MW`` people want to know how close the 8 MW are, not that the power was 0.
+    """
+    broken = [one for one in found if not one[0] >= 0]  # true for NaN
+    candidates = broken or telling or found
+    nan = [one for one in candidates if one[0] != one[0]]
+    return nan[0] if nan else min(candidates, key=lambda one: one[0], default=None)
 
 
 def _slack(op: str, left: Value, right: Value) -> Floats:
@@ -102,7 +117,7 @@ def _slack(op: str, left: Value, right: Value) -> Floats:
     return difference if op == "<=" else -difference
 
 
-def _worst(slack: Floats, tolerance: Floats) -> tuple[float, float, int, float] | None:
+def _worst(slack: Floats, tolerance: Floats) -> Worst | None:
     """Return (how far inside its tolerance, slack, row, tolerance) of the worst row."""
     if not slack.size:
         return None
@@ -119,7 +134,7 @@ def _outcome(
     level: str,
     frame: Frame,
     sides: list[Value],
-    worst: tuple[float, float, int, float] | None,
+    worst: Worst | None,
 ) -> Outcome:
     if worst is None:
         return Outcome(_record(rule, "pass", rows=0))
@@ -227,16 +242,22 @@ def _check_bounds(
     bench: Bench, definition: VariableDef, rule: Rule, value: Value, bounds: Bounds, level: str
 ) -> Outcome:
     frame = whole_grid(*bench.declarations.dims(definition.index))
-    slack = np.minimum(value.data - bounds.lower, bounds.upper - value.data)
-    slack = np.where(bounds.exists, slack, np.inf)
     tolerance = row_tolerance(value, values.constant(np.zeros(frame.size), value.unit), None)
-    if np.isposinf(slack).all():
+    found: list[Worst] = []
+    telling: list[Worst] = []
+    for side, slack in (
+        (bounds.lower, value.data - bounds.lower),
+        (bounds.upper, bounds.upper - value.data),
+    ):
+        rows = np.flatnonzero(bounds.exists & ~np.isposinf(slack))
+        one = _worst(slack[rows], tolerance[rows])
+        if one is not None:
+            found.append((one[0], one[1], int(rows[one[2]]), one[3]))
+            if side[rows].any():
+                telling.append(found[-1])
+    if not found:
         return Outcome(_record(rule, "pass", rows=frame.size))
-    finite = np.flatnonzero(~np.isposinf(slack))
-    found = _worst(slack[finite], tolerance[finite])
-    if found is not None:
-        found = (found[0], found[1], int(finite[found[2]]), found[3])
-    return _outcome(rule, level, frame, [value], found)
+    return _outcome(rule, level, frame, [value], _most_telling(found, telling))
 
 
 def _check_whole(
