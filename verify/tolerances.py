@@ -30,6 +30,7 @@ TOLERANCES: Final[Mapping[str, float]] = MappingProxyType(
     }
 )
 
+_KELVIN: Final = parse_unit("K").dimension
 _FLOORS: Final = tuple((parse_unit(u), f"floor_{u}") for u in ("kW", "kWh", "K"))
 
 
@@ -57,6 +58,7 @@ def row_tolerance(left: Value, right: Value, stated: float | None) -> Floats:
     size = left.size + right.size
     absolute = stated
     if absolute is None:
-        scale = float(np.max(size, initial=0.0))
+        # How far a temperature lies above absolute zero says nothing about its own scale.
+        scale = 0.0 if left.unit.dimension == _KELVIN else float(np.max(size, initial=0.0))
         absolute = max(floor_of(left.unit), TOLERANCES["of_scale"] * scale)
     return np.asarray(absolute + TOLERANCES["of_terms"] * size)
