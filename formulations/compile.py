@@ -25,9 +25,9 @@ from engiagent.blueprint.diagnostics import (
 )
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import PATH, Elaboration
-from engiagent.blueprint.evaluate import Value
 from engiagent.blueprint.grammar import ExpressionError, Node
 from engiagent.blueprint.grid import EMPTY_GRID, Grid
+from engiagent.blueprint.indexing import Value
 from engiagent.blueprint.sets import IndexSet
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.linear import Affine, AffineEvaluator

@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from engiagent.blueprint.checked import ModelEvaluator, Variable
 from engiagent.blueprint.elaborate import Elaboration
-from engiagent.blueprint.evaluate import Value
 from engiagent.blueprint.grammar import ExpressionError, Node
+from engiagent.blueprint.indexing import Value
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -16,9 +16,9 @@ from engiagent.blueprint.checked import (
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, located
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import PATH, Elaboration
-from engiagent.blueprint.evaluate import Value
 from engiagent.blueprint.grammar import ExpressionError, Node, Ref, parse, walk
 from engiagent.blueprint.grid import EMPTY_GRID, Grid
+from engiagent.blueprint.indexing import Value
 from engiagent.blueprint.sets import IndexSet
 
 

@@ -13,9 +13,10 @@ import numpy.typing as npt
 from engiagent.blueprint.diagnostics import located
 from engiagent.blueprint.document import ConstraintDef, ObjectiveDef, VariableDef
 from engiagent.blueprint.elaborate import PATH, Elaboration
-from engiagent.blueprint.evaluate import Evaluator, Place, Value
+from engiagent.blueprint.evaluate import Evaluator
 from engiagent.blueprint.grammar import Binder, Compare, ExpressionError, Node, Ref, parse
 from engiagent.blueprint.grid import Grid
+from engiagent.blueprint.indexing import Place, Value
 from engiagent.blueprint.sets import IndexSet, is_timed
 from engiagent.blueprint.typecheck import TypeChecker, Typed
 from engiagent.blueprint.units import Unit, parse_unit

@@ -15,7 +15,7 @@ import numpy as np
 
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, located
 from engiagent.blueprint.document import Core, ParameterDef, SetDef
-from engiagent.blueprint.evaluate import Evaluator, Named, Table
+from engiagent.blueprint.evaluate import Evaluator
 from engiagent.blueprint.grammar import (
     Binder,
     ExpressionError,
@@ -26,8 +26,15 @@ from engiagent.blueprint.grammar import (
     walk,
 )
 from engiagent.blueprint.grid import EMPTY_GRID, Grid
-from engiagent.blueprint.sets import IndexSet, Label
-from engiagent.blueprint.timeaxis import build_axis, parse_step
+from engiagent.blueprint.indexing import Named, Table
+from engiagent.blueprint.setbuilders import (
+    MAX_ELEMENTS,
+    SET_BUILDERS,
+    parents_of,
+    single_parent,
+)
+from engiagent.blueprint.sets import IndexSet
+from engiagent.blueprint.timeaxis import parse_step
 from engiagent.blueprint.typecheck import SetInfo, Symbol, TypeChecker
 from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.blueprint.values import (
@@ -38,7 +45,6 @@ from engiagent.blueprint.values import (
     unit_of,
 )
 
-MAX_ELEMENTS = 50_000_000
 MAX_WRITTEN_OUT = 5_000
 T = TypeVar("T")
 PATH = "core_model_elements"
@@ -104,11 +110,11 @@ class Elaboration:
 
     def _info_of(self, definition: SetDef) -> SetInfo:
         if definition.kind in ("subset", "instants"):
-            parent = self._info(_single_parent(definition))
+            parent = self._info(single_parent(definition))
             kind = "instants" if definition.kind == "instants" else parent.kind
             return SetInfo(kind, parent.factors, parent.step_unit)
         if definition.kind == "tuples":
-            return SetInfo("tuples", _parents(definition))
+            return SetInfo("tuples", parents_of(definition))
         step = definition.step if isinstance(definition.step, str) else None
         if isinstance(definition.step, tuple):
             step = definition.step[0]
@@ -286,7 +292,7 @@ class Elaboration:
             definition = self._set_def(name)
             path = f"{PATH}.sets[{self.core.sets.index(definition)}]"
             with self._once(f"set {name}", path), located(path, name):
-                self._sets[name] = _SET_BUILDERS[definition.kind](self, definition)
+                self._sets[name] = SET_BUILDERS[definition.kind](self, definition)
         return self._sets[name]
 
     def _set_def(self, name: str) -> SetDef:
@@ -309,110 +315,6 @@ class Elaboration:
             yield
         finally:
             self._open.pop()
-
-    def _time(self, d: SetDef) -> IndexSet:
-        if d.periods is None or d.step is None or isinstance(d.step, int):
-            raise ValueError("a time set needs 'periods' and a 'step' such as '1 h'")
-        start = d.start if isinstance(d.start, str) else None
-        axis = build_axis(start, d.step, d.periods, d.zone)
-        return IndexSet(d.name, "time", d.periods, bool(d.cyclic), axis=axis)
-
-    def _instants(self, d: SetDef) -> IndexSet:
-        parent = self.index_set(_single_parent(d))
-        if parent.kind not in ("time", "periods"):
-            raise ValueError(f"instants are the edges of a time set; {parent.name} is none")
-        labels = None if parent.kind == "time" else tuple(range(parent.size + 1))
-        return IndexSet(
-            d.name, "instants", parent.size + 1, given_labels=labels, axis=parent.axis,
-            periods_of=parent,
-        )  # fmt: skip
-
-    def _periods(self, d: SetDef) -> IndexSet:
-        if d.periods is None:
-            raise ValueError("a set of periods needs 'periods', their number")
-        first = d.start if isinstance(d.start, int) else 1
-        axis = None
-        if isinstance(d.step, str | tuple):
-            axis = build_axis(None, d.step, d.periods, None)
-        labels = tuple(range(first, first + d.periods))
-        return IndexSet(d.name, "periods", d.periods, bool(d.cyclic), labels, axis=axis)
-
-    def _range(self, d: SetDef) -> IndexSet:
-        if not isinstance(d.start, int) or d.stop is None:
-            raise ValueError("a range needs whole numbers 'start' and 'stop'; both belong to it")
-        if d.step is not None and (not isinstance(d.step, int) or d.step < 1):
-            raise ValueError(f"the step of a range is a whole number from 1, not {d.step!r}")
-        numbers = range(d.start, d.stop + 1, d.step if isinstance(d.step, int) else 1)
-        if len(numbers) > MAX_ELEMENTS:
-            raise ValueError(f"a range of {len(numbers)} numbers, more than {MAX_ELEMENTS}")
-        labels = tuple(numbers)
-        return IndexSet(d.name, "range", len(labels), bool(d.cyclic), labels)
-
-    def _labels(self, d: SetDef) -> IndexSet:
-        labels: tuple[Label, ...] = d.elements
-        if d.data is not None:
-            labels = tuple(str(v) for v in read_column(self.folder, d.data).texts())
-        if any(isinstance(label, tuple) for label in labels):
-            raise ValueError("labels are texts or whole numbers; for pairs use kind 'tuples'")
-        return IndexSet(d.name, "labels", len(labels), bool(d.cyclic), _distinct(labels))
-
-    def _tuples(self, d: SetDef) -> IndexSet:
-        factors = tuple(self.index_set(name) for name in _parents(d))
-        if d.where is not None:
-            names = tuple(part.strip() for part in (d.binder or "").strip("() ").split(","))
-            if len(names) != len(factors):
-                raise ValueError(f"'binder' must name {len(factors)} indices, as 'i, j'")
-            pairs = zip(names, factors, strict=True)
-            binders = tuple(Binder((0, 0), (name,), factor.name) for name, factor in pairs)
-            grid = self.grid(binders, d.where)
-            columns = tuple(np.asarray(grid.names[name].positions) for name in names)
-        else:
-            columns = self._listed_columns(d, factors)
-        size = len(columns[0])
-        parts = [[f.labels[p] for p in c] for f, c in zip(factors, columns, strict=True)]
-        labels: tuple[Any, ...] = tuple(zip(*parts, strict=True))
-        return IndexSet(
-            d.name, "tuples", size, given_labels=_distinct(labels), factors=factors, columns=columns
-        )
-
-    def _listed_columns(
-        self, d: SetDef, factors: tuple[IndexSet, ...]
-    ) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], ...]:
-        if d.data is not None:
-            file, _, columns = d.data.partition("#")
-            names = columns.split(",")
-            if len(names) != len(factors):
-                raise ValueError(f"name {len(factors)} columns, as 'file.csv#from,to'")
-            listed = [
-                list(read_column(self.folder, f"{file}#{name.strip()}").texts()) for name in names
-            ]
-        else:
-            for element in d.elements:
-                if not isinstance(element, tuple) or len(element) != len(factors):
-                    raise ValueError(f"{element!r} is no tuple of {len(factors)} elements")
-            listed = [[element[k] for element in d.elements] for k in range(len(factors))]
-        return tuple(element_positions(v, f) for v, f in zip(listed, factors, strict=True))
-
-    def _subset(self, d: SetDef) -> IndexSet:
-        parent = self.index_set(_single_parent(d))
-        if d.where is not None:
-            text = d.binder or ("t" if parent.root.kind in ("time", "instants", "periods") else "i")
-            binder = parse_binder(text if " in " in text else f"{text} in {parent.name}")
-            if binder.set != parent.name:
-                raise ValueError(f"the binder is over {binder.set}, the subset of {parent.name}")
-            _, positions = self.grid_with_positions((binder,), d.where)
-        else:
-            positions = element_positions(list(_distinct(d.elements)), parent)
-        return IndexSet(
-            d.name, "subset", len(positions), parent=parent, positions=positions,
-            axis=parent.axis, factors=parent.factors, periods_of=parent.periods_of,
-        )  # fmt: skip
-
-    def _union(self, d: SetDef) -> IndexSet:
-        labels: dict[Label, None] = {}
-        for name in _parents(d):
-            labels |= dict.fromkeys(self.index_set(name).labels)
-        return IndexSet(d.name, "union", len(labels), bool(d.cyclic), tuple(labels))
 
     # -- parameters -----------------------------------------------------------------------------
 
@@ -544,39 +446,4 @@ def _written_out(tree: Node, sizes: Mapping[str, int]) -> int:
 
 
 def _mentions(d: SetDef) -> tuple[str, ...]:
-    return () if d.of is None else _parents(d)
-
-
-def _parents(d: SetDef) -> tuple[str, ...]:
-    if d.of is None:
-        raise ValueError(f"a set of kind {d.kind!r} needs 'of'")
-    return (d.of,) if isinstance(d.of, str) else d.of
-
-
-def _single_parent(d: SetDef) -> str:
-    parents = _parents(d)
-    if len(parents) != 1:
-        raise ValueError(f"a set of kind {d.kind!r} is of one set")
-    return parents[0]
-
-
-def _distinct(labels: tuple[Label, ...]) -> tuple[Label, ...]:
-    """Refuse a label that stands twice; 1 and "1" are one label, as in the keys of an object."""
-    seen: set[str] = set()
-    for label in labels:
-        if str(label) in seen:
-            raise ValueError(f"the element {label!r} is listed twice")
-        seen.add(str(label))
-    return labels
-
-
-_SET_BUILDERS = {
-    "instants": Elaboration._instants,
-    "labels": Elaboration._labels,
-    "periods": Elaboration._periods,
-    "range": Elaboration._range,
-    "subset": Elaboration._subset,
-    "time": Elaboration._time,
-    "tuples": Elaboration._tuples,
-    "union": Elaboration._union,
-}
+    return () if d.of is None else parents_of(d)
