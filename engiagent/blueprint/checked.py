@@ -18,7 +18,8 @@ from engiagent.blueprint.grammar import Binder, Compare, ExpressionError, Node, 
 from engiagent.blueprint.grid import Grid
 from engiagent.blueprint.indexing import Place, Value
 from engiagent.blueprint.sets import IndexSet, is_timed
-from engiagent.blueprint.typecheck import TypeChecker, Typed
+from engiagent.blueprint.symbols import Typed
+from engiagent.blueprint.typecheck import TypeChecker
 from engiagent.blueprint.units import Unit, parse_unit
 
 Floats = npt.NDArray[np.float64]

@@ -34,8 +34,9 @@ from engiagent.blueprint.setbuilders import (
     single_parent,
 )
 from engiagent.blueprint.sets import IndexSet
+from engiagent.blueprint.symbols import SetInfo, Symbol
 from engiagent.blueprint.timeaxis import parse_step
-from engiagent.blueprint.typecheck import SetInfo, Symbol, TypeChecker
+from engiagent.blueprint.typecheck import TypeChecker
 from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.blueprint.values import (
     check_stamps,

@@ -10,6 +10,7 @@ unit and is announced, a temperature is a point and only differences may be mult
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from engiagent.blueprint.calltypes import CALLS
 from engiagent.blueprint.grammar import (
     Binary,
     Binder,
@@ -27,80 +28,18 @@ from engiagent.blueprint.grammar import (
     Text,
     Unary,
 )
+from engiagent.blueprint.symbols import (
+    HOUR,
+    NONLINEAR,
+    NUMERIC_SETS,
+    ONE,
+    Scope,
+    SetInfo,
+    Symbol,
+    Typed,
+    type_error,
+)
 from engiagent.blueprint.units import Unit, UnitError, conversion, parse_unit
-
-ONE = parse_unit("1")
-HOUR = parse_unit("h")
-NONLINEAR = 3
-NUMERIC_SETS = ("range", "periods")
-
-Scope = Mapping[str, str]
-"""Binder names with the set each one runs over."""
-
-
-@dataclass(frozen=True)
-class Symbol:
-    """A name that expressions may use.
-
-    Attributes
-    ----------
-    kind
-        ``parameter``, ``variable`` or ``expression``.
-    dims
-        The sets it is indexed by.
-    unit
-        The unit of its values; None for labels.
-    element_of
-        For a parameter whose values are elements of a set: that set.
-    degree
-        The polynomial degree in the decision variables; 3 stands for nonlinear.
-    """
-
-    name: str
-    kind: str
-    dims: tuple[str, ...]
-    unit: Unit | None
-    element_of: str | None = None
-    degree: int = 0
-
-
-@dataclass(frozen=True)
-class SetInfo:
-    """What type checking needs of a set.
-
-    Attributes
-    ----------
-    kind
-        Its kind; for a subset that of the set it was taken from.
-    factors
-        For a tuple set, the sets of its parts.
-    step_unit
-        For a set with steps, the unit of ``dt``.
-    """
-
-    kind: str
-    factors: tuple[str, ...] = ()
-    step_unit: str | None = None
-
-
-@dataclass(frozen=True)
-class Typed:
-    """A checked expression.
-
-    Attributes
-    ----------
-    sort
-        ``number``, ``index`` (an element of :attr:`set`), ``label``, ``condition`` or ``members``.
-    bare
-        Whether it is a literal without a unit, which may take the unit of its neighbour.
-    """
-
-    node: Node
-    sort: str
-    unit: Unit = ONE
-    degree: int = 0
-    bare: bool = False
-    set: str | None = None
 
 
 @dataclass
@@ -127,18 +66,18 @@ class TypeChecker:
 
     def number(self, node: Node, scope: Scope, unit: Unit | None = None) -> Typed:
         """Check a numeric expression, converted to ``unit`` where one is given."""
-        typed = self._number(node, scope)
-        return typed if unit is None else self._to_unit(typed, unit)
+        typed = self.operand(node, scope)
+        return typed if unit is None else self.convert(typed, unit)
 
     def condition(self, node: Node, scope: Scope) -> Typed:
         """Check a condition on indices and parameters."""
-        typed = self._check(node, scope)
+        typed = self.check(node, scope)
         if typed.sort != "condition":
-            raise _error(
+            raise type_error(
                 "EB010", "this is no condition", node, "compare two things, as hour(t) < 7"
             )
         if typed.degree:
-            raise _error(
+            raise type_error(
                 "EB011",
                 "a condition may use indices and parameters only, here it depends on a variable",
                 node,
@@ -149,15 +88,17 @@ class TypeChecker:
     def comparison(self, node: Node, scope: Scope) -> Typed:
         """Check a constraint: a comparison, or a chain of two, by <=, >= or ==."""
         if not isinstance(node, Compare):
-            raise _error("EB010", "a constraint must compare", node, "use <=, >= or ==")
+            raise type_error("EB010", "a constraint must compare", node, "use <=, >= or ==")
         for op in node.ops:
             if op in ("<", ">"):
-                raise _error("EB009", f"a strict {op} cannot be kept exactly", node, f"use {op}=")
+                raise type_error(
+                    "EB009", f"a strict {op} cannot be kept exactly", node, f"use {op}="
+                )
             if op not in ("<=", ">=", "=="):
-                raise _error("EB010", f"{op!r} is no constraint", node, "use <=, >= or ==")
-        typed = self._check(node, scope)
+                raise type_error("EB010", f"{op!r} is no constraint", node, "use <=, >= or ==")
+        typed = self.check(node, scope)
         if typed.sort != "condition":
-            raise _error("EB010", "a constraint must compare numbers", node)
+            raise type_error("EB010", "a constraint must compare numbers", node)
         return typed
 
     def scope_of(self, binders: tuple[Binder, ...], outer: Scope | None = None) -> dict[str, str]:
@@ -167,20 +108,20 @@ class TypeChecker:
             info = self.sets.get(binder.set)
             if info is None:
                 hint = _close(binder.set, self.sets)
-                raise _error("EB002", f"unknown set {binder.set!r}", binder, hint)
+                raise type_error("EB002", f"unknown set {binder.set!r}", binder, hint)
             self.used.add(binder.set)
             members = info.factors if len(binder.names) > 1 else (binder.set,)
             if len(binder.names) != len(members):
                 wanted = len(info.factors) or 1
                 text = f"{binder.set} has elements of {wanted} parts, not {len(binder.names)}"
-                raise _error("EB003", text, binder)
+                raise type_error("EB003", text, binder)
             for name, member in zip(binder.names, members, strict=True):
                 if name in scope:
-                    raise _error(
+                    raise type_error(
                         "EB012", f"the index {name!r} is used twice", binder, "rename one of them"
                     )
                 if name in self.symbols or name in self.sets:
-                    raise _error(
+                    raise type_error(
                         "EB012",
                         f"the index {name!r} is also the name of something else",
                         binder,
@@ -191,26 +132,28 @@ class TypeChecker:
 
     # -- the walk -------------------------------------------------------------------------------
 
-    def _check(self, node: Node, scope: Scope) -> Typed:
+    def check(self, node: Node, scope: Scope) -> Typed:
+        """Check any expression: a number, an element, a label or a condition."""
         typed = _RULES[type(node)](self, node, scope)
         if typed.degree > 1 and self.nonlinear is None:
             self.nonlinear = node
         return typed
 
-    def _number(self, node: Node, scope: Scope) -> Typed:
-        typed = self._check(node, scope)
+    def operand(self, node: Node, scope: Scope) -> Typed:
+        """Check a numeric expression; an element of a range counts as its number."""
+        typed = self.check(node, scope)
         if typed.sort == "index":
             kind = self.sets[typed.set or ""].kind
             if kind in NUMERIC_SETS:
                 return replace(typed, sort="number", unit=ONE)
             timed = kind in ("time", "instants")
             hint = "use pos(), hour() or clock() of it" if timed else "use pos() of it"
-            raise _error("EB003", f"an element of {typed.set} is no number", node, hint)
+            raise type_error("EB003", f"an element of {typed.set} is no number", node, hint)
         if typed.sort != "number":
-            raise _error("EB010", f"a number is needed here, this is a {typed.sort}", node)
+            raise type_error("EB010", f"a number is needed here, this is a {typed.sort}", node)
         return typed
 
-    def _to_unit(self, typed: Typed, unit: Unit) -> Typed:
+    def convert(self, typed: Typed, unit: Unit) -> Typed:
         """Convert to a unit; a bare literal takes it."""
         if typed.bare and (not unit.is_dimensionless or _is_zero(typed.node)):
             return self._adopt(typed, unit)
@@ -236,9 +179,11 @@ class TypeChecker:
             text = f"one side is a temperature in {unit}, the other a difference in {typed.unit}"
             if typed.unit.is_point:
                 text = f"one side is a temperature in {typed.unit}, the other an amount in {unit}"
-            return _error("EB007", text, typed.node, "compare two temperatures or two differences")
+            return type_error(
+                "EB007", text, typed.node, "compare two temperatures or two differences"
+            )
         text = f"this is {typed.unit}, but {unit} is needed"
-        return _error("EB005", text, typed.node, _unit_hint(typed.unit, unit))
+        return type_error("EB005", text, typed.node, _unit_hint(typed.unit, unit))
 
     def _literal(self, node: Node, scope: Scope) -> Typed:
         assert isinstance(node, Number)
@@ -250,7 +195,7 @@ class TypeChecker:
         try:
             return parse_unit(text)
         except UnitError as error:
-            raise _error("EB006", str(error), node) from None
+            raise type_error("EB006", str(error), node) from None
 
     def _text(self, node: Node, scope: Scope) -> Typed:
         return Typed(node, "label")
@@ -262,14 +207,14 @@ class TypeChecker:
         assert isinstance(node, Ref)
         if node.name in scope:
             if node.indices:
-                raise _error("EB003", f"the index {node.name!r} cannot be indexed", node)
+                raise type_error("EB003", f"the index {node.name!r} cannot be indexed", node)
             return Typed(node, "index", set=scope[node.name])
         symbol = self.symbols.get(node.name)
         if symbol is None:
             if node.name in self.sets:
-                raise _error("EB002", f"{node.name} is a set; name one of its elements", node)
+                raise type_error("EB002", f"{node.name} is a set; name one of its elements", node)
             known = [*self.symbols, *scope]
-            raise _error("EB002", f"unknown name {node.name!r}", node, _close(node.name, known))
+            raise type_error("EB002", f"unknown name {node.name!r}", node, _close(node.name, known))
         self.used.add(node.name)
         indices = self._indices(node, symbol, scope)
         checked = replace(node, indices=indices)
@@ -284,7 +229,7 @@ class TypeChecker:
         flat = sum(len(part) for part in parts)
         if len(node.indices) not in (len(symbol.dims), flat):
             shape = f"{symbol.name}[{', '.join(symbol.dims)}]" if symbol.dims else "a single value"
-            raise _error(
+            raise type_error(
                 "EB003",
                 f"{symbol.name} has {len(symbol.dims)} indices, here are {len(node.indices)}",
                 node,
@@ -295,20 +240,20 @@ class TypeChecker:
     def index(self, node: Node, scope: Scope) -> Node:
         """Check what stands between index brackets."""
         if isinstance(node, Number) and node.unit is not None:
-            raise _error("EB003", "an index has no unit", node)
+            raise type_error("EB003", "an index has no unit", node)
         if isinstance(node, Text | Number):
             return node
         if isinstance(node, Binary) and node.op in "+-":
             left = self.index(node.left, scope)
-            right = self._number(node.right, scope)
+            right = self.operand(node.right, scope)
             if right.degree or right.unit.dimension:
-                raise _error("EB003", "an offset is a whole number without a unit", node.right)
+                raise type_error("EB003", "an offset is a whole number without a unit", node.right)
             return replace(node, left=left, right=right.node)
-        typed = self._check(node, scope)
+        typed = self.check(node, scope)
         if typed.degree:
-            raise _error("EB003", "an index cannot depend on a variable", node)
+            raise type_error("EB003", "an index cannot depend on a variable", node)
         if typed.sort not in ("index", "label", "number"):
-            raise _error("EB003", "this is no index", node)
+            raise type_error("EB003", "this is no index", node)
         return typed.node
 
     def _unary(self, node: Node, scope: Scope) -> Typed:
@@ -316,17 +261,18 @@ class TypeChecker:
         if node.op == "not":
             inner = self.condition(node.operand, scope)
             return replace(inner, node=replace(node, operand=inner.node))
-        typed = self._number(node.operand, scope)
+        typed = self.operand(node.operand, scope)
         if node.op == "+":
             return typed
         if isinstance(typed.node, Number):
             return replace(typed, node=replace(typed.node, span=node.span, value=-typed.node.value))
-        self._refuse_point(typed, node)
+        self.refuse_point(typed, node)
         return replace(typed, node=replace(node, operand=typed.node))
 
-    def _refuse_point(self, typed: Typed, node: Node) -> None:
+    def refuse_point(self, typed: Typed, node: Node) -> None:
+        """Refuse a temperature where only an amount or a difference can stand."""
         if typed.unit.is_point:
-            raise _error(
+            raise type_error(
                 "EB007",
                 f"a temperature in {typed.unit} cannot be scaled or summed, only its differences",
                 node,
@@ -335,7 +281,7 @@ class TypeChecker:
 
     def _binary(self, node: Node, scope: Scope) -> Typed:
         assert isinstance(node, Binary)
-        left, right = self._number(node.left, scope), self._number(node.right, scope)
+        left, right = self.operand(node.left, scope), self.operand(node.right, scope)
         return _ARITHMETIC[node.op](self, node, left, right)
 
     def _sum(self, node: Binary, left: Typed, right: Typed) -> Typed:
@@ -354,28 +300,30 @@ class TypeChecker:
             return left, right, ONE
         if node.op == "-" and right.unit.is_point:
             if not left.unit.is_point and not left.bare:
-                raise _error("EB007", "an amount minus a temperature has no meaning", node)
+                raise type_error("EB007", "an amount minus a temperature has no meaning", node)
             scale = right.unit if left.bare else left.unit
-            return self._to_unit(left, scale), self._to_unit(right, scale), scale.difference()
+            return self.convert(left, scale), self.convert(right, scale), scale.difference()
         if left.unit.is_point and right.unit.is_point:
-            raise _error("EB007", "two temperatures cannot be added", node, "add a difference in K")
+            raise type_error(
+                "EB007", "two temperatures cannot be added", node, "add a difference in K"
+            )
         if left.unit.is_point or right.unit.is_point:
             scale = left.unit if left.unit.is_point else right.unit
             steps = scale.difference()
             if left.unit.is_point:
-                return left, self._to_unit(right, steps), scale
-            return self._to_unit(left, steps), right, scale
+                return left, self.convert(right, steps), scale
+            return self.convert(left, steps), right, scale
         unit = right.unit if left.bare and right.unit.dimension else left.unit
-        return self._aligned(node, left, unit), self._aligned(node, right, unit), unit
+        return self.align(node, left, unit), self.align(node, right, unit), unit
 
-    def _aligned(self, node: Node, typed: Typed, unit: Unit) -> Typed:
+    def align(self, node: Node, typed: Typed, unit: Unit) -> Typed:
         """Convert one side of a sum or a comparison, with both sides in the message."""
         try:
-            return self._to_unit(typed, unit)
+            return self.convert(typed, unit)
         except ExpressionError as error:
             if error.code != "EB005":
                 raise
-            raise _error(
+            raise type_error(
                 "EB005",
                 f"one side is {unit}, the other {typed.unit}",
                 typed.node,
@@ -383,8 +331,8 @@ class TypeChecker:
             ) from None
 
     def _product(self, node: Binary, left: Typed, right: Typed) -> Typed:
-        self._refuse_point(left, node.left)
-        self._refuse_point(right, node.right)
+        self.refuse_point(left, node.left)
+        self.refuse_point(right, node.right)
         degree = left.degree + right.degree
         unit = left.unit * right.unit
         if node.op == "/":
@@ -399,24 +347,24 @@ class TypeChecker:
         )
 
     def _power(self, node: Binary, left: Typed, right: Typed) -> Typed:
-        self._refuse_point(left, node.left)
+        self.refuse_point(left, node.left)
         if right.unit.dimension:
-            raise _error("EB005", "an exponent has no unit", node.right)
+            raise type_error("EB005", "an exponent has no unit", node.right)
         exponent = right.node
         if right.degree:
-            plain = self._to_unit(left, ONE)
+            plain = self.convert(left, ONE)
             changed = replace(node, left=plain.node, right=exponent)
             return Typed(changed, "number", degree=NONLINEAR)
         if not isinstance(exponent, Number) or exponent.value != int(exponent.value):
             if left.unit.dimension or left.degree:
-                raise _error(
+                raise type_error(
                     "EB005", "the exponent must be a whole number", node.right, "or use sqrt"
                 )
-            plain = self._to_unit(left, ONE)
+            plain = self.convert(left, ONE)
             return Typed(replace(node, left=plain.node, right=right.node), "number")
         whole = int(exponent.value)
         if not -8 <= whole <= 8:
-            raise _error("EB001", "the exponent must lie between -8 and 8", node.right)
+            raise type_error("EB001", "the exponent must lie between -8 and 8", node.right)
         degree = 0 if not left.degree else left.degree * whole if whole >= 0 else NONLINEAR
         return Typed(
             replace(node, left=left.node, right=right.node),
@@ -428,8 +376,8 @@ class TypeChecker:
 
     def _modulo(self, node: Binary, left: Typed, right: Typed) -> Typed:
         if left.degree or right.degree:
-            raise _error("EB008", f"{node.op} of a variable is not linear", node)
-        left, right = self._to_unit(left, ONE), self._to_unit(right, ONE)
+            raise type_error("EB008", f"{node.op} of a variable is not linear", node)
+        left, right = self.convert(left, ONE), self.convert(right, ONE)
         return Typed(replace(node, left=left.node, right=right.node), "number")
 
     def _compare(self, node: Node, scope: Scope) -> Typed:
@@ -440,12 +388,12 @@ class TypeChecker:
         if any(p.sort == "label" for p in parts) or self._are_elements(parts):
             return self._compare_labels(node, parts, scope)
         if any(p.sort == "condition" for p in parts):
-            raise _error(
+            raise type_error(
                 "EB010", "a comparison cannot be compared again", node, "join them with 'and'"
             )
-        numbers = [self._number(part, scope) for part in node.operands]
+        numbers = [self.operand(part, scope) for part in node.operands]
         unit = next((n.unit for n in numbers if not n.bare), ONE)
-        aligned = [self._aligned(node, n, unit) for n in numbers]
+        aligned = [self.align(node, n, unit) for n in numbers]
         return Typed(
             replace(node, operands=tuple(n.node for n in aligned)),
             "condition",
@@ -466,7 +414,7 @@ class TypeChecker:
             base = self._operand(node.left, scope)
             if base.sort == "index" and self.sets[base.set or ""].kind not in NUMERIC_SETS:
                 return replace(base, node=self.index(node, scope))
-        return self._check(node, scope)
+        return self.check(node, scope)
 
     def _compare_labels(self, node: Compare, parts: list[Typed], scope: Scope) -> Typed:
         """Compare elements with elements or labels, or a time of day with a clock text."""
@@ -477,14 +425,14 @@ class TypeChecker:
             return self._compare(replace(node, operands=operands), scope)
         sorts = {p.sort for p in parts}
         if not sorts <= {"index", "label", "number"} or {"label", "number"} <= sorts:
-            raise _error(
+            raise type_error(
                 "EB003", "an element can only be compared with an element or a label", node
             )
         return Typed(replace(node, operands=tuple(p.node for p in parts)), "condition")
 
     def _membership(self, node: Compare, scope: Scope) -> Typed:
         if len(node.ops) != 1:
-            raise _error(
+            raise type_error(
                 "EB010", "'in' cannot be part of a chain", node, "join conditions by 'and'"
             )
         item = self._operand(node.operands[0], scope)
@@ -494,11 +442,11 @@ class TypeChecker:
         elif not isinstance(group, Members) or not all(
             isinstance(part, Text | Number) for part in group.items
         ):
-            raise _error(
+            raise type_error(
                 "EB003", "'in' needs a set or a list in brackets", group, 'as in ("G1", "G2")'
             )
         if item.sort not in ("index", "label", "number") or item.degree:
-            raise _error("EB003", "only an element can be in a set", node.operands[0])
+            raise type_error("EB003", "only an element can be in a set", node.operands[0])
         if item.sort == "number" and isinstance(group, Members):
             parts = (
                 _clock_literal(part) if isinstance(part, Text) and item.unit == HOUR else part
@@ -517,10 +465,10 @@ class TypeChecker:
         assert isinstance(node, Reduce)
         inner = self.scope_of(node.binders, scope)
         where = self.condition(node.where, inner).node if node.where is not None else None
-        body = self._number(node.body, inner)
+        body = self.operand(node.body, inner)
         degree = body.degree
         if node.function == "sum":
-            self._refuse_point(body, node.body)
+            self.refuse_point(body, node.body)
         elif degree:
             degree = NONLINEAR
         return Typed(replace(node, body=body.node, where=where), "number", body.unit, degree)
@@ -528,9 +476,9 @@ class TypeChecker:
     def _choice(self, node: Node, scope: Scope) -> Typed:
         assert isinstance(node, Choice)
         condition = self.condition(node.condition, scope)
-        then, other = self._number(node.then, scope), self._number(node.otherwise, scope)
+        then, other = self.operand(node.then, scope), self.operand(node.otherwise, scope)
         unit = other.unit if then.bare else then.unit
-        then, other = self._aligned(node, then, unit), self._aligned(node, other, unit)
+        then, other = self.align(node, then, unit), self.align(node, other, unit)
         return Typed(
             replace(node, condition=condition.node, then=then.node, otherwise=other.node),
             "number",
@@ -541,74 +489,7 @@ class TypeChecker:
 
     def _call(self, node: Node, scope: Scope) -> Typed:
         assert isinstance(node, Call)
-        return _FUNCTIONS[node.function](self, node, scope)
-
-    def _set_function(self, node: Call, scope: Scope) -> Typed:
-        name = self._set_name(node)
-        if node.function == "len":
-            return Typed(node, "number")
-        return Typed(node, "index", set=name)
-
-    def _set_name(self, node: Call) -> str:
-        argument = node.args[0]
-        if not isinstance(argument, Ref) or argument.name not in self.sets or argument.indices:
-            raise _error("EB002", f"{node.function} needs the name of a set", node)
-        self.used.add(argument.name)
-        return argument.name
-
-    def _element_function(self, node: Call, scope: Scope) -> Typed:
-        element = self._check(node.args[0], scope)
-        if element.sort != "index":
-            raise _error(
-                "EB003", f"{node.function} needs an element of a set, as {node.function}(t)", node
-            )
-        kind = self.sets[element.set or ""].kind
-        timed = kind in ("time", "instants") or (kind == "periods" and node.function == "dt")
-        if node.function != "pos" and not timed:
-            raise _error("EB003", f"{node.function} needs an element of a time set", node)
-        unit = {"dt": self._step_unit(element.set or ""), "clock": HOUR}.get(node.function, ONE)
-        return Typed(replace(node, args=(element.node,)), "number", unit)
-
-    def _step_unit(self, name: str) -> Unit:
-        return parse_unit(self.sets[name].step_unit or "h")
-
-    def _prev(self, node: Call, scope: Scope) -> Typed:
-        reference, start = node.args
-        if not isinstance(reference, Ref) or not reference.indices:
-            raise _error("EB003", "prev needs an indexed name", node, "write prev(x[t], x0)")
-        earlier = self._number(reference, scope)
-        first = self._to_unit(self._number(start, scope), earlier.unit)
-        degree = max(earlier.degree, first.degree)
-        return Typed(replace(node, args=(earlier.node, first.node)), "number", earlier.unit, degree)
-
-    def _elementary(self, node: Call, scope: Scope) -> Typed:
-        argument = self._number(node.args[0], scope)
-        self._refuse_point(argument, node.args[0])
-        try:
-            plain = self._to_unit(argument, ONE)
-        except ExpressionError:
-            raise _error(
-                "EB005",
-                f"{node.function} needs a pure number, this is {argument.unit}",
-                node,
-                "divide by a reference value first",
-            ) from None
-        degree = NONLINEAR if plain.degree else 0
-        return Typed(replace(node, args=(plain.node,)), "number", degree=degree)
-
-    def _extreme(self, node: Call, scope: Scope) -> Typed:
-        parts = [self._number(part, scope) for part in node.args]
-        if node.function == "abs":
-            self._refuse_point(parts[0], node.args[0])
-        unit = next((part.unit for part in parts if not part.bare), ONE)
-        aligned = [self._aligned(node, part, unit) for part in parts]
-        degree = NONLINEAR if any(part.degree for part in aligned) else 0
-        args = tuple(part.node for part in aligned)
-        return Typed(replace(node, args=args), "number", unit, degree)
-
-
-def _error(code: str, message: str, node: Node, suggestion: str | None = None) -> ExpressionError:
-    return ExpressionError(message, node.span[0] + 1, suggestion, code)
+        return CALLS[node.function](self, node, scope)
 
 
 def _is_zero(node: Node) -> bool:
@@ -624,7 +505,7 @@ def _converted(node: Node, factor: float, shift: float) -> Node:
 def _clock_literal(text: Text) -> Number:
     hours, _, minutes = text.value.partition(":")
     if not (hours.isdigit() and minutes.isdigit()) or int(minutes) > 59 or int(hours) > 24:
-        raise _error("EB003", f"{text.value!r} is no time of day", text, "write it as '07:30'")
+        raise type_error("EB003", f"{text.value!r} is no time of day", text, "write it as '07:30'")
     return Number(text.span, int(hours) + int(minutes) / 60.0, "h")
 
 
@@ -670,25 +551,4 @@ _ARITHMETIC: dict[str, Callable[[TypeChecker, Binary, Typed, Typed], Typed]] = {
     "**": TypeChecker._power,
     "%": TypeChecker._modulo,
     "//": TypeChecker._modulo,
-}
-
-_FUNCTIONS: dict[str, Callable[[TypeChecker, Call, Scope], Typed]] = {
-    "abs": TypeChecker._extreme,
-    "clock": TypeChecker._element_function,
-    "cos": TypeChecker._elementary,
-    "dt": TypeChecker._element_function,
-    "exp": TypeChecker._elementary,
-    "first": TypeChecker._set_function,
-    "hour": TypeChecker._element_function,
-    "last": TypeChecker._set_function,
-    "len": TypeChecker._set_function,
-    "log": TypeChecker._elementary,
-    "max": TypeChecker._extreme,
-    "min": TypeChecker._extreme,
-    "pos": TypeChecker._element_function,
-    "prev": TypeChecker._prev,
-    "sin": TypeChecker._elementary,
-    "sqrt": TypeChecker._elementary,
-    "tanh": TypeChecker._elementary,
-    "weekday": TypeChecker._element_function,
 }
