@@ -189,14 +189,19 @@ _SEVERAL = (
 
 def _only_one(draft: Draft, owners: Owners) -> None:
     """Report that the text speaks of several batteries or rooms where one was recognised."""
-    nouns = {"battery": r"(?:batter(?:y|ies)|storages?|bess)", "zone": r"(?:zones?|rooms?)"}
-    for component, noun in nouns.items():
+    heaters = r"(?:[a-z-]+ ){0,2}(?:heaters|radiators|convectors|heating elements|heat pumps)"
+    nouns = (
+        ("battery", "battery", r"(?:batter(?:y|ies)|storages?|bess)"),
+        ("zone", "room", r"(?:zones?|rooms?)"),
+        ("zone", "heating unit", heaters),
+    )
+    for component, name, noun in nouns:
         if len(owners.instances(component)) != 1:
             continue
         pattern = re.compile(rf"(?<![a-z]){_SEVERAL}{noun}(?![a-z-])|<number#\d+> {noun}(?![a-z-])")
         for n, line in enumerate(draft.lines):
             if not line.sentence.is_heading and pattern.search(line.line):
-                draft.doubt(n, f"one {component} is recognised; the text speaks of several")
+                draft.doubt(n, f"one {name} is recognised; the text speaks of several")
 
 
 def _night(draft: Draft, axis: Axis) -> None:

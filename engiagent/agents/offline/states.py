@@ -52,7 +52,10 @@ def _read(
     for k in (*at_start, *last):
         draft.take(n, list(line.covered(start + k.start(), start + k.end())))
     draft.take(n, list(line.covered(*match.span())))
-    if draft.find(owner, which) or draft.find(owner, which.replace("energy", "fraction")):
+    known = draft.find(owner, which) or draft.find(owner, which.replace("energy", "fraction"))
+    if known is not None:
+        if known.line == n and known.words != clause:
+            draft.doubt(n, f"'{match[0]}' stands twice; is the second one required, and when?")
         return
     bound = "lower" if _AT_LEAST.search(line.line[: match.start()]) else "value"
     if bound == "lower":
@@ -76,7 +79,7 @@ def _take_verbs(draft: Draft, n: int, line: Line, start: int, end: int) -> None:
 
 
 def _clause(line: str, position: int) -> tuple[int, int]:
-    marks = list(re.finditer(r"[,;]| and (?=it |the |must |at |when )", line))
+    marks = list(re.finditer(r"[,;]| and (?=it |the |must |has |have |needs? |shall |should |is |at |when |again )", line))
     start = max([m.end() for m in marks if m.end() <= position], default=0)
     end = min([m.start() for m in marks if m.start() > position], default=len(line))
     return start, end
