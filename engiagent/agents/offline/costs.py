@@ -55,14 +55,22 @@ def add_peak(builder: Builder, site: Site, line: int) -> None:
 
 
 def _highest(builder: Builder) -> Json:
-    """Return the upper bound of the peak, where the import has one."""
+    """Return the upper bound of the peak: the import's, or what all units draw together."""
     grid = next((c for c in builder.components if c["model"] == "grid"), None)
-    limit = grid["parameters"].get("import_power_max") if grid is not None else None
-    if limit is None:
+    if grid is not None:
+        limits = [grid["parameters"].get("import_power_max")]
+    else:
+        draws = {"battery": "charge_power_max", "heater": "electric_power_max"}
+        draws["cooler"] = "electric_power_max"
+        limits = [
+            c["parameters"].get(draws[c["model"]])
+            for c in builder.components
+            if c["model"] in draws
+        ]
+    if not limits or None in limits:
         return {}
-    if limit in builder.indexed:
-        return {"upper": f"max({limit}[t] for t in T)"}
-    return {"upper": limit}
+    terms = [f"max({x}[t] for t in T)" if x in builder.indexed else str(x) for x in limits]
+    return {"upper": " + ".join(terms)}
 
 
 def add_objective(builder: Builder, site: Site, goal: Goal | None, currency: str) -> Json | None:

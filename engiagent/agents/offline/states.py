@@ -79,7 +79,12 @@ def _take_verbs(draft: Draft, n: int, line: Line, start: int, end: int) -> None:
 
 
 def _clause(line: str, position: int) -> tuple[int, int]:
-    marks = list(re.finditer(r"[,;]| and (?=it |the |must |has |have |needs? |shall |should |is |at |when |again )", line))
+    marks = list(
+        re.finditer(
+            r"[,;]| and (?=it |the |must |has |have |needs? |shall |should |is |at |when |again )",
+            line,
+        )
+    )
     start = max([m.end() for m in marks if m.end() <= position], default=0)
     end = min([m.start() for m in marks if m.start() > position], default=len(line))
     return start, end
