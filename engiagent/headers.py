@@ -28,6 +28,7 @@ _BELOW: Final = {
     **_SUFFIXES, "h": "h", "hour": "h", "hr": "h", "d": "d", "day": "d", "k": "K", "m": "m",
     "s": "s", "min": "min", "minute": "min", "year": "yr", "a": "yr", "t": "t", "w": "W", "l": "L",
 }  # fmt: skip
+_ABOVE: Final = {"w": "W", "ct": "ct", "cent": "ct", "cents": "ct"}  # of something per something
 _PRICE: Final = re.compile(r"(?i)price|cost|tariff|fee")
 _WATT_HINT: Final = re.compile(r"(?i)power|load|demand|gain|heat|pv|import|export|generation")
 
@@ -143,8 +144,8 @@ def _suffix_unit(name: str, words: list[str]) -> str | None:
     if last in ("w", "wm2") and _WATT_HINT.search(name):
         return "W"
     below = _BELOW.get(last)
-    if below is not None and len(words) > 3 and words[-2] == "per":
-        above = _SUFFIXES.get(words[-3]) or ("W" if words[-3] == "w" else None)
+    if below is not None and len(words) > 2 and words[-2] == "per":
+        above = _SUFFIXES.get(words[-3]) or _ABOVE.get(words[-3])
         return f"{above}/{below}" if above else None
     if below is not None and len(words) > 2:
         if (

@@ -14,7 +14,8 @@ from engiagent.verify.requirements import squeezed
 DEMANDS: Final = re.compile(
     r"\b(must|shall|should not|has to|have to|had to|need(?:s)? to|may not|cannot|can not|can't|"
     r"mustn't|never|at least|at most|no more than|no less than|not more than|not less than|"
-    r"no later than|between(?= \S*\d)|only|limited to|limit|exceed\w*|maintain\w*|keep|kept|"
+    r"no later than|only|limited to|limit|exceed\w*|maintain\w*|keep|kept|"
+    r"between(?= \S*\d)(?! \d{1,2}(?::\d\d|\s?[ap]\.?m))|"  # of amounts, not of times or places
     r"must not|forbidden|required?|requires|minimum|maximum|not allowed|up to)\b",
     re.IGNORECASE,
 )

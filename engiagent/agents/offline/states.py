@@ -54,7 +54,8 @@ def _read(
     draft.take(n, list(line.covered(*match.span())))
     known = draft.find(owner, which) or draft.find(owner, which.replace("energy", "fraction"))
     if known is not None:
-        if known.line == n and known.words != clause:
+        in_words = known.value.expression.endswith("*energy_capacity")
+        if in_words and known.line == n and known.words != clause:
             draft.doubt(n, f"'{match[0]}' stands twice; is the second one required, and when?")
         return
     bound = "lower" if _AT_LEAST.search(line.line[: match.start()]) else "value"
