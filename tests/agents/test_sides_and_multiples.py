@@ -79,6 +79,8 @@ def test_a_lower_limit_holds_from_below(limits: str, tmp_path: Path) -> None:
         ROOM.format(
             heater="It has two resistance heaters with a maximum power of 3 kW each.", limits=LIMITS
         ),
+        ROOM.format(heater="It has a pair of 3 kW resistance heaters.", limits=LIMITS),
+        ROOM.format(heater=HEATER, limits="The temperature limit is 20 °C."),
         ROOM.format(heater=HEATER, limits=LIMITS + " At noon the window is open for an hour."),
         BATTERY.format(
             more=f"{EFFICIENT} It is half full at midnight and has to be half full again 24 hours "

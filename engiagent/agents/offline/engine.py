@@ -80,6 +80,7 @@ def analyse(problem: "Problem", overrides: Mapping[str, str] | None = None) -> A
         restated(draft, axis)
         _night(draft, axis)
     _only_one(draft, owners)
+    _sided(draft)
     settled = given.apply(draft, owners, overrides or {})
     account(draft)
     _other_numbers(draft, problem)
@@ -199,9 +200,26 @@ def _only_one(draft: Draft, owners: Owners) -> None:
         if len(owners.instances(component)) != 1:
             continue
         pattern = re.compile(rf"(?<![a-z]){_SEVERAL}{noun}(?![a-z-])|<number#\d+> {noun}(?![a-z-])")
+        if noun is heaters:
+            pattern = re.compile(rf"(?<![a-z]){heaters}(?![a-z-])|per heater|twin heater")
         for n, line in enumerate(draft.lines):
             if not line.sentence.is_heading and pattern.search(line.line):
                 draft.doubt(n, f"one {name} is recognised; the text speaks of several")
+
+
+_SIDE = re.compile(
+    r"lower|upper|low|high|min|max|top|bottom|least|most|below|above|exceed|under|over|between|floor"
+    r"|ceiling"
+)
+
+
+def _sided(draft: Draft) -> None:
+    """Report a limit of a temperature that says neither from which side nor by its words."""
+    bare = re.compile(r"(?:temperature|comfort) limit(?!s)|limit of <temperature")
+    for n, line in enumerate(draft.lines):
+        text = line.line
+        if bare.search(text) and text.count("<temperature#") == 1 and not _SIDE.search(text):
+            draft.doubt(n, "is this limit the lowest or the highest temperature allowed?")
 
 
 def _night(draft: Draft, axis: Axis) -> None:
