@@ -189,19 +189,22 @@ _SEVERAL = (
 
 
 def _only_one(draft: Draft, owners: Owners) -> None:
-    """Report that the text speaks of several batteries or rooms where one was recognised."""
+    """Report that the text speaks of several units where one was recognised."""
+
+    def several(noun: str) -> str:
+        return rf"(?<![a-z]){_SEVERAL}{noun}(?![a-z-])|<number#\d+> {noun}(?![a-z-])"
+
+    # Heating units in the plural are several whatever stands before them, even an amount.
     heaters = r"(?:[a-z-]+ ){0,2}(?:heaters|radiators|convectors|heating elements|heat pumps)"
-    nouns = (
-        ("battery", "battery", r"(?:batter(?:y|ies)|storages?|bess)"),
-        ("zone", "room", r"(?:zones?|rooms?)"),
-        ("zone", "heating unit", heaters),
+    signs = (
+        ("battery", "battery", several(r"(?:batter(?:y|ies)|storages?|bess)")),
+        ("zone", "room", several(r"(?:zones?|rooms?)")),
+        ("zone", "heating unit", rf"(?<![a-z]){heaters}(?![a-z-])|per heater|twin heater"),
     )
-    for component, name, noun in nouns:
+    for component, name, sign in signs:
         if len(owners.instances(component)) != 1:
             continue
-        pattern = re.compile(rf"(?<![a-z]){_SEVERAL}{noun}(?![a-z-])|<number#\d+> {noun}(?![a-z-])")
-        if noun is heaters:
-            pattern = re.compile(rf"(?<![a-z]){heaters}(?![a-z-])|per heater|twin heater")
+        pattern = re.compile(sign)
         for n, line in enumerate(draft.lines):
             if not line.sentence.is_heading and pattern.search(line.line):
                 draft.doubt(n, f"one {name} is recognised; the text speaks of several")
