@@ -1,24 +1,26 @@
-r"""A linear or mixed-integer program as plain arrays, with the names of its parts.
+r"""A program as plain arrays, with the names of its parts.
 
 .. math::
 
-    \min \text{ or } \max \; c^T x + c_0 \quad\text{subject to}\quad
-    r^- \le A x \le r^+, \; x^- \le x \le x^+, \; x_j \in \mathbb{Z} \; (j \in J)
+    \min \text{ or } \max \; c^T x + c_0 + q_0(x) + f_0(x) \quad\text{subject to}\quad
+    r^- \le A x + q(x) + f(x) \le r^+, \; x^- \le x \le x^+, \; x_j \in \mathbb{Z} \; (j \in J)
 
-The matrix is stored by rows (CSR). Blocks say which columns belong to which variable and which
-rows to which constraint; the elements of a block stand in the row-major order of its sets.
+The matrix is stored by rows (CSR), products of two columns (q) as a list, all that is nonlinear
+otherwise (f) as atoms. Blocks say which columns belong to which variable and which rows to which
+constraint; the elements of a block stand in the row-major order of its sets. Most programs are
+linear: q and f are empty then.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, Protocol, TypeVar
+from typing import Any, Final, Literal, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64] | npt.NDArray[np.int32]
+from engiagent.formulations.values import Floats, Ints, Part
+
 Bools = npt.NDArray[np.bool_]
 Sense = Literal["minimize", "maximize"]
 
@@ -79,23 +81,32 @@ class Block:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ColumnBlock(Block):
-    """The columns of one decision variable."""
+    """The columns of one decision variable.
+
+    ``generated`` columns were put in by the compiler, to say a function in linear rows; solutions
+    do not report them.
+    """
 
     kind: Literal["continuous", "integer", "binary"] = "continuous"
     quantity: str | None = None
     role: str | None = None
+    generated: bool = False
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RowBlock(Block):
-    """The rows of one constraint, whose terms are measured in ``unit``."""
+    """The rows of one constraint, whose terms are measured in ``unit``.
+
+    ``generated`` rows were put in by the compiler.
+    """
 
     constraint_id: str
+    generated: bool = False
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ExpressionBlock(Block):
-    """A named expression to report, ``values = M x + constant``.
+    """A named expression to report, ``values = M x + constant`` and nonlinear parts.
 
     ``start`` is 0 and ``stop`` the number of values; the matrix M is stored by rows.
     """
@@ -104,11 +115,97 @@ class ExpressionBlock(Block):
     row_columns: Ints
     row_values: Floats
     constant: Floats
+    parts: tuple[Part, ...] = ()
     quantity: str | None = None
 
     def evaluate(self, x: Floats) -> Floats:
         """Return the values at a point ``x`` of shape (n,); shape (size,)."""
-        return self.constant + row_sums(self.row_starts, self.row_values * x[self.row_columns])
+        linear = self.constant + row_sums(self.row_starts, self.row_values * x[self.row_columns])
+        return linear + parts_at(self.parts, x, self.size)
+
+
+@dataclass(frozen=True, eq=False)
+class Products:
+    """Products of two columns: ``values * x[first] * x[second]`` in the rows named.
+
+    Attributes
+    ----------
+    rows
+        Row numbers, shape (k,), sorted; :data:`OBJECTIVE` stands for the objective.
+    first, second
+        Columns, ``first >= second``; no pair stands twice in one row.
+    """
+
+    rows: Ints
+    first: Ints
+    second: Ints
+    values: Floats
+
+    def at(self, x: Floats) -> Floats:
+        """Return each product with its coefficient at a point of shape (n,); shape (k,)."""
+        return self.values * x[self.first] * x[self.second]
+
+    def of_objective(self) -> "Products":
+        """Return the products that stand in the objective."""
+        return self._part(self.rows == OBJECTIVE)
+
+    def of_rows(self) -> "Products":
+        """Return the products that stand in rows."""
+        return self._part(self.rows != OBJECTIVE)
+
+    def _part(self, keep: Bools) -> "Products":
+        return Products(self.rows[keep], self.first[keep], self.second[keep], self.values[keep])
+
+
+OBJECTIVE: Final = -1
+NO_PRODUCTS: Final = Products(
+    np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Indicators:
+    """Rows that hold only where a binary column has a value; elsewhere they may be broken.
+
+    Attributes
+    ----------
+    rows, columns
+        Row numbers, each at most once, and the binary column of each; shape (k,).
+    active
+        The value of the column, 0 or 1, at which the row holds, shape (k,).
+    """
+
+    rows: Ints
+    columns: Ints
+    active: Ints
+
+
+NO_INDICATORS: Final = Indicators(
+    np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64)
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Goal:
+    """One of several linear objectives, in the order in which they count.
+
+    Attributes
+    ----------
+    cost, offset, sense, unit
+        As those of a program.
+    tolerance
+        How far a later goal may worsen this one, in ``unit``.
+    limit
+        For the epsilon method: the value that the goal must reach at least as well, in ``unit``.
+    """
+
+    name: str
+    sense: Sense
+    cost: Floats
+    offset: float
+    unit: str
+    tolerance: float = 0.0
+    limit: float | None = None
 
 
 class _Named(Protocol):
@@ -121,7 +218,7 @@ NamedT = TypeVar("NamedT", bound=_Named)
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Program:
-    """A linear or mixed-integer program with n columns and m rows.
+    """A program with n columns and m rows.
 
     Attributes
     ----------
@@ -133,6 +230,18 @@ class Program:
         The matrix by rows: (m + 1,), (nnz,), (nnz,). No column stands twice in one row.
     row_lower, row_upper
         Bounds of the rows, (m,).
+    products
+        Products of two columns in rows and in the objective.
+    nonlinear
+        Other nonlinear parts, whose ``rows`` are row numbers or :data:`OBJECTIVE`.
+    indicators
+        Rows that hold conditionally.
+    sos1
+        Groups of columns of which at most one may differ from zero.
+    goals, method
+        Several objectives and how they are combined: ``lexicographic`` (in order),
+        ``epsilon`` (the first, the others limited) or ``frontier``. ``cost`` is that of the first.
+        Empty for a single objective.
     columns, rows, expressions
         The blocks; columns and rows are covered without gap or overlap.
     coordinates
@@ -150,6 +259,12 @@ class Program:
     row_lower: Floats
     row_upper: Floats
     offset: float = 0.0
+    products: Products = NO_PRODUCTS
+    nonlinear: tuple[Part, ...] = ()
+    indicators: Indicators = NO_INDICATORS
+    sos1: tuple[Ints, ...] = ()
+    goals: tuple[Goal, ...] = ()
+    method: Literal["lexicographic", "epsilon", "frontier"] | None = None
     columns: tuple[ColumnBlock, ...] = ()
     rows: tuple[RowBlock, ...] = ()
     expressions: tuple[ExpressionBlock, ...] = ()
@@ -178,6 +293,13 @@ class Program:
         """Whether any column takes whole numbers only."""
         return bool(self.integrality.any())
 
+    @property
+    def is_linear(self) -> bool:
+        """Whether rows and objective are linear and every row holds unconditionally."""
+        return not (
+            len(self.products.rows) or self.nonlinear or len(self.indicators.rows) or self.sos1
+        )
+
     def column_block(self, name: str) -> ColumnBlock:
         """Return the columns of a variable; KeyError when there is none of that name."""
         return _by_name(self.columns, name)
@@ -195,11 +317,36 @@ class Program:
 
     def objective_at(self, x: Floats) -> float:
         """Return the objective at a point of shape (n,)."""
-        return float(self.cost @ x) + self.offset
+        value = float(self.cost @ x) + self.offset
+        if len(self.products.rows):
+            value += float(self.products.of_objective().at(x).sum())
+        for part in self.nonlinear:
+            chosen = part.row_numbers() == OBJECTIVE
+            if chosen.any():
+                value += float((part.coefficients * part.atom.at(x))[chosen].sum())
+        return value
 
     def activity_at(self, x: Floats) -> Floats:
-        """Return the row activities ``A x`` at a point of shape (n,); shape (m,)."""
-        return row_sums(self.row_starts, self.row_values * x[self.row_columns])
+        """Return the values of the rows at a point of shape (n,); shape (m,)."""
+        activity = row_sums(self.row_starts, self.row_values * x[self.row_columns])
+        if len(self.products.rows):
+            inside = self.products.of_rows()
+            activity += np.bincount(inside.rows, inside.at(x), self.row_count)
+        return activity + parts_at(self.nonlinear, x, self.row_count)
+
+
+def parts_at(parts: tuple[Part, ...], x: Floats, size: int) -> Any:
+    """Return the sum of nonlinear parts in each of ``size`` rows; 0.0 when there are none.
+
+    What belongs to the objective is left out.
+    """
+    total: Any = 0.0
+    for part in parts:
+        rows = part.row_numbers()
+        values = np.broadcast_to(part.coefficients * part.atom.at(x), rows.shape)
+        inside = rows != OBJECTIVE
+        total = total + np.bincount(rows[inside], values[inside], size)
+    return total
 
 
 def row_sums(row_starts: Ints, terms: Floats) -> Floats:

@@ -1,0 +1,269 @@
+r"""Forms: what an expression is on every row of a grid, as columns of a program see it.
+
+.. math::
+
+    v_r = c_r + \sum_k a_k \, x_{j_k} + \sum_p b_p \, f_p(\ldots)
+
+A :class:`Form` is a constant, coefficients of columns (:class:`Term`) and coefficients of
+nonlinear functions (:class:`Part` of an :class:`Atom`) whose arguments are forms again. Linear
+arithmetic touches coefficients and row numbers only, so a whole index grid is one object.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64] | npt.NDArray[np.int32]
+Rows = npt.NDArray[np.intp] | npt.NDArray[np.int64] | npt.NDArray[np.int32]
+
+ELEMENTARY: Final = ("exp", "log", "sqrt", "sin", "cos", "tanh")
+SMOOTH: Final = ("product", "quotient", "power", *ELEMENTARY)
+KINKED: Final = ("abs", "max", "min", "piecewise")
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """Coefficients of columns: one per row when ``rows`` is None, else at the rows named."""
+
+    rows: Rows | None
+    columns: Ints
+    coefficients: Floats
+
+    def row_numbers(self) -> Rows:
+        """Return the row of every coefficient."""
+        return np.arange(len(self.columns)) if self.rows is None else self.rows
+
+
+@dataclass(frozen=True, eq=False)
+class Atom:
+    """A nonlinear function, element by element; one of :data:`SMOOTH` or :data:`KINKED`.
+
+    Attributes
+    ----------
+    function
+        ``product`` and ``quotient`` take two arguments of ``size`` rows; ``power``, ``abs``,
+        ``piecewise`` and the elementary functions one; ``max`` and ``min`` one argument of any
+        number of rows, of which ``groups`` says to which element each belongs.
+    numbers
+        For ``power`` the exponents, shape () or (size,); for ``piecewise`` the breakpoints xs and
+        the values ys, each of shape (points,) or (size, points), xs increasing.
+    origin, column
+        The place in the blueprint and the column of the expression, for messages.
+    """
+
+    function: str
+    size: int
+    args: tuple["Form", ...]
+    groups: Rows | None = None
+    numbers: tuple[Floats, ...] = ()
+    origin: str = ""
+    column: int = 1
+
+    def at(self, x: Floats) -> Floats:
+        """Return the values at a point of the columns, shape (size,); NaN where undefined."""
+        inner = [form.at(x) for form in self.args]
+        with np.errstate(all="ignore"):
+            return _VALUES[self.function](self, inner)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Coefficients of the elements of an atom: one per row when ``rows`` is None."""
+
+    rows: Rows | None
+    coefficients: Floats
+    atom: Atom
+
+    def row_numbers(self) -> Rows:
+        """Return the row of every element."""
+        return np.arange(self.atom.size) if self.rows is None else self.rows
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """``constant + sum of terms + sum of parts`` on every one of ``size`` rows.
+
+    ``constant`` has shape () or (size,), as arrays in arithmetic with forms may have; nothing is
+    changed in place.
+    """
+
+    size: int
+    constant: Floats
+    terms: tuple[Term, ...] = ()
+    parts: tuple[Part, ...] = ()
+
+    __array_ufunc__ = None  # so that array * Form asks Form
+
+    @property
+    def is_affine(self) -> bool:
+        """Whether no nonlinear function occurs."""
+        return not self.parts
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it depends on no column."""
+        return not self.parts and not self.terms
+
+    def __add__(self, other: "Form | Floats | float") -> "Form":
+        if isinstance(other, Form):
+            return Form(
+                self.size,
+                np.asarray(self.constant + other.constant),
+                self.terms + other.terms,
+                self.parts + other.parts,
+            )
+        return Form(self.size, np.asarray(self.constant + other), self.terms, self.parts)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> "Form":
+        return self * -1.0
+
+    def __sub__(self, other: "Form | Floats | float") -> "Form":
+        return self + -other
+
+    def __rsub__(self, other: Floats | float) -> "Form":
+        return -self + other
+
+    def __mul__(self, other: Floats | float) -> "Form":
+        factor = np.asarray(other, dtype=np.float64)
+        return Form(
+            self.size,
+            np.asarray(self.constant * factor),
+            tuple(
+                Term(t.rows, t.columns, t.coefficients * _on_rows(factor, t.rows))
+                for t in self.terms
+            ),
+            tuple(
+                Part(p.rows, p.coefficients * _on_rows(factor, p.rows), p.atom) for p in self.parts
+            ),
+        )
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Floats | float) -> "Form":
+        # Dividing each coefficient, not multiplying by a reciprocal, rounds once.
+        divisor = np.asarray(other, dtype=np.float64)
+        return Form(
+            self.size,
+            np.asarray(self.constant / divisor),
+            tuple(
+                Term(t.rows, t.columns, t.coefficients / _on_rows(divisor, t.rows))
+                for t in self.terms
+            ),
+            tuple(
+                Part(p.rows, p.coefficients / _on_rows(divisor, p.rows), p.atom) for p in self.parts
+            ),
+        )
+
+    def scatter(self, rows: Rows, size: int) -> "Form":
+        """Return the form placed on some rows of a larger grid, zero elsewhere."""
+        constant = np.zeros(size)
+        constant[rows] = self.constant
+        return self._moved(rows, size, constant)
+
+    def group_sum(self, outer: Rows, size: int) -> "Form":
+        """Return the sums over the rows that belong to each outer row."""
+        weights = np.broadcast_to(self.constant, outer.shape)
+        constant = np.bincount(outer, weights=weights, minlength=size).astype(np.float64)
+        return self._moved(outer, size, constant)
+
+    def _moved(self, rows: Rows, size: int, constant: Floats) -> "Form":
+        return Form(
+            size,
+            constant,
+            tuple(Term(rows[t.row_numbers()], t.columns, t.coefficients) for t in self.terms),
+            tuple(Part(rows[p.row_numbers()], p.coefficients, p.atom) for p in self.parts),
+        )
+
+    def at(self, x: Floats) -> Floats:
+        """Return the values at a point of the columns, shape (size,)."""
+        result = np.array(np.broadcast_to(self.constant, (self.size,)), dtype=np.float64)
+        for term in self.terms:
+            result += _bincount(term.row_numbers(), term.coefficients * x[term.columns], self.size)
+        for part in self.parts:
+            result += _bincount(part.row_numbers(), part.coefficients * part.atom.at(x), self.size)
+        return result
+
+
+def variables(columns: Ints) -> Form:
+    """Return the form that is one column on each row."""
+    return Form(len(columns), np.zeros(()), (Term(None, columns, np.ones(len(columns))),))
+
+
+def constant(value: Floats | float, size: int) -> Form:
+    """Return a form without columns."""
+    return Form(size, np.asarray(value, dtype=np.float64))
+
+
+def as_form(value: "Form | Floats | float", size: int) -> Form:
+    """Return a value as a form, whatever it is."""
+    return value if isinstance(value, Form) else constant(value, size)
+
+
+def applied(atom: Atom) -> Form:
+    """Return the form that is an atom and nothing else."""
+    return Form(atom.size, np.zeros(()), (), (Part(None, np.ones(atom.size), atom),))
+
+
+def atoms(form: Form) -> Iterator[Atom]:
+    """Yield every atom of a form, the inner ones first."""
+    for part in form.parts:
+        for argument in part.atom.args:
+            yield from atoms(argument)
+        yield part.atom
+
+
+def _on_rows(factor: Floats, rows: Rows | None) -> Floats:
+    return factor if factor.ndim == 0 or rows is None else factor[rows]
+
+
+def _bincount(rows: Rows, weights: Floats, size: int) -> Floats:
+    spread = np.broadcast_to(weights, rows.shape)
+    return np.bincount(rows, weights=spread, minlength=size).astype(np.float64)
+
+
+# --- values of atoms ---------------------------------------------------------------------------
+
+
+def _extreme_at(atom: Atom, inner: list[Floats]) -> Floats:
+    start = np.inf if atom.function == "min" else -np.inf
+    result = np.full(atom.size, start)
+    extreme = np.minimum if atom.function == "min" else np.maximum
+    assert atom.groups is not None
+    extreme.at(result, atom.groups, inner[0])
+    return result
+
+
+def _piecewise_at(atom: Atom, inner: list[Floats]) -> Floats:
+    """Interpolate; NaN outside the breakpoints."""
+    xs, ys = (np.broadcast_to(v, (atom.size, v.shape[-1])) for v in atom.numbers)
+    at = inner[0]
+    left = np.clip((xs <= at[:, None]).sum(axis=1) - 1, 0, xs.shape[1] - 2)
+    rows = np.arange(atom.size)
+    x0, x1, y0, y1 = xs[rows, left], xs[rows, left + 1], ys[rows, left], ys[rows, left + 1]
+    values = y0 + (y1 - y0) * (at - x0) / (x1 - x0)
+    slack = 1e-9 * np.maximum(1.0, np.abs(xs).max(axis=1))
+    inside = (at >= xs[:, 0] - slack) & (at <= xs[:, -1] + slack)
+    return np.where(inside, values, np.nan)
+
+
+_VALUES: Final[dict[str, Callable[[Atom, list[Floats]], Floats]]] = {
+    "abs": lambda atom, inner: np.abs(inner[0]),
+    "cos": lambda atom, inner: np.cos(inner[0]),
+    "exp": lambda atom, inner: np.exp(inner[0]),
+    "log": lambda atom, inner: np.log(inner[0]),
+    "max": _extreme_at,
+    "min": _extreme_at,
+    "piecewise": _piecewise_at,
+    "power": lambda atom, inner: np.power(inner[0], atom.numbers[0]),
+    "product": lambda atom, inner: inner[0] * inner[1],
+    "quotient": lambda atom, inner: inner[0] / inner[1],
+    "sin": lambda atom, inner: np.sin(inner[0]),
+    "sqrt": lambda atom, inner: np.sqrt(inner[0]),
+    "tanh": lambda atom, inner: np.tanh(inner[0]),
+}
