@@ -120,8 +120,9 @@ class ExpressionBlock(Block):
 
     def evaluate(self, x: Floats) -> Floats:
         """Return the values at a point ``x`` of shape (n,); shape (size,)."""
-        linear = self.constant + row_sums(self.row_starts, self.row_values * x[self.row_columns])
-        return linear + parts_at(self.parts, x, self.size)
+        linear: Floats = self.constant + row_sums(self.row_starts, self.row_values * x[self.row_columns])
+        result: Floats = linear + parts_at(self.parts, x, self.size)
+        return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -332,7 +333,8 @@ class Program:
         if len(self.products.rows):
             inside = self.products.of_rows()
             activity += np.bincount(inside.rows, inside.at(x), self.row_count)
-        return activity + parts_at(self.nonlinear, x, self.row_count)
+        total: Floats = activity + parts_at(self.nonlinear, x, self.row_count)
+        return total
 
 
 def parts_at(parts: tuple[Part, ...], x: Floats, size: int) -> Any:
