@@ -1,0 +1,218 @@
+"""Blueprint files under static analysis: which files, what was found, and where in the file."""
+
+import glob
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from engiagent.errors import EngiagentError, InputError
+from engiagent.jsonplaces import JsonPlaces, Region, Step, path_steps
+
+if TYPE_CHECKING:
+    from engiagent.blueprint.diagnostics import Diagnostic
+    from engiagent.blueprint.document import Blueprint
+
+_MARK: Final = re.compile(r'"schema"\s*:\s*"engiagent-blueprint/')
+_GROUPS: Final = ("sets", "parameters", "decision_variables", "expressions", "constraints")
+_PATH_IN_MESSAGE: Final = re.compile(r"(?:[^:]+: )?(core_model_elements[\w.\[\]]*|[a-z_]+)[ :]")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A diagnostic with its place in the blueprint file.
+
+    Attributes
+    ----------
+    region
+        The value concerned, or the one character in its text that a column names.
+    source
+        The line of the file on which the region begins.
+    """
+
+    diagnostic: "Diagnostic"
+    region: Region
+    source: str
+
+
+@dataclass(frozen=True)
+class LintedFile:
+    """What static analysis says of one file.
+
+    Attributes
+    ----------
+    error
+        Why the file is no blueprint that can be read; None when it is one.
+    error_region
+        Where in the file, as far as is known.
+    """
+
+    path: Path
+    findings: tuple[Finding, ...] = ()
+    problem_class: str | None = None
+    variables: int = 0
+    constraints: int = 0
+    missing: tuple[str, ...] = ()
+    error: str | None = None
+    error_region: Region | None = None
+
+    def count(self, severity: str) -> int:
+        """Return how many findings have a severity."""
+        return sum(1 for item in self.findings if item.diagnostic.severity == severity)
+
+
+def blueprint_files(names: Iterable[str]) -> tuple[Path, ...]:
+    """Return the files that names of files and folders and patterns stand for, each once.
+
+    A folder stands for all blueprints below it, hidden folders left out: every ``.json`` file
+    that says of itself to be one.
+
+    Raises
+    ------
+    InputError
+        When a name or a pattern leads to nothing.
+    """
+    found: dict[Path, None] = {}
+    for name in names:
+        path = Path(name)
+        if path.is_dir():
+            chosen = list(_below(path))
+            if not chosen:
+                raise InputError(f"there is no blueprint below {name}")
+        elif path.exists() or not glob.has_magic(name):
+            chosen = [path]
+            if not path.exists():
+                raise InputError(f"{name} is not there")
+        else:
+            matches = sorted(Path(match) for match in glob.glob(name, recursive=True))
+            chosen = [path for path in matches if path.is_file()]
+            if not chosen:
+                raise InputError(f"no file fits {name}")
+        found |= dict.fromkeys(chosen)
+    return tuple(found)
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            path = Path(place) / name
+            if name.lower().endswith(".json") and path.is_file() and _is_blueprint(path):
+                yield path
+
+
+def _is_blueprint(path: Path) -> bool:
+    if path.name == "blueprint.json" or path.name.endswith(".blueprint.json"):
+        return True
+    try:
+        with path.open(encoding="utf-8", errors="replace") as stream:
+            return _MARK.search(stream.read(4096)) is not None
+    except OSError:
+        return False
+
+
+def lint_file(path: Path) -> LintedFile:
+    """Analyse one file; what makes it unreadable is part of the answer, never an exception."""
+    from engiagent.blueprint.analysis import analyse
+    from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic
+    from engiagent.blueprint.document import Blueprint
+    from engiagent.formulations import expand
+    from engiagent.runinputs import problem_folder_of
+
+    try:
+        blueprint = Blueprint.load(path)
+    except EngiagentError as error:
+        return _unreadable(path, error)
+    places = JsonPlaces(path.read_text(encoding="utf-8"))
+    try:
+        full = expand(blueprint)
+    except BlueprintError as error:
+        found = _found(error.diagnostics, blueprint, blueprint, places)
+        return LintedFile(path, found)
+    except EngiagentError as error:
+        # What a component lacks is said of the component by the one that builds it.
+        place = _component_path(str(error), blueprint)
+        diagnostic = Diagnostic("EB014", "error", place, str(error))
+        return LintedFile(path, _found([diagnostic], blueprint, blueprint, places))
+    analysis = analyse(full, problem_folder_of(path))
+    return LintedFile(
+        path,
+        _found(analysis.diagnostics, full, blueprint, places),
+        analysis.problem_class,
+        analysis.variables,
+        analysis.constraints,
+        analysis.missing,
+    )
+
+
+def _unreadable(path: Path, error: EngiagentError) -> LintedFile:
+    region = None
+    if isinstance(error, InputError) and error.line is not None:
+        column = error.column or 1
+        region = Region(error.line, column, error.line, column + 1)
+    elif match := _PATH_IN_MESSAGE.match(str(error)):
+        try:
+            places = JsonPlaces(path.read_text(encoding="utf-8"))
+            region = places.region(path_steps(match[1]))
+        except (OSError, ValueError, IndexError, KeyError):
+            region = None  # no JSON to look into, or another message than one of the schema
+    return LintedFile(path, error=str(error), error_region=region)
+
+
+def _found(
+    diagnostics: Sequence["Diagnostic"],
+    full: "Blueprint",
+    written: "Blueprint",
+    places: JsonPlaces,
+) -> tuple[Finding, ...]:
+    result = []
+    for diagnostic in diagnostics:
+        steps = _written_path(path_steps(diagnostic.path), full, written)
+        region = _region(steps, diagnostic.column, places)
+        result.append(Finding(diagnostic, region, places.line_text(region.line)))
+    return tuple(result)
+
+
+def _region(steps: tuple[Step, ...], column: int | None, places: JsonPlaces) -> Region:
+    """Return the place of a value; of an object that of the name in it, which says more."""
+    for key in ("constraint_id", "name"):
+        named = (*steps, key)
+        if named in places.spans and column is None:
+            return places.region(named)
+    return places.region(steps, column)
+
+
+def _written_path(
+    steps: tuple[Step, ...], full: "Blueprint", written: "Blueprint"
+) -> tuple[Step, ...]:
+    """Return the path in the file of what stands at a path of the expanded blueprint.
+
+    Expansion moves what was written and adds to it; what a component has brought in stands where
+    the component does.
+    """
+    if full is written or len(steps) < 3 or steps[1] not in _GROUPS:
+        return steps
+    group, position = str(steps[1]), int(steps[2])
+    name = _label(getattr(full.core, group)[position])
+    own = [_label(item) for item in getattr(written.core, group)]
+    if name in own:
+        return (steps[0], group, own.index(name), *steps[3:])
+    owners = [
+        (len(component.name), place)
+        for place, component in enumerate(written.core.components)
+        if name.startswith(f"{component.name}_")
+    ]
+    return (steps[0], "components", max(owners)[1]) if owners else (steps[0], "components")
+
+
+def _label(item: object) -> str:
+    return str(getattr(item, "constraint_id", None) or getattr(item, "name", ""))
+
+
+def _component_path(message: str, blueprint: "Blueprint") -> str:
+    for position, component in enumerate(blueprint.core.components):
+        if f"component {component.name} (" in message:
+            return f"core_model_elements.components[{position}]"
+    return "core_model_elements.components"

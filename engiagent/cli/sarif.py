@@ -1,0 +1,115 @@
+"""Findings as SARIF 2.1.0, which continuous integration shows beside the lines concerned."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from engiagent import __version__
+from engiagent.blueprint.explanations import Explanation, explanations
+from engiagent.cli.findings import Finding, LintedFile
+from engiagent.jsonplaces import Region
+
+SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+_LEVELS: Final = {"error": "error", "warning": "warning", "info": "note"}
+
+Json = dict[str, Any]
+
+
+def to_sarif(files: Sequence[LintedFile]) -> Json:
+    """Return one SARIF log with one run over all files.
+
+    Findings are results; a file that cannot be read is a notification of the tool's execution,
+    which counts as unsuccessful then.
+    """
+    rules = list(explanations().values())
+    places = {rule.code: position for position, rule in enumerate(rules)}
+    unreadable = [_notification(file) for file in files if file.error is not None]
+    invocation: Json = {"executionSuccessful": not unreadable}
+    if unreadable:
+        invocation["toolExecutionNotifications"] = unreadable
+    return {
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "engiagent",
+                        "version": __version__,
+                        "rules": [_rule(rule) for rule in rules],
+                    }
+                },
+                "columnKind": "unicodeCodePoints",
+                "invocations": [invocation],
+                "artifacts": [{"location": _artifact(file.path)} for file in files],
+                "results": list(_results(files, places)),
+            }
+        ],
+    }
+
+
+def _rule(rule: Explanation) -> Json:
+    return {
+        "id": rule.code,
+        "shortDescription": {"text": rule.title},
+        "fullDescription": {"text": rule.text},
+        "help": {"text": rule.markdown, "markdown": rule.markdown},
+        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+    }
+
+
+def _results(files: Sequence[LintedFile], places: dict[str, int]) -> Iterable[Json]:
+    for number, file in enumerate(files):
+        for finding in file.findings:
+            yield _result(finding, file, number, places)
+
+
+def _result(finding: Finding, file: LintedFile, number: int, places: dict[str, int]) -> Json:
+    item = finding.diagnostic
+    text = f'"{item.name}": {item.message}' if item.name else item.message
+    if item.suggestion:
+        text += f"; {item.suggestion}"
+    location: Json = {
+        "physicalLocation": {
+            "artifactLocation": {**_artifact(file.path), "index": number},
+            "region": _region(finding.region),
+        },
+        "logicalLocations": [{"fullyQualifiedName": item.path}],
+    }
+    result: Json = {"ruleId": item.code}
+    if item.code in places:
+        result["ruleIndex"] = places[item.code]
+    return result | {
+        "level": _LEVELS[item.severity],
+        "message": {"text": text},
+        "locations": [location],
+    }
+
+
+def _notification(file: LintedFile) -> Json:
+    place: Json = {"artifactLocation": _artifact(file.path)}
+    if file.error_region is not None:
+        place["region"] = _region(file.error_region)
+    return {
+        "level": "error",
+        "message": {"text": file.error},
+        "locations": [{"physicalLocation": place}],
+    }
+
+
+def _artifact(path: Path) -> Json:
+    """Return a location, relative where it can be: code hosts match it with the repository."""
+    whole = path.absolute()
+    if whole.is_relative_to(Path.cwd()) and ".." not in path.parts:
+        return {"uri": quote(whole.relative_to(Path.cwd()).as_posix(), safe="/-._~")}
+    return {"uri": whole.as_uri()}
+
+
+def _region(region: Region) -> Json:
+    return {
+        "startLine": region.line,
+        "startColumn": region.column,
+        "endLine": region.end_line,
+        "endColumn": region.end_column,
+    }
