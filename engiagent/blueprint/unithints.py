@@ -1,0 +1,204 @@
+"""What to write instead where units do not fit, in the words of the expression itself.
+
+Pure functions over syntax trees: whoever finds two units that do not meet asks :func:`clash` for
+the message and the mend. A mend is offered only where it brings the right dimension about.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from engiagent.blueprint.grammar import Binary, Call, Node, Number, Reduce, Ref, walk
+from engiagent.blueprint.spelling import bracketed, spell
+from engiagent.blueprint.symbols import Scope, SetInfo, Symbol
+from engiagent.blueprint.units import CURRENCIES, Unit, parse_unit
+
+MAX_QUOTE: Final = 60
+_SHORT_QUOTE: Final = 40
+_STEPS: Final = ("h", "timeunit")
+_TIMED: Final = ("time", "instants", "periods")
+
+
+def clash(
+    where: tuple[str, str],
+    other: Unit,
+    offending: Node,
+    found: Unit,
+    symbols: Mapping[str, Symbol],
+    sets: Mapping[str, SetInfo],
+    scope: Scope | None = None,
+) -> tuple[str, str | None]:
+    """Return the message and the suggestion for two parts whose units differ.
+
+    Parameters
+    ----------
+    where
+        What the other part and the offending one are called, as ``("left side", "right side")``.
+    other, found
+        The unit of the other part, which is wanted, and that of the offending one.
+    offending
+        The part that does not fit, as written.
+    symbols, sets, scope
+        What its names stand for.
+
+    Returns
+    -------
+    tuple
+        As ``left side is kW, right side is kWh (soc[t])`` and ``did you mean (soc[t+1] -
+        soc[t])/dt(t)?``.
+    """
+    text = spell(offending)
+    quote = f" ({text})" if len(text) <= _SHORT_QUOTE else ""
+    message = f"{where[0]} is {other}, {where[1]} is {found}{quote}"
+    return message, suggestion(offending, found, other, symbols, sets, scope)
+
+
+def suggestion(
+    node: Node,
+    found: Unit,
+    wanted: Unit,
+    symbols: Mapping[str, Symbol],
+    sets: Mapping[str, SetInfo] | None = None,
+    scope: Scope | None = None,
+) -> str | None:
+    """Return what would mend the commonest slips; None where nothing can be said.
+
+    They are: a power for an energy and a cost per hour for a cost (or the other way round), a
+    price without its energy, a temperature for a difference, another currency, and a bare factor.
+    """
+    if found.is_point or wanted.is_point:
+        return _temperature(node, found, wanted)
+    sets, scope = sets or {}, scope or {}
+    for step in _STEPS:
+        unit = parse_unit(step)
+        if (found * unit).dimension == wanted.dimension:
+            return _mean(_times_step(node, symbols, sets, scope), "multiply by dt(t)")
+        if (found / unit).dimension == wanted.dimension:
+            return _mean(_per_step(node, symbols, sets, scope), "divide by dt(t)")
+    return _exchange(found, wanted) or _price(found, wanted) or _bare(node, found, wanted)
+
+
+def _mean(text: str, in_general: str) -> str:
+    return f"did you mean {text}?" if len(text) <= MAX_QUOTE else in_general
+
+
+def _temperature(node: Node, found: Unit, wanted: Unit) -> str | None:
+    if found.dimension != wanted.dimension:
+        return None
+    text = spell(node)
+    if found.is_point and not wanted.is_point:
+        return f"take a difference, as {bracketed(node, 1)} - 20[{found}]"
+    if isinstance(node, Number):
+        return f"write {node.value:g}[{wanted}] for a temperature"
+    return f"add it to a temperature, as 20[{wanted}] + {text}"
+
+
+def _exchange(found: Unit, wanted: Unit) -> str | None:
+    """Look for the same quantity in another currency."""
+    ours, theirs = _currency(found), _currency(wanted)
+    if ours is None or theirs is None or ours == theirs:
+        return None
+    rate = parse_unit(f"{theirs}/{ours}")
+    if (found * rate).dimension != wanted.dimension:
+        return None
+    return f"multiply by an exchange rate in {theirs}/{ours}"
+
+
+def _currency(unit: Unit) -> str | None:
+    names = [base for base, power in unit.dimension if power == 1 and base in CURRENCIES]
+    return names[0] if len(names) == 1 else None
+
+
+def _price(found: Unit, wanted: Unit) -> str | None:
+    """Look for a price that is missing the amount that it is paid for, or an amount its price."""
+    for amount, words in (("kWh", "an energy"), ("kW", "a power"), ("h", "a duration")):
+        unit = parse_unit(amount)
+        if _currency(found) and (found * unit).dimension == wanted.dimension:
+            how = ", as price[t]*power[t]*dt(t)" if amount == "kWh" else ""
+            return f"multiply the price by {words}{how}"
+    money = _currency(wanted)
+    if money is not None and not _currency(found) and found.dimension:
+        return f"multiply by a price in {money}/{found}"
+    return None
+
+
+def _bare(node: Node, found: Unit, wanted: Unit) -> str | None:
+    if found.dimension:
+        return None
+    for part in walk(node):
+        if isinstance(part, Number) and part.unit is None:
+            return f"give the number its unit, as {part.value:g}[{wanted}]"
+    return f"multiply by one unit of it, as {bracketed(node, 2)}*1[{wanted}]"
+
+
+# -- steps of time --------------------------------------------------------------------------------
+
+
+def _times_step(
+    node: Node, symbols: Mapping[str, Symbol], sets: Mapping[str, SetInfo], scope: Scope
+) -> str:
+    """Return an expression times the length of its period, inside a sum where it is one."""
+    return spell(_stepped("*", node, symbols, sets, scope))
+
+
+def _per_step(
+    node: Node, symbols: Mapping[str, Symbol], sets: Mapping[str, SetInfo], scope: Scope
+) -> str:
+    """Return an expression over the length of its period; a lone level becomes its change."""
+    if isinstance(node, Ref) and len(node.indices) == 1:
+        symbol = symbols.get(node.name)
+        kinds = [sets[dim].kind for dim in symbol.dims if dim in sets] if symbol else []
+        if kinds == ["instants"]:
+            after = replace(node, indices=(_next(node.indices[0]),))
+            change = Binary(node.span, "-", after, node)
+            return spell(_stepped("/", change, symbols, sets, scope))
+    return spell(_stepped("/", node, symbols, sets, scope))
+
+
+def _stepped(
+    op: str, node: Node, symbols: Mapping[str, Symbol], sets: Mapping[str, SetInfo], scope: Scope
+) -> Node:
+    """Return an expression times or per step; of a sum over time each term."""
+    if isinstance(node, Reduce) and node.function == "sum":
+        loops = {b.names[0]: b.set for b in node.binders if len(b.names) == 1}
+        if any(of in sets and sets[of].kind in ("time", "periods") for of in loops.values()):
+            inside = {**scope, **loops}
+            return replace(node, body=_stepped(op, node.body, symbols, sets, inside))
+    index = _time_index(node, symbols, sets, scope) or "t"
+    step = Call(node.span, "dt", (Ref(node.span, index, ()),))
+    return Binary(node.span, op, node, step)
+
+
+def _time_index(
+    node: Node, symbols: Mapping[str, Symbol], sets: Mapping[str, SetInfo], scope: Scope
+) -> str | None:
+    """Return the index by which an expression runs over time, or one that is in scope."""
+    timed = {name for name, of in scope.items() if of in sets and sets[of].kind in _TIMED}
+    for part in walk(node):
+        if isinstance(part, Ref) and part.name in symbols:
+            for position, index in enumerate(part.indices):
+                over_time = _over_time(part, symbols, sets, position)
+                for inner in walk(index):
+                    if isinstance(inner, Ref) and (inner.name in timed or over_time):
+                        return inner.name
+    return min(timed) if len(timed) == 1 else None
+
+
+def _over_time(
+    ref: Ref, symbols: Mapping[str, Symbol], sets: Mapping[str, SetInfo], position: int
+) -> bool:
+    dims = symbols[ref.name].dims
+    if len(dims) != len(ref.indices):
+        return False
+    return dims[position] in sets and sets[dims[position]].kind in _TIMED
+
+
+def _next(index: Node) -> Node:
+    """Return the index one step on."""
+    if isinstance(index, Binary) and index.op == "-" and isinstance(index.right, Number):
+        if index.right.value == 1:
+            return index.left
+        return replace(index, right=replace(index.right, value=index.right.value - 1))
+    if isinstance(index, Binary) and index.op == "+" and isinstance(index.right, Number):
+        return replace(index, right=replace(index.right, value=index.right.value + 1))
+    return Binary(index.span, "+", index, Number(index.span, 1.0, None))
