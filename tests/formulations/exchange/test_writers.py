@@ -1,0 +1,273 @@
+"""LP and MPS files, read by the readers of HiGHS and SCIP: the same matrix, the same optimum."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from engiagent.blueprint import Blueprint
+from engiagent.errors import EngiagentError
+from engiagent.formulations import compile_blueprint
+from engiagent.formulations.exchange import write_lp, write_mps
+from engiagent.formulations.program import Coordinate, Goal, Indicators, Program
+from engiagent.formulations.values import Atom, Part, variables
+from tests.blueprints import DAY, EDGES, blueprint, constraint, parameter, variable
+from tests.formulations.exchange.programs import highs_of, optimum, programs
+
+
+def rows(name: str, expression: str, *forall: str) -> dict[str, Any]:
+    """Return a constraint with an id of its own."""
+    return constraint(expression, *forall) | {"constraint_id": name}
+
+
+def binary(name: str, *index: str) -> dict[str, Any]:
+    """Return a binary variable."""
+    return {"name": name, "index": list(index), "type": "binary"}
+
+
+GOLDEN = Path(__file__).parent / "golden"
+CORPUS = Path(__file__).parents[3] / "problems"
+WRITERS = {"lp": write_lp, "mps": write_mps}
+Writer = Callable[[Program], str]
+FEW = settings(
+    max_examples=40,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+
+def merged(
+    names: list[str], lower: list[float], upper: list[float]
+) -> dict[str, tuple[float, float]]:
+    """Return the sides of rows by name; what is written twice counts once."""
+    sides: dict[str, tuple[float, float]] = {}
+    for name, low, high in zip(names, lower, upper, strict=True):
+        if name.endswith("~upper"):
+            sides[name.removesuffix("~upper")] = (sides[name.removesuffix("~upper")][0], high)
+        else:
+            sides[name] = (low, high)
+    return sides
+
+
+@pytest.mark.parametrize("form", WRITERS)
+@FEW
+@given(program=programs(wild=True))
+def test_highs_reads_the_very_same_numbers(tmp_path: Path, form: str, program: Program) -> None:
+    path = tmp_path / f"model.{form}"
+    path.write_text(WRITERS[form](program))
+    lp = highs_of(path).getLp()
+    names = list(lp.col_names_)
+    assert len(set(names)) == len(names) == program.column_count
+    assert lp.offset_ == program.offset
+    assert (lp.sense_.value == 1) == (program.sense == "minimize")
+    mine = sorted(
+        zip(program.cost.tolist(), program.column_lower.tolist(), program.column_upper.tolist(),
+            program.integrality.tolist(), strict=True)
+    )  # fmt: skip
+    integral = [kind.value == 1 for kind in lp.integrality_] or [False] * len(names)
+    theirs = sorted(zip(map(float, lp.col_cost_), map(float, lp.col_lower_),
+                        map(float, lp.col_upper_), integral, strict=True))  # fmt: skip
+    assert mine == theirs
+    sides = merged(list(lp.row_names_), list(lp.row_lower_), list(lp.row_upper_))
+    assert list(sides.values()) == list(
+        zip(program.row_lower.tolist(), program.row_upper.tolist(), strict=True)
+    )
+    twice = {name for name in lp.row_names_ if name.endswith("~upper")}
+    assert sum(program.row_values) == pytest.approx(
+        sum(v for r, v in _entries(lp) if lp.row_names_[r] not in twice), abs=1e-6
+    )
+
+
+def _entries(lp: object) -> list[tuple[int, float]]:
+    matrix = lp.a_matrix_  # type: ignore[attr-defined]
+    return list(zip(map(int, matrix.index_), map(float, matrix.value_), strict=True))
+
+
+@pytest.mark.parametrize("form", WRITERS)
+@settings(FEW, max_examples=20)
+@given(program=programs())
+def test_scip_finds_the_same_optimum(tmp_path: Path, form: str, program: Program) -> None:
+    path = tmp_path / f"model.{form}"
+    path.write_text(WRITERS[form](program))
+    assert _scip(path) == pytest.approx(optimum(program), rel=1e-6, abs=1e-6)
+
+
+def _scip(path: Path) -> float | None:
+    from pyscipopt import Model
+
+    model = Model()
+    model.hideOutput()
+    model.readProblem(str(path))
+    model.optimize()
+    return float(model.getObjVal()) if model.getStatus() == "optimal" else None
+
+
+@settings(FEW, max_examples=15)
+@given(program=programs(quadratic=True, whole=False))
+def test_a_quadratic_objective_is_the_same_for_both_readers(
+    tmp_path: Path, program: Program
+) -> None:
+    if program.sense == "maximize":
+        return
+    values = []
+    for form, write in WRITERS.items():
+        path = tmp_path / f"model.{form}"
+        path.write_text(write(program))
+        solver = highs_of(path)
+        solver.run()
+        if solver.getModelStatus().name == "kInfeasible":
+            assert optimum(program) is None
+            return
+        x = np.array(solver.getSolution().col_value)
+        values.append(solver.getObjectiveValue())
+        if form == "mps":  # which keeps the order of the columns
+            assert values[-1] == pytest.approx(program.objective_at(x), rel=1e-9, abs=1e-9)
+        values.append(_scip(path))
+    assert values == pytest.approx([values[0]] * 4, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("path", sorted(CORPUS.glob("*/*/expert/blueprint.json")), ids=str)
+@pytest.mark.parametrize("form", WRITERS)
+def test_the_corpus_can_be_written_and_read(tmp_path: Path, form: str, path: Path) -> None:
+    try:
+        program = compile_blueprint(Blueprint.load(path), path.parents[1])
+    except EngiagentError:
+        pytest.skip("nothing to write")
+    text = WRITERS[form](program)
+    assert text == WRITERS[form](program)
+    file = tmp_path / f"model.{form}"
+    file.write_text(text)
+    solver = highs_of(file)
+    solver.run()
+    mine = optimum(program)
+    if mine is None:
+        assert solver.getModelStatus().name == "kInfeasible"
+    else:
+        assert solver.getObjectiveValue() == pytest.approx(mine, rel=1e-7)
+
+
+# --- golden files ------------------------------------------------------------------------------
+
+STORE = {
+    "sets": [DAY | {"periods": 3}, EDGES],
+    "parameters": [parameter("price", [30.0, 80.5, -5.0], "EUR/MWh", "T")],
+    "decision_variables": [
+        variable("charge", "t in T", upper=50),
+        variable("discharge", "t in T", upper=50),
+        variable("soc", "i in I", lower=20, upper=200, unit="kWh"),
+        binary("charging", "t in T"),
+    ],
+    "constraints": [
+        rows("balance", "soc[t+1] - soc[t] == (0.9*charge[t] - discharge[t]/0.9)*dt(t)", "t in T"),
+        rows("one_way", "charge[t] <= 50[kW]*charging[t]", "t in T"),
+        rows("ramp", "-20[kW] <= discharge[t] - prev(discharge[t], 0) <= 20[kW]", "t in T"),
+        rows("start", "soc[first(I)] == 100[kWh]"),
+    ],
+    "objective_function": {
+        "name": "profit", "sense": "maximize", "unit": "EUR",
+        "expression": "sum(price[t]*(discharge[t] - charge[t])*dt(t) for t in T) - 2[EUR]",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", WRITERS)
+def test_golden_files(form: str) -> None:
+    program = compile_blueprint(blueprint(**STORE))
+    assert WRITERS[form](program) == (GOLDEN / f"store.{form}").read_text()
+
+
+# --- names -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("label", "name"),
+    [
+        ("2025-07-01T00:00", "x(2025_07_01T00.00)"),  # signs and colons mean something in LP
+        ("north shore", "x(north_shore)"),
+        ("Zürich", "x(Zurich)"),
+        ("a[1]*b", "x(a_1__b)"),
+    ],
+)
+def test_labels_stay_recognisable(label: str, name: str) -> None:
+    text = write_lp(_one_column("x", label))
+    assert re.search(rf" {re.escape(name)} ", text)
+
+
+@pytest.mark.parametrize("head", ["free", "end", "e", "E7", "st", "Bounds", "inf"])
+def test_reserved_names_are_marked(tmp_path: Path, head: str) -> None:
+    path = tmp_path / "model.lp"
+    path.write_text(write_lp(_one_column(head)))
+    assert list(highs_of(path).getLp().col_names_) == [f"_{head}"]
+
+
+def _one_column(head: str, label: str | None = None) -> Program:
+    index = () if label is None else ("i in L",)
+    reference = f"{head}[i]" if index else head
+    return compile_blueprint(
+        blueprint(
+            sets=[{"name": "L", "kind": "labels", "elements": [label]}] if index else [],
+            decision_variables=[variable(head, *index, lower=-3, unit="1")],
+            constraints=[constraint(f"{reference} <= 4", *index)],
+            objective_function={
+                "sense": "minimize",
+                "expression": f"sum({head}[i] for i in L)" if index else head,
+            },
+        )
+    )
+
+
+# --- what the formats cannot say ---------------------------------------------------------------
+
+
+def _nonlinear(row: int) -> Program:
+    base = _one_column("x")
+    atom = Atom("exp", 1, (variables(np.array([0])),))
+    result: Program = replace(base, nonlinear=(Part(np.array([row]), np.ones(1), atom),))
+    return result
+
+
+@pytest.mark.parametrize("write", WRITERS.values())
+@pytest.mark.parametrize(("row", "owner"), [(0, "'C1'"), (-1, "objective")])
+def test_functions_are_refused_by_name(write: Writer, row: int, owner: str) -> None:
+    with pytest.raises(EngiagentError, match=f"{owner}.*'exp'"):
+        write(_nonlinear(row))
+
+
+@pytest.mark.parametrize("write", WRITERS.values())
+def test_several_objectives_are_refused(write: Writer) -> None:
+    goals = tuple(Goal(name, "minimize", np.ones(1), 0.0, "1") for name in ("cost", "comfort"))
+    with pytest.raises(EngiagentError, match="cost, comfort"):
+        write(replace(_one_column("x"), goals=goals, method="lexicographic"))
+
+
+@pytest.mark.parametrize("form", WRITERS)
+def test_scip_reads_conditions_and_special_ordered_sets(tmp_path: Path, form: str) -> None:
+    base = compile_blueprint(
+        blueprint(
+            decision_variables=[variable(n, upper=9, unit="1") for n in "xy"] + [binary("b")],
+            constraints=[rows("C1", "x + y <= 4"), rows("C2", "b >= 0.5")],
+            objective_function={"sense": "maximize", "expression": "x + 2*y"},
+        )
+    )
+    one = np.array([0])
+    program = replace(
+        base, indicators=Indicators(one, np.array([2]), np.array([1])), sos1=(np.array([0, 1]),)
+    )
+    path = tmp_path / f"model.{form}"
+    path.write_text(WRITERS[form](program))
+    assert _scip(path) == pytest.approx(8.0)
+    path.write_text(WRITERS[form](replace(program, indicators=Indicators(
+        one, np.array([2]), np.array([0])))))  # fmt: skip
+    assert _scip(path) == pytest.approx(18.0)
+    path.write_text(WRITERS[form](replace(program, indicators=Program.indicators, sos1=())))
+    assert _scip(path) == pytest.approx(8.0)
+
+
+def test_times_are_those_of_the_clock_on_the_wall() -> None:
+    program = compile_blueprint(blueprint(**STORE))
+    assert isinstance(program.coordinates["T"], Coordinate)
+    assert "charge(2025_07_01T01.00)" in write_mps(program)
