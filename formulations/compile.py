@@ -1,9 +1,12 @@
-"""From a blueprint to the arrays of a linear or mixed-integer program.
+"""From a blueprint to the arrays of a program.
 
-Every expression is evaluated once over its whole index grid; nothing here loops over time.
+Every expression is evaluated once over its whole index grid; nothing here loops over time. What
+is not linear is a function of forms at first and becomes rows where that is exact
+(:mod:`engiagent.formulations.lowering`); the rest stays in the program as it is.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,6 @@ from engiagent.blueprint.checked import (
     Constraint,
     Variable,
     checked_constraint,
-    checked_objective,
     checked_variables,
 )
 from engiagent.blueprint.diagnostics import (
@@ -25,19 +27,36 @@ from engiagent.blueprint.diagnostics import (
 )
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import PATH, Elaboration
-from engiagent.blueprint.grammar import ExpressionError, Node
-from engiagent.blueprint.grid import EMPTY_GRID, Grid
+from engiagent.blueprint.goals import Objective, Penalty, checked_objective, checked_penalty
+from engiagent.blueprint.grammar import Call, ExpressionError, Node
+from engiagent.blueprint.grid import Grid
 from engiagent.blueprint.indexing import Value
 from engiagent.blueprint.sets import IndexSet
+from engiagent.formulations.assembly import assembled, costs, separated
+from engiagent.formulations.evaluator import FormEvaluator
 from engiagent.formulations.expansion import expand
-from engiagent.formulations.linear import Affine, AffineEvaluator
+from engiagent.formulations.lowering.builder import Builder
+from engiagent.formulations.lowering.lower import lowered
 from engiagent.formulations.program import (
+    NO_INDICATORS,
     ColumnBlock,
     Coordinate,
     ExpressionBlock,
-    Floats,
+    Goal,
+    Indicators,
     Program,
-    RowBlock,
+)
+from engiagent.formulations.relations import Piece, pieces, state_relation
+from engiagent.formulations.scenarios import reduced
+from engiagent.formulations.values import (
+    Atom,
+    Floats,
+    Form,
+    applied,
+    as_form,
+    atoms,
+    constant,
+    variables,
 )
 
 
@@ -66,16 +85,6 @@ def compile_blueprint(blueprint: Blueprint, folder: Path | str | None = None) ->
     return _Compiler(full, elaboration).run()
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """The rows of one constraint before assembly."""
-
-    block: RowBlock
-    value: Affine
-    lower: Floats
-    upper: Floats
-
-
 class _Compiler:
     """One compilation."""
 
@@ -84,195 +93,240 @@ class _Compiler:
         self.elaboration = elaboration
         self.variables = {v.definition.name: v for v in checked_variables(elaboration)}
         self.starts: dict[str, int] = {}
-        self.column_count = 0
-        for name, variable in self.variables.items():
-            self.starts[name] = self.column_count
-            self.column_count += variable.size
-        self.evaluator = AffineEvaluator(elaboration, self.variables, self.starts)
+        self.builder = Builder()
+        self._declare()
+        self.evaluator = FormEvaluator(elaboration, self.variables, self.starts)
+        self.objective: Objective | None = None
+        self.penalties: Form = constant(0.0, 1)
 
     def run(self) -> Program:
-        rows, errors = self._all_rows()
+        errors: list[Diagnostic] = []
+        goals: list[tuple[Form, Any]] = []
         try:
-            cost, offset, sense, unit, name = self._objective()
+            self.objective = checked_objective(self.elaboration)
         except BlueprintError as error:
             errors.extend(error.diagnostics)
+        errors += self._constraints()
+        if not errors:
+            try:
+                goals = self._goals()
+            except BlueprintError as error:
+                errors.extend(error.diagnostics)
         if errors:
             raise BlueprintError(errors)
-        starts, columns, values = _assemble([r.value for r in rows], self.column_count)
-        blocks = tuple(r.block for r in rows)
+        return self._program(goals)
+
+    def _program(self, goals: list[tuple[Form, Any]]) -> Program:
+        builder, objective = self.builder, self.objective
+        first = goals[0][0] if goals else constant(0.0, 1)
+        forms, goal, products, parts = separated([r.form for r in builder.rows], first)
+        count = builder.column_count
+        starts, columns, values = assembled(forms, count)
+        cost, offset = costs(goal, count)
+        moved = [(r, r.moved(form)) for r, form in zip(builder.rows, forms, strict=True)]
+        method = objective.method if objective is not None else None
+        blocks = tuple(r.block for r in builder.rows)
         return Program(
-            sense=sense,
+            sense=objective.goals[0].sense if objective is not None else "minimize",
             cost=cost,
             offset=offset,
-            column_lower=self._stack("lower"),
-            column_upper=self._stack("upper"),
-            integrality=self._integrality(),
+            column_lower=builder.column_lower,
+            column_upper=builder.column_upper,
+            integrality=builder.integrality,
             row_starts=starts,
             row_columns=columns,
             row_values=values,
-            row_lower=_join([r.lower for r in rows]),
-            row_upper=_join([r.upper for r in rows]),
-            columns=tuple(self._column_block(v) for v in self.variables.values()),
+            row_lower=_join([r.lower - shift for r, shift in moved]),
+            row_upper=_join([r.upper - shift for r, shift in moved]),
+            products=products,
+            nonlinear=parts,
+            indicators=self._indicators(),
+            sos1=tuple(builder.sos1),
+            goals=tuple(_goal(form, given, count) for form, given in goals) if method else (),
+            method=method,
+            columns=tuple(builder.columns),
             rows=blocks,
             expressions=tuple(self._expressions()),
-            coordinates=self._coordinates(blocks),
-            objective_name=name,
-            objective_unit=unit,
+            coordinates=self._coordinates(),
+            objective_name=objective.goals[0].name if objective is not None else "objective",
+            objective_unit=str(objective.unit) if objective is not None else "1",
             blueprint_sha256=self.blueprint.sha256,
         )
 
     # -- columns --------------------------------------------------------------------------------
 
-    def _stack(self, side: str) -> Floats:
-        return _join([getattr(variable, side) for variable in self.variables.values()])
+    def _declare(self) -> None:
+        """Declare the columns of every variable, and a switch for each semicontinuous one."""
+        blocks, lower, upper, whole, start = [], [], [], [], 0
+        for name, variable in self.variables.items():
+            self.starts[name] = start
+            blocks.append(_column_block(variable, start))
+            switched = variable.definition.type == "semicontinuous"
+            lower.append(np.minimum(variable.lower, 0.0) if switched else variable.lower)
+            upper.append(variable.upper)
+            whole.append(np.full(variable.size, variable.definition.type in ("integer", "binary")))
+            start += variable.size
+        flags = np.concatenate(whole) if whole else np.zeros(0, dtype=bool)
+        self.builder.declare(blocks, _join(lower), _join(upper), flags)
+        for name, variable in self.variables.items():
+            if variable.definition.type == "semicontinuous":
+                self._switch(name, variable)
 
-    def _integrality(self) -> npt.NDArray[np.bool_]:
-        flags = [
-            np.full(variable.size, variable.definition.type != "continuous")
-            for variable in self.variables.values()
-        ]
-        return np.concatenate(flags) if flags else np.zeros(0, dtype=bool)
-
-    def _column_block(self, variable: Variable) -> ColumnBlock:
-        definition = variable.definition
-        start = self.starts[definition.name]
-        return ColumnBlock(
-            name=definition.name,
-            start=start,
-            stop=start + variable.size,
-            unit=str(variable.unit),
-            sets=tuple(s.name for s in variable.sets),
-            shape=tuple(s.size for s in variable.sets),
-            positions=variable.positions,
-            description=definition.description,
-            kind=definition.type,
-            quantity=definition.quantity,
-            role=definition.role,
-        )
+    def _switch(self, name: str, variable: Variable) -> None:
+        """Let a semicontinuous variable be zero, or between its bounds while its switch is on."""
+        builder, size = self.builder, variable.size
+        columns = self.starts[name] + np.arange(size, dtype=np.int64)
+        value = variables(columns)
+        on = builder.add_columns(f"{name}__on", size, 0.0, 1.0, "binary")
+        builder.add_rows(f"{name}__most", value - on * variable.upper, -np.inf, 0.0)
+        builder.add_rows(f"{name}__least", value - on * variable.lower, 0.0, np.inf)
 
     # -- rows -----------------------------------------------------------------------------------
 
-    def _all_rows(self) -> tuple[list[_Rows], list[Diagnostic]]:
-        rows: list[_Rows] = []
+    def _constraints(self) -> list[Diagnostic]:
         errors: list[Diagnostic] = []
-        start = 0
         seen: set[str] = set()
         for position, definition in enumerate(self.elaboration.core.constraints):
+            path = f"{PATH}.constraints[{position}]"
             try:
-                self._refuse_unsupported(position, seen)
-                constraint = checked_constraint(self.elaboration, position)
-                for part in self._rows_of(constraint, start):
-                    rows.append(part)
-                    start = part.block.stop
+                if definition.constraint_id in seen:
+                    message = f"the id {definition.constraint_id!r} is used twice"
+                    raise BlueprintError([Diagnostic("EB012", "error", path, message)])
+                self._constraint(checked_constraint(self.elaboration, position))
             except BlueprintError as error:
                 errors.extend(error.diagnostics)
             seen.add(definition.constraint_id)
-        return rows, errors
+        return errors
 
-    def _refuse_unsupported(self, position: int, seen: set[str]) -> None:
-        definition = self.elaboration.core.constraints[position]
-        path = f"{PATH}.constraints[{position}]"
-        if definition.constraint_id in seen:
-            message = f"the id {definition.constraint_id!r} is used twice"
-            raise BlueprintError([Diagnostic("EB012", "error", path, message)])
-        if definition.hard is False:
-            message = "soft constraints are not compiled yet; write the slack and its cost yourself"
-            raise BlueprintError([Diagnostic("EB017", "error", f"{path}.hard", message)])
-
-    def _rows_of(self, constraint: Constraint, start: int) -> list[_Rows]:
+    def _constraint(self, constraint: Constraint) -> None:
         definition = constraint.definition
-        with located(f"{constraint.path}.expression", definition.name or definition.constraint_id):
-            tree = constraint.comparison
-            sides = [self._value(part, constraint.grid) for part in tree.operands]
-            ranged = len(sides) == 3 and not any(
-                isinstance(s, Affine) for s in (sides[0], sides[2])
+        label = definition.name or definition.constraint_id
+        self.evaluator.origin = definition.constraint_id
+        penalty = None
+        if definition.hard is False or definition.penalty is not None:
+            penalty = checked_penalty(self.elaboration, constraint, self.objective)
+        with located(f"{constraint.path}.expression", label), _named_functions():
+            relation = constraint.relation
+            if isinstance(relation, Call):
+                if penalty is not None:
+                    text = "only a comparison can be soft, so that its slack has a size"
+                    raise ExpressionError(text, relation.span[0] + 1, None, "EB017")
+                state_relation(self.builder, constraint, self._value)
+                return
+            for piece in pieces(constraint, relation, self._value):
+                self._rows(constraint, piece, penalty)
+
+    def _rows(self, constraint: Constraint, piece: Piece, penalty: Penalty | None) -> None:
+        form = piece.form
+        if penalty is not None:
+            form = self._softened(constraint, piece, penalty)
+        if not form.is_affine:
+            form = lowered(self.builder, form, piece.sign, piece.name)
+        definition = constraint.definition
+        self.builder.add_rows(
+            piece.name,
+            form,
+            piece.lower,
+            piece.upper,
+            name=definition.name or definition.constraint_id,
+            constraint_id=piece.name,
+            generated=False,
+            unit=str(constraint.typed.unit.difference()),
+            sets=tuple(s.name for s in constraint.sets),
+            shape=tuple(s.size for s in constraint.sets),
+            positions=constraint.positions,
+            description=definition.description,
+        )
+
+    def _softened(self, constraint: Constraint, piece: Piece, penalty: Penalty) -> Form:
+        """Give a row a slack on each side that it limits, and charge the objective for it."""
+        form, size = piece.form, piece.form.size
+        assert self.objective is not None
+        sides = [(-1.0, "above")] if np.any(np.isfinite(piece.upper)) else []
+        sides += [(1.0, "below")] if np.any(np.isfinite(piece.lower)) else []
+        for direction, word in sides:
+            name = f"{piece.name}__slack" + (f"_{word}" if len(sides) > 1 else "")
+            slack = self.builder.add_columns(
+                name,
+                size,
+                0.0,
+                np.inf,
+                generated=False,
+                unit=str(constraint.typed.unit.difference()),
+                sets=tuple(s.name for s in constraint.sets),
+                shape=tuple(s.size for s in constraint.sets),
+                positions=constraint.positions,
+                role="auxiliary",
+                description=f"slack of the soft constraint {constraint.definition.constraint_id}",
             )
-            if ranged and set(tree.ops) in ({"<="}, {">="}):
-                low, high = (sides[0], sides[2]) if tree.ops[0] != ">=" else (sides[2], sides[0])
-                pieces = [(definition.constraint_id, sides[1], low, high)]
-            else:
-                pieces = self._split_chain(definition.constraint_id, tree.ops, sides)
-            rows = []
-            for name, value, lower, upper in pieces:
-                rows.append(self._rows(constraint, name, value, lower, upper, start))
-                start = rows[-1].block.stop
-        return rows
+            form = form + slack * direction
+            squared = applied(Atom("power", size, (slack,), None, (np.asarray(2.0),)))
+            charged = (squared if penalty.squared else slack) * penalty.weights
+            single = np.zeros(size, dtype=np.int64)
+            sign = 1.0 if self.objective.goals[0].sense == "minimize" else -1.0
+            self.penalties = self.penalties + charged.group_sum(single, 1) * sign
+        return form
 
     def _value(self, node: Node, grid: Grid) -> Value:
         """Evaluate and refuse what is too large for double precision."""
         with np.errstate(over="ignore", invalid="ignore"):
             value = self.evaluator.number(node, grid)
         parts = [value]
-        if isinstance(value, Affine):
-            parts = [value.constant, *(term.coefficients for term in value.terms)]
+        if isinstance(value, Form):
+            inside = [value, *(form for atom in atoms(value) for form in atom.args)]
+            parts = [form.constant for form in inside]
+            parts += [term.coefficients for form in inside for term in form.terms]
         if not all(np.all(np.isfinite(part)) for part in parts):
             raise ExpressionError(
                 "a number here is too large", node.span[0] + 1, "choose a unit that fits", "EB016"
             )
         return value
 
-    def _split_chain(
-        self, name: str, ops: tuple[str, ...], sides: list[Value]
-    ) -> list[tuple[str, Value, Any, Any]]:
-        """Return one piece a comparison: ``left - right`` against zero."""
-        pieces = []
-        for number, (op, left, right) in enumerate(zip(ops, sides, sides[1:], strict=False), 1):
-            lower = 0.0 if op in (">=", "==") else -np.inf
-            upper = 0.0 if op in ("<=", "==") else np.inf
-            piece = name if len(ops) == 1 else f"{name}__{number}"
-            pieces.append((piece, left - right, lower, upper))
-        return pieces
+    # -- the objective --------------------------------------------------------------------------
 
-    def _rows(
-        self, constraint: Constraint, name: str, value: Value, lower: Any, upper: Any, start: int
-    ) -> _Rows:
-        size = constraint.grid.size
-        if not isinstance(value, Affine):
-            value = Affine(size, np.asarray(value), ())
-        constant = np.broadcast_to(value.constant, (size,))
-        block = RowBlock(
-            name=constraint.definition.name or constraint.definition.constraint_id,
-            start=start,
-            stop=start + size,
-            unit=str(constraint.typed.unit.difference()),
-            sets=tuple(s.name for s in constraint.sets),
-            shape=tuple(s.size for s in constraint.sets),
-            positions=constraint.positions,
-            description=constraint.definition.description,
-            constraint_id=name,
-        )
-        return _Rows(block, value, lower - constant, upper - constant)
+    def _goals(self) -> list[tuple[Form, Any]]:
+        """Return the forms of all goals, lowered, with their definitions."""
+        objective = self.objective
+        if objective is None:
+            return []
+        result = []
+        for goal in objective.goals:
+            self.evaluator.origin = goal.name
+            with located(goal.path, goal.name), _named_functions():
+                value = as_form(self._value(goal.node, objective.grid), objective.grid.size)
+                if objective.risk is not None:
+                    value = reduced(
+                        self.builder, self.evaluator, value, objective.risk, goal.sense, goal.name
+                    )
+                value = value + self.penalties
+                sign = 1 if goal.sense == "minimize" else -1
+                form = lowered(self.builder, value, sign, goal.name) if value.parts else value
+                if objective.method is not None and not form.is_affine:
+                    text = "one of several goals must be linear"
+                    raise ExpressionError(text, goal.node.span[0] + 1, None, "EB026")
+            result.append((form, goal))
+        return result
 
     # -- the rest -------------------------------------------------------------------------------
 
-    def _objective(self) -> tuple[Floats, float, Any, str, str]:
-        objective = checked_objective(self.elaboration)
-        cost = np.zeros(self.column_count)
-        if objective is None:
-            return cost, 0.0, "minimize", "1", "objective"
-        definition = objective.definition
-        with located(f"{PATH}.objective_function.expression", definition.name):
-            value = self._value(objective.node, EMPTY_GRID)
-        offset = value
-        if isinstance(value, Affine):
-            offset = value.constant
-            for term in value.terms:
-                cost += np.bincount(term.columns, term.coefficients, self.column_count)
-        number = float(np.broadcast_to(offset, (1,))[0])
-        return cost, number, definition.sense, str(objective.unit), definition.name or "objective"
+    def _indicators(self) -> Indicators:
+        given = self.builder.indicators
+        if not given:
+            return NO_INDICATORS
+        rows, columns, active = (np.concatenate(part) for part in zip(*given, strict=True))
+        return Indicators(rows, columns, active)
 
     def _expressions(self) -> list[ExpressionBlock]:
         blocks = []
         for position, definition in enumerate(self.elaboration.core.expressions):
             symbol = self.elaboration.symbols[definition.name]
             named = self.elaboration.named[definition.name]
+            self.evaluator.origin = definition.name
             with located(f"{PATH}.expressions[{position}].expression", definition.name):
                 binders = self.elaboration.binders(definition.index)
                 grid, kept = self.elaboration.grid_with_positions(binders, definition.where)
-                value = self._value(named.body, grid)
-            if not isinstance(value, Affine):
-                value = Affine(grid.size, np.asarray(value), ())
-            starts, columns, values = _assemble([value], self.column_count)
+                value = as_form(self._value(named.body, grid), grid.size)
+            starts, columns, values = assembled([value], self.builder.column_count)
             blocks.append(
                 ExpressionBlock(
                     name=definition.name,
@@ -288,19 +342,59 @@ class _Compiler:
                     row_columns=columns,
                     row_values=values,
                     constant=np.array(np.broadcast_to(value.constant, (grid.size,))),
+                    parts=value.parts,
                 )
             )
         return blocks
 
-    def _coordinates(self, rows: tuple[RowBlock, ...]) -> dict[str, Coordinate]:
+    def _coordinates(self) -> dict[str, Coordinate]:
         names: dict[str, None] = {}
         for variable in self.variables.values():
             names |= dict.fromkeys(s.name for s in variable.sets)
-        for row in rows:
-            names |= dict.fromkeys(row.sets)
+        for row in self.builder.rows:
+            names |= dict.fromkeys(row.block.sets)
         for named in self.elaboration.named.values():
             names |= dict.fromkeys(s.name for s in named.sets)
         return {name: coordinate(self.elaboration.index_set(name)) for name in names}
+
+
+@contextmanager
+def _named_functions() -> Iterator[None]:
+    """Turn what the lowering cannot do into errors at the place of the function."""
+    try:
+        yield
+    except ZeroDivisionError as error:
+        atom = error.args[0]
+        raise ExpressionError(
+            "the divisor may be zero", atom.column, "give its variables bounds that exclude zero",
+            "EB027",
+        ) from None  # fmt: skip
+    except MemoryError as error:
+        raise ExpressionError(str(error), 1, None, "EB028") from None
+
+
+def _goal(form: Form, given: Any, count: int) -> Goal:
+    cost, offset = costs(form, count)
+    return Goal(
+        given.name, given.sense, cost, offset, str(given.unit), given.tolerance, given.limit
+    )
+
+
+def _column_block(variable: Variable, start: int) -> ColumnBlock:
+    definition = variable.definition
+    return ColumnBlock(
+        name=definition.name,
+        start=start,
+        stop=start + variable.size,
+        unit=str(variable.unit),
+        sets=tuple(s.name for s in variable.sets),
+        shape=tuple(s.size for s in variable.sets),
+        positions=variable.positions,
+        description=definition.description,
+        kind=definition.type,
+        quantity=definition.quantity,
+        role=definition.role,
+    )
 
 
 def coordinate(index_set: IndexSet) -> Coordinate:
@@ -320,26 +414,3 @@ def coordinate(index_set: IndexSet) -> Coordinate:
 
 def _join(parts: list[Any]) -> Floats:
     return np.concatenate(parts) if parts else np.zeros(0)
-
-
-def _assemble(
-    values: list[Affine], column_count: int
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], Floats]:
-    """Return the CSR arrays of stacked affine values; a column's terms in one row are added."""
-    from scipy.sparse import coo_array
-
-    rows, columns, coefficients = [], [], []
-    start = 0
-    for value in values:
-        for term in value.terms:
-            rows.append(term.row_numbers() + start)
-            columns.append(term.columns)
-            coefficients.append(np.broadcast_to(term.coefficients, term.columns.shape))
-        start += value.size
-    if not rows:
-        return np.zeros(start + 1, dtype=np.int32), np.zeros(0, dtype=np.int32), np.zeros(0)
-    entries = (np.concatenate(rows).astype(np.int32), np.concatenate(columns).astype(np.int32))
-    matrix = coo_array((np.concatenate(coefficients), entries), shape=(start, column_count)).tocsr()
-    matrix.sum_duplicates()
-    matrix.eliminate_zeros()
-    return matrix.indptr, matrix.indices, matrix.data

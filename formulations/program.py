@@ -87,7 +87,7 @@ class ColumnBlock(Block):
     do not report them.
     """
 
-    kind: Literal["continuous", "integer", "binary"] = "continuous"
+    kind: Literal["continuous", "integer", "binary", "semicontinuous"] = "continuous"
     quantity: str | None = None
     role: str | None = None
     generated: bool = False
@@ -120,7 +120,9 @@ class ExpressionBlock(Block):
 
     def evaluate(self, x: Floats) -> Floats:
         """Return the values at a point ``x`` of shape (n,); shape (size,)."""
-        linear: Floats = self.constant + row_sums(self.row_starts, self.row_values * x[self.row_columns])
+        linear: Floats = self.constant + row_sums(
+            self.row_starts, self.row_values * x[self.row_columns]
+        )
         result: Floats = linear + parts_at(self.parts, x, self.size)
         return result
 

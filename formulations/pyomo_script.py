@@ -15,14 +15,13 @@ from engiagent.blueprint.checked import (
     Constraint,
     Variable,
     checked_constraint,
-    checked_objective,
 )
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
-from engiagent.blueprint.grammar import (
-    parse,
-)
+from engiagent.blueprint.goals import checked_objective
+from engiagent.blueprint.grammar import Compare, parse
 from engiagent.blueprint.sets import IndexSet
+from engiagent.errors import EngiagentError
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.pyomo_expressions import ExpressionPrinter, compact, element, scope_of
@@ -164,9 +163,11 @@ class _Script:
 
     def _constraint(self, constraint: Constraint) -> list[str]:
         scope = dict(scope_of([b.names for b in constraint.binders], constraint.sets))
-        tree = constraint.comparison
-        sides = [self.printer.expression(part, scope) for part in tree.operands]
+        tree = constraint.relation
         title = constraint.definition.name or constraint.definition.constraint_id
+        if not isinstance(tree, Compare):
+            raise EngiagentError(f"the script cannot say {title!r} yet: {tree.function}")
+        sides = [self.printer.expression(part, scope) for part in tree.operands]
         lines = [f"# {_comment(title)}"]
         pieces = zip(tree.ops, sides, sides[1:], strict=False)
         for number, (op, left, right) in enumerate(pieces, 1):
@@ -218,11 +219,13 @@ class _Script:
         objective = checked_objective(self.elaboration)
         if objective is None:
             return ["model.objective = pyo.Objective(expr=0.0)"]
-        sense = objective.definition.sense
-        text = self.printer.expression(objective.node, {})
+        if objective.method is not None or objective.risk is not None:
+            raise EngiagentError("the script cannot say this objective yet")
+        goal = objective.goals[0]
+        text = self.printer.expression(goal.node, {})
         return [
             f"# {_comment(objective.definition.name or 'objective')} [{objective.unit}]",
-            f"model.objective = pyo.Objective(expr={text}, sense=pyo.{sense})",
+            f"model.objective = pyo.Objective(expr={text}, sense=pyo.{goal.sense})",
         ]
 
 

@@ -10,7 +10,7 @@ arithmetic touches coefficients and row numbers only, so a whole index grid is o
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -68,6 +68,18 @@ class Atom:
         inner = [form.at(x) for form in self.args]
         with np.errstate(all="ignore"):
             return _VALUES[self.function](self, inner)
+
+    def take(self, elements: Rows) -> "Atom":
+        """Return some elements of the atom, which may repeat."""
+        if self.groups is not None:
+            rows, groups = _entries_of(self.groups, elements, self.size)
+            return replace(self, size=len(elements), args=(self.args[0].take(rows),), groups=groups)
+        numbers = []
+        for values in self.numbers:
+            shared = values.ndim == (1 if self.function == "piecewise" else 0)
+            numbers.append(values if shared else values[elements])
+        args = tuple(form.take(elements) for form in self.args)
+        return replace(self, size=len(elements), args=args, numbers=tuple(numbers))
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,6 +192,16 @@ class Form:
             tuple(Part(rows[p.row_numbers()], p.coefficients, p.atom) for p in self.parts),
         )
 
+    def take(self, rows: Rows) -> "Form":
+        """Return the form on some rows, which may repeat."""
+        constant = self.constant if self.constant.ndim == 0 else self.constant[rows]
+        return Form(
+            len(rows),
+            np.asarray(constant),
+            tuple(_taken_term(term, rows, self.size) for term in self.terms),
+            tuple(_taken_part(part, rows, self.size) for part in self.parts),
+        )
+
     def at(self, x: Floats) -> Floats:
         """Return the values at a point of the columns, shape (size,)."""
         result = np.array(np.broadcast_to(self.constant, (self.size,)), dtype=np.float64)
@@ -220,6 +242,31 @@ def atoms(form: Form) -> Iterator[Atom]:
 
 def _on_rows(factor: Floats, rows: Rows | None) -> Floats:
     return factor if factor.ndim == 0 or rows is None else factor[rows]
+
+
+def _taken_term(term: Term, rows: Rows, size: int) -> Term:
+    coefficients = np.broadcast_to(term.coefficients, term.columns.shape)
+    if term.rows is None:
+        return Term(None, term.columns[rows], coefficients[rows])
+    entries, places = _entries_of(term.rows, rows, size)
+    return Term(places, term.columns[entries], coefficients[entries])
+
+
+def _taken_part(part: Part, rows: Rows, size: int) -> Part:
+    entries, places = _entries_of(part.row_numbers(), rows, size)
+    coefficients = np.broadcast_to(part.coefficients, (part.atom.size,))[entries]
+    return Part(places, coefficients, part.atom.take(entries))
+
+
+def _entries_of(given: Rows, wanted: Rows, size: int) -> tuple[Rows, Rows]:
+    """Return the entries that stand in the wanted rows, and where each of those rows stands."""
+    order = np.argsort(given, kind="stable")
+    counts = np.bincount(given, minlength=size)
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    lengths = counts[wanted]
+    places = np.repeat(np.arange(len(wanted)), lengths)
+    within = np.arange(len(places)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return order[starts[wanted][places] + within], places
 
 
 def _bincount(rows: Rows, weights: Floats, size: int) -> Floats:

@@ -1,5 +1,6 @@
 """Static analysis: everything that can be said about a blueprint before any solver runs."""
 
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,15 +11,16 @@ from engiagent.blueprint.checked import (
     ModelEvaluator,
     Variable,
     checked_constraint,
-    checked_objective,
     checked_variable,
 )
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, located
-from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.document import Blueprint, ObjectiveDef
 from engiagent.blueprint.elaborate import PATH, Elaboration
-from engiagent.blueprint.grammar import ExpressionError, Node, Ref, parse, walk
-from engiagent.blueprint.grid import EMPTY_GRID, Grid
+from engiagent.blueprint.goals import Objective, checked_objective, checked_penalty
+from engiagent.blueprint.grammar import Compare, ExpressionError, Node, Ref, parse, walk
+from engiagent.blueprint.grid import Grid
 from engiagent.blueprint.indexing import Value
+from engiagent.blueprint.relations import numeric_parts
 from engiagent.blueprint.sets import IndexSet
 
 
@@ -31,7 +33,8 @@ class Analysis:
     diagnostics
         Errors first, then warnings, then notes, each in the order of the document.
     problem_class
-        ``LP`` or ``MILP``; None when errors leave it open.
+        ``LP`` or ``MILP``; None when errors leave it open, or functions that are not linear: what
+        becomes of those the compiler knows.
     variables, constraints
         How many single variables and rows there are.
     missing
@@ -92,6 +95,7 @@ class _Analyser:
         self.used: set[str] = set()
         self.constrained: set[str] = set()
         self.rows = 0
+        self.linear = True
 
     def run(self) -> Analysis:
         variables: dict[str, Variable] = {}
@@ -107,8 +111,8 @@ class _Analyser:
             variables = self._variables(elaboration)
             evaluator = _PartialEvaluator(elaboration, variables)
             self._expressions(elaboration, evaluator)
-            self._constraints(elaboration, evaluator)
-            self._objective(elaboration, evaluator)
+            objective = self._objective(elaboration, evaluator)
+            self._constraints(elaboration, evaluator, objective)
             self._unused(variables)
         for name in missing:
             self._note("EB015", "warning", "parameters", name, "its value is missing")
@@ -119,7 +123,7 @@ class _Analyser:
         integer = any(v.definition.type != "continuous" for v in variables.values())
         return Analysis(
             tuple(self.found),
-            None if broken else "MILP" if integer else "LP",
+            None if broken or not self.linear else "MILP" if integer else "LP",
             sum(v.size for v in variables.values()),
             self.rows,
             missing,
@@ -195,7 +199,9 @@ class _Analyser:
             except BlueprintError as error:
                 self.found += [d for d in error.diagnostics if d not in self.found]
 
-    def _constraints(self, elaboration: Elaboration, evaluator: ModelEvaluator) -> None:
+    def _constraints(
+        self, elaboration: Elaboration, evaluator: ModelEvaluator, objective: Objective | None
+    ) -> None:
         seen: set[str] = set()
         for position, definition in enumerate(self.core.constraints):
             path = f"{PATH}.constraints[{position}]"
@@ -204,26 +210,28 @@ class _Analyser:
                 message = f"the id {definition.constraint_id!r} is used twice"
                 self.found.append(Diagnostic("EB012", "error", path, message, name=label))
             seen.add(definition.constraint_id)
-            if definition.hard is False:
-                message = "soft constraints are not compiled yet; write the slack and its cost"
-                self.found.append(Diagnostic("EB017", "error", f"{path}.hard", message, name=label))
             try:
                 constraint = checked_constraint(elaboration, position)
                 with located(f"{path}.expression", label):
-                    for side in constraint.comparison.operands:
+                    for side in numeric_parts(constraint.relation):
                         evaluator.number(side, constraint.grid)
+                checked_penalty(elaboration, constraint, objective)
             except BlueprintError as error:
                 self.found += error.diagnostics
                 continue
             self.rows += constraint.grid.size
+            plain = isinstance(constraint.relation, Compare) and constraint.typed.degree <= 1
+            self.linear = self.linear and plain
             if constraint.grid.size == 0:
                 message = "its filter or its sets leave nothing, so it holds nowhere"
                 hint = "compare the labels and numbers of the filter with the data"
                 self.found.append(Diagnostic("EB025", "warning", path, message, None, hint, label))
             met: set[str] = set()
             self._mark(parse(definition.expression), met)
-            if definition.where is not None:
-                self._mark(parse(definition.where), met)
+            weight = definition.penalty.weight if definition.penalty is not None else None
+            for text in (definition.where, weight):
+                if isinstance(text, str):
+                    self._mark(parse(text), met)
             self._report(constraint.notes, f"{path}.expression", label)
             self.used |= met
             self.constrained |= met
@@ -238,21 +246,27 @@ class _Analyser:
         inner = {n.name for n in walk(named.body) if isinstance(n, Ref)} if named else set()
         return any(self._reaches_variable(part, evaluator) for part in inner)
 
-    def _objective(self, elaboration: Elaboration, evaluator: ModelEvaluator) -> None:
+    def _objective(self, elaboration: Elaboration, evaluator: ModelEvaluator) -> Objective | None:
         path = f"{PATH}.objective_function"
         try:
             objective = checked_objective(elaboration)
             if objective is None:
                 message = "there is no objective: any feasible schedule will do"
                 self.found.append(Diagnostic("EB022", "warning", path, message))
-                return
-            with located(f"{path}.expression", objective.definition.name):
-                evaluator.number(objective.node, EMPTY_GRID)
+                return None
+            for goal in objective.goals:
+                self.linear = self.linear and goal.degree <= 1 and objective.method is None
+                with located(goal.path, goal.name):
+                    evaluator.number(goal.node, objective.grid)
         except BlueprintError as error:
             self.found += error.diagnostics
-            return
-        self._report(objective.notes, f"{path}.expression", objective.definition.name)
-        self._mark(parse(objective.definition.expression), self.used)
+            return None
+        for place, column, text in objective.notes:
+            name = objective.definition.name
+            self.found.append(Diagnostic("EB021", "info", place, text, column, name=name))
+        for text in _texts_of(objective.definition):
+            self._mark(parse(text), self.used)
+        return objective
 
     def _report(self, notes: tuple[tuple[int, str], ...], path: str, label: str | None) -> None:
         for column, text in notes:
@@ -282,3 +296,14 @@ class _Analyser:
                 self._note("EB020", "warning", "decision_variables", name, "nothing uses it")
             elif name not in self.constrained:
                 self._note("EB024", "info", "decision_variables", name, "no constraint holds it")
+
+
+def _texts_of(definition: ObjectiveDef) -> Iterator[str]:
+    """Yield every expression of an objective."""
+    if definition.expression is not None:
+        yield definition.expression
+    for term in definition.terms:
+        yield term.expression
+        for given in (term.weight, term.tolerance, term.limit):
+            if isinstance(given, str):
+                yield given

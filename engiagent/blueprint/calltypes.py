@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engiagent.blueprint.grammar import Call, ExpressionError, Ref
+from engiagent.blueprint.grammar import Call, Convert, ExpressionError, Members, Node, Number, Ref
 from engiagent.blueprint.symbols import HOUR, NONLINEAR, ONE, Scope, Typed, type_error
 from engiagent.blueprint.units import Unit, parse_unit
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def _set_function(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:
-    name = _set_name(checker, node)
+    name = _set_name(checker, node, 0)
     if node.function == "len":
         return Typed(node, "number")
     return Typed(node, "index", set=name)
 
 
-def _set_name(checker: "TypeChecker", node: Call) -> str:
-    argument = node.args[0]
+def _set_name(checker: "TypeChecker", node: Call, which: int) -> str:
+    argument = node.args[which]
     if not isinstance(argument, Ref) or argument.name not in checker.sets or argument.indices:
         raise type_error("EB002", f"{node.function} needs the name of a set", node)
     checker.used.add(argument.name)
@@ -43,6 +43,95 @@ def _element_function(checker: "TypeChecker", node: Call, scope: Scope) -> Typed
 
 def _step_unit(checker: "TypeChecker", name: str) -> Unit:
     return parse_unit(checker.sets[name].step_unit or "h")
+
+
+def _at(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:
+    """``at(q, D)``: the period of the set D in which a period or an instant lies."""
+    element = _timed(checker, node, 0, scope)
+    target = _set_name(checker, node, 1)
+    if checker.sets[target].kind != "time":
+        raise type_error("EB003", f"{target} is no time set", node.args[1])
+    return Typed(replace(node, args=(element.node, node.args[1])), "index", set=target)
+
+
+def _within(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:
+    """``within(q, d)``: whether the period q lies inside the period d."""
+    parts = [_timed(checker, node, which, scope) for which in (0, 1)]
+    return Typed(replace(node, args=tuple(part.node for part in parts)), "condition")
+
+
+def _timed(checker: "TypeChecker", node: Call, which: int, scope: Scope) -> Typed:
+    element = checker.check(node.args[which], scope)
+    if element.sort != "index" or checker.sets[element.set or ""].kind not in ("time", "instants"):
+        text = f"{node.function} needs an element of a time set"
+        raise type_error("EB003", text, node.args[which])
+    return element
+
+
+def _probability(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:
+    element = checker.check(node.args[0], scope)
+    if element.sort != "index" or checker.sets[element.set or ""].kind != "scenario":
+        raise type_error("EB003", "prob needs an element of a scenario set", node)
+    return Typed(replace(node, args=(element.node,)), "number")
+
+
+def _piecewise(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:
+    """``piecewise(x, xs, ys)``: interpolation in a table of breakpoints and values."""
+    at = checker.operand(node.args[0], scope)
+    xs, unit = _points(checker, node.args[1], scope, at.unit if not at.bare else None)
+    if at.bare:
+        at = checker.convert(at, unit)
+    ys, result = _points(checker, node.args[2], scope, None)
+    _same_points(checker, node, xs, ys)
+    degree = NONLINEAR if at.degree else 0
+    return Typed(replace(node, args=(at.node, xs, ys)), "number", result, degree)
+
+
+def _points(
+    checker: "TypeChecker", node: Node, scope: Scope, unit: Unit | None
+) -> tuple[Node, Unit]:
+    """Check a listed row of numbers, or a parameter with one index left open: its last one."""
+    if isinstance(node, Members):
+        items = [checker.operand(item, scope) for item in node.items]
+        if len(items) < 2 or not all(isinstance(item.node, Number) for item in items):
+            raise type_error("EB010", "list at least two numbers", node, "as in (0, 50, 100)")
+        wanted = unit or next((item.unit for item in items if not item.bare), ONE)
+        return replace(node, items=tuple(checker.convert(i, wanted).node for i in items)), wanted
+    symbol = checker.symbols.get(node.name) if isinstance(node, Ref) else None
+    if symbol is None or symbol.kind != "parameter" or symbol.unit is None:
+        raise type_error("EB010", "a parameter or a list of numbers is needed here", node)
+    assert isinstance(node, Ref)
+    if len(node.indices) != len(symbol.dims) - 1:
+        text = f"{node.name} is named here without its last index, over which its points run"
+        raise type_error("EB003", text, node, f"it is indexed by {', '.join(symbol.dims) or '–'}")
+    checker.used.add(node.name)
+    plain: Node = replace(node, indices=tuple(checker.index(i, scope) for i in node.indices))
+    wanted = unit or symbol.unit
+    converted = checker.convert(Typed(plain, "number", symbol.unit), wanted)
+    return converted.node, wanted
+
+
+def _same_points(checker: "TypeChecker", node: Call, xs: Node, ys: Node) -> None:
+    sizes = []
+    for points in (xs, ys):
+        inner = points.operand if isinstance(points, Convert) else points
+        if isinstance(inner, Members):
+            sizes.append(str(len(inner.items)))
+        else:
+            assert isinstance(inner, Ref)
+            sizes.append(checker.symbols[inner.name].dims[-1])
+    if sizes[0] != sizes[1] and all(size.isdigit() == sizes[0].isdigit() for size in sizes):
+        text = f"there are {sizes[0]} breakpoints and {sizes[1]} values"
+        if not sizes[0].isdigit():
+            text = f"the breakpoints run over {sizes[0]}, the values over {sizes[1]}"
+        raise type_error("EB003", text, node, "both need the same points")
+
+
+def _statement(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:
+    raise type_error(
+        "EB010", f"{node.function} states a constraint and has no value", node,
+        "make it a constraint of its own",
+    )  # fmt: skip
 
 
 def _prev(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:
@@ -84,21 +173,29 @@ def _extreme(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:
 
 CALLS: dict[str, Callable[["TypeChecker", Call, Scope], Typed]] = {
     "abs": _extreme,
+    "at": _at,
     "clock": _element_function,
+    "complements": _statement,
     "cos": _elementary,
     "dt": _element_function,
+    "either": _statement,
+    "exclusive": _statement,
     "exp": _elementary,
     "first": _set_function,
     "hour": _element_function,
+    "implies": _statement,
     "last": _set_function,
     "len": _set_function,
     "log": _elementary,
     "max": _extreme,
     "min": _extreme,
+    "piecewise": _piecewise,
     "pos": _element_function,
     "prev": _prev,
+    "prob": _probability,
     "sin": _elementary,
     "sqrt": _elementary,
     "tanh": _elementary,
     "weekday": _element_function,
+    "within": _within,
 }

@@ -1,4 +1,4 @@
-"""Variables, constraints and the objective after checking, each with its grid of rows.
+"""Variables and constraints after checking, each with its grid of rows.
 
 Whoever turns a blueprint into something else (matrices, a script, a report of findings) starts
 from here and meets every rule of the language already applied.
@@ -6,20 +6,30 @@ from here and meets every rule of the language already applied.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from engiagent.blueprint.diagnostics import located
-from engiagent.blueprint.document import ConstraintDef, ObjectiveDef, VariableDef
+from engiagent.blueprint.document import ConstraintDef, VariableDef
 from engiagent.blueprint.elaborate import PATH, Elaboration
 from engiagent.blueprint.evaluate import Evaluator
-from engiagent.blueprint.grammar import Binder, Compare, ExpressionError, Node, Ref, parse
-from engiagent.blueprint.grid import Grid
-from engiagent.blueprint.indexing import Place, Value
+from engiagent.blueprint.grammar import (
+    Binary,
+    Binder,
+    Call,
+    Compare,
+    ExpressionError,
+    Reduce,
+    Ref,
+    parse,
+)
+from engiagent.blueprint.grid import EMPTY_GRID, Grid
+from engiagent.blueprint.indexing import Place, Rows, Value
+from engiagent.blueprint.relations import checked_relation
 from engiagent.blueprint.sets import IndexSet, is_timed
 from engiagent.blueprint.symbols import Typed
-from engiagent.blueprint.typecheck import TypeChecker
 from engiagent.blueprint.units import Unit, parse_unit
 
 Floats = npt.NDArray[np.float64]
@@ -87,7 +97,7 @@ class Variable:
 
 @dataclass(frozen=True, eq=False)
 class Constraint:
-    """A constraint with its checked comparison and its rows.
+    """A constraint with its checked relation and its rows.
 
     ``notes`` are the announcements of the type checker: a column and a text each.
     """
@@ -102,20 +112,10 @@ class Constraint:
     notes: tuple[tuple[int, str], ...]
 
     @property
-    def comparison(self) -> Compare:
-        """The checked tree."""
-        assert isinstance(self.typed.node, Compare)
+    def relation(self) -> Compare | Call:
+        """The checked tree: a comparison, or one of the logical functions."""
+        assert isinstance(self.typed.node, Compare | Call)
         return self.typed.node
-
-
-@dataclass(frozen=True, eq=False)
-class Objective:
-    """The objective with its checked expression, in ``unit``."""
-
-    definition: ObjectiveDef
-    node: Node
-    unit: Unit
-    notes: tuple[tuple[int, str], ...]
 
 
 def checked_variable(elaboration: Elaboration, position: int) -> Variable:
@@ -197,8 +197,6 @@ class _Bounds:
     def _scalar(self, text: str) -> float:
         checker = self.elaboration.checker()
         typed = checker.number(parse(text), {}, self.unit)
-        from engiagent.blueprint.grid import EMPTY_GRID
-
         return float(self.elaboration.evaluator.number(typed.node, EMPTY_GRID))
 
 
@@ -217,37 +215,14 @@ def checked_constraint(elaboration: Elaboration, position: int) -> Constraint:
         binders = elaboration.binders(definition.forall)
     with located(f"{path}.expression", label):
         checker = elaboration.checker()
-        typed = checker.comparison(parse(definition.expression), checker.scope_of(binders))
-        _refuse_nonlinear(checker)
+        tree, scope = parse(definition.expression), checker.scope_of(binders)
+        typed = checked_relation(checker, tree, scope)
     with located(f"{path}.where", label):
         grid, positions = elaboration.grid_with_positions(binders, definition.where)
     sets = tuple(elaboration.index_set(b.set) for b in binders)
     kept = positions if definition.where is not None else None
     notes = tuple(checker.notes)
     return Constraint(definition, path, binders, sets, grid, kept, typed, notes)
-
-
-def checked_objective(elaboration: Elaboration) -> Objective | None:
-    """Return the objective, checked and converted to its declared unit; None when there is none."""
-    definition = elaboration.core.objective_function
-    if definition is None:
-        return None
-    with located(f"{PATH}.objective_function.expression", definition.name):
-        checker = elaboration.checker()
-        unit = parse_unit(definition.unit) if definition.unit is not None else None
-        typed = checker.number(parse(definition.expression), {}, unit)
-        _refuse_nonlinear(checker)
-    return Objective(definition, typed.node, typed.unit, tuple(checker.notes))
-
-
-def _refuse_nonlinear(checker: TypeChecker) -> None:
-    if checker.nonlinear is not None:
-        raise ExpressionError(
-            "this is not linear in the variables",
-            checker.nonlinear.span[0] + 1,
-            "this version solves linear and mixed-integer models",
-            "EB008",
-        )
 
 
 def checked_variables(elaboration: Elaboration) -> Iterator[Variable]:
@@ -288,5 +263,44 @@ class ModelEvaluator(Evaluator):
         )
 
     def value_of(self, variable: Variable, elements: Ints) -> Value:
-        """Return what elements of a variable are worth; zero when only indices are of interest."""
-        return np.zeros(len(elements))
+        """Return what elements of a variable are worth: unknown, when only indices count."""
+        return UNKNOWN
+
+    def extreme(self, node: Call, parts: list[Value], size: int) -> Value:
+        """Return the extreme of several values, unknown when one of them is."""
+        return (
+            UNKNOWN
+            if any(part is UNKNOWN for part in parts)
+            else super().extreme(node, parts, size)
+        )
+
+    def elementary(self, node: Call, value: Value) -> Value:
+        """Return a function of a value, unknown of an unknown one."""
+        return UNKNOWN if value is UNKNOWN else super().elementary(node, value)
+
+    def power(self, node: Binary, base: Value, exponent: Any) -> Value:
+        """Return a power, unknown of an unknown base."""
+        return UNKNOWN if base is UNKNOWN else super().power(node, base, exponent)
+
+    def piecewise(self, node: Call, at: Value, xs: Any, ys: Any, size: int) -> Value:
+        """Interpolate, or leave unknown what lies at an unknown place."""
+        return UNKNOWN if at is UNKNOWN else super().piecewise(node, at, xs, ys, size)
+
+    def group_extreme(self, node: Reduce, value: Value, outer: Rows, size: int) -> Value:
+        """Return the extremes of groups, unknown when the values are."""
+        return UNKNOWN if value is UNKNOWN else super().group_extreme(node, value, outer, size)
+
+
+class Unknown:
+    """The value of something that depends on variables; whatever is made of it is unknown too."""
+
+    __array_ufunc__ = None  # so that array + Unknown asks Unknown
+
+    def _same(self, *_: object) -> "Unknown":
+        return self
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _same
+    __truediv__ = __rtruediv__ = __neg__ = scatter = group_sum = _same
+
+
+UNKNOWN = Unknown()

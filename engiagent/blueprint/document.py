@@ -104,6 +104,7 @@ class SetDef:
     cyclic: bool | None = None
     of: str | tuple[str, ...] | None = None
     elements: tuple[Json, ...] = ()
+    probabilities: Json = None
     data: str | None = None
     binder: str | None = None
     where: str | None = None
@@ -136,7 +137,7 @@ class VariableDef:
     symbol: str | None = None
     index: tuple[str, ...] = ()
     where: str | None = None
-    type: Literal["continuous", "integer", "binary"] = "continuous"
+    type: Literal["continuous", "integer", "binary", "semicontinuous"] = "continuous"
     lower: int | float | str | None = None
     upper: int | float | str | None = None
     initial: Json = None
@@ -177,13 +178,48 @@ class ExpressionDef:
 
 
 @dataclass(frozen=True, kw_only=True)
+class GoalDef:
+    """One of several goals; its sense is the objective's where it names none."""
+
+    name: str
+    sense: Literal["minimize", "maximize"] | None = None
+    expression: str
+    unit: str | None = None
+    weight: int | float | str | None = None
+    tolerance: int | float | str | None = None
+    limit: int | float | str | None = None
+    description: str | None = None
+    source_reference: Json = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RiskDef:
+    """How the values of an objective in several scenarios count together."""
+
+    measure: Literal["expected", "worst", "cvar"]
+    alpha: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PenaltyDef:
+    """What a broken soft constraint costs per unit of slack, or per squared unit."""
+
+    weight: int | float | str
+    form: Literal["linear", "quadratic"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class ObjectiveDef:
-    """What is minimised or maximised."""
+    """What is minimised or maximised: an expression, or several ``terms``."""
 
     name: str | None = None
     sense: Literal["minimize", "maximize"]
-    expression: str
+    expression: str | None = None
     unit: str | None = None
+    scenario: str | None = None
+    risk: RiskDef | None = None
+    combination: Literal["single", "weighted", "lexicographic", "epsilon", "frontier"] | None = None
+    terms: tuple[GoalDef, ...] = ()
     components: tuple[Json, ...] = ()
     description: str | None = None
     source_reference: Json = None
@@ -200,6 +236,7 @@ class ConstraintDef:
     expression: str
     category: str | None = None
     hard: bool | None = None
+    penalty: PenaltyDef | None = None
     description: str | None = None
     source_reference: Json = None
 

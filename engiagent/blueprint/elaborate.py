@@ -134,7 +134,10 @@ class Elaboration:
             with located(path, variable.name):
                 dims = tuple(b.set for b in self.binders(variable.index))
                 unit = parse_unit(variable.unit or "1")
-                symbols[variable.name] = Symbol(variable.name, "variable", dims, unit, degree=1)
+                binary = variable.type == "binary"
+                symbols[variable.name] = Symbol(
+                    variable.name, "variable", dims, unit, degree=1, binary=binary
+                )
         self._add_expressions(symbols)
         return symbols
 

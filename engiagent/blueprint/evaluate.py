@@ -17,6 +17,7 @@ from engiagent.blueprint.grammar import (
     Choice,
     Convert,
     ExpressionError,
+    Members,
     Node,
     Number,
     Reduce,
@@ -120,6 +121,8 @@ class Evaluator(Indexer):
             return self.product(left, right, node)
         if node.op == "/":
             return self.quotient(left, right, node)
+        if node.op == "**":
+            return self.power(node, left, right)
         return self._finite(node, _plain_operator(node, left, right))
 
     def _call(self, node: Call, grid: Grid) -> Value:
@@ -129,15 +132,59 @@ class Evaluator(Indexer):
             return np.float64(self.sets(set_name(node)).size)
         if node.function in _OF_ELEMENTS:
             return _OF_ELEMENTS[node.function](self.index(node.args[0], grid), node)
+        if node.function == "piecewise":
+            at = self.number(node.args[0], grid)
+            xs, ys = (self.points(part, grid) for part in node.args[1:])
+            _refuse_points(xs, ys, node)
+            return self.piecewise(node, at, xs, ys, grid.size)
         parts = [self.number(part, grid) for part in node.args]
+        if node.function in ("min", "max"):
+            return self.extreme(node, parts, grid.size)
+        return self.elementary(node, parts[0])
+
+    def extreme(self, node: Call, parts: list[Value], size: int) -> Value:
+        """Return the least or the greatest of several values on every row."""
+        choose = np.minimum if node.function == "min" else np.maximum
+        result = parts[0]
+        for part in parts[1:]:
+            result = choose(result, part)
+        return result
+
+    def elementary(self, node: Call, value: Value) -> Value:
+        """Return a function of one value on every row."""
         with np.errstate(all="ignore"):
-            if node.function in ("min", "max"):
-                extreme = np.minimum if node.function == "min" else np.maximum
-                result = parts[0]
-                for part in parts[1:]:
-                    result = extreme(result, part)
-                return result
-            return self._finite(node, getattr(np, node.function)(parts[0]))
+            return self._finite(node, getattr(np, node.function)(value))
+
+    def power(self, node: Binary, base: Value, exponent: Array) -> Value:
+        """Return a power on every row."""
+        with np.errstate(all="ignore"):
+            return self._finite(node, np.power(np.asarray(base, dtype=np.float64), exponent))
+
+    def piecewise(self, node: Call, at: Value, xs: Array, ys: Array, size: int) -> Value:
+        """Interpolate on every row; xs and ys have shape (points,) or (rows, points)."""
+        at = np.broadcast_to(np.asarray(at, dtype=np.float64), (size,))
+        xs, ys = (np.broadcast_to(v, (size, v.shape[-1])) for v in (xs, ys))
+        outside = (at < xs[:, 0]) | (at > xs[:, -1])
+        if outside.any():
+            worst = float(at[np.flatnonzero(outside)[0]])
+            raise evaluation_error("EB016", f"{worst:g} lies outside the breakpoints", node)
+        left = np.clip((xs <= at[:, None]).sum(axis=1) - 1, 0, xs.shape[1] - 2)
+        rows = np.arange(size)
+        x0, x1, y0, y1 = xs[rows, left], xs[rows, left + 1], ys[rows, left], ys[rows, left + 1]
+        return np.asarray(y0 + (y1 - y0) * (at - x0) / (x1 - x0))
+
+    def points(self, node: Node, grid: Grid) -> Array:
+        """Return listed numbers, shape (points,), or a parameter's last index, (rows, points)."""
+        reference, factor, shift = _unwrap(node)
+        if isinstance(reference, Members):
+            return np.array([item.value for item in reference.items if isinstance(item, Number)])
+        assert isinstance(reference, Ref)
+        table = self.tables(reference.name)
+        count = table.sets[-1].size
+        place = self.place(reference, table.sets[:-1], grid)
+        self.refuse_outside(reference, place, grid)
+        rows = table.values.reshape(-1, count) * factor + shift
+        return rows[0] if len(table.sets) == 1 else np.asarray(rows[place.flat])
 
     def _finite(self, node: Node, value: Value) -> Value:
         if not np.all(np.isfinite(value)):
@@ -241,12 +288,13 @@ class Evaluator(Indexer):
         value = self.number(node.body, inner)
         if node.function == "sum":
             return group_sum(value, outer, grid.size)
-        return self._group_extreme(node, value, outer, grid.size)
-
-    def _group_extreme(self, node: Reduce, value: Value, outer: Rows, size: int) -> Value:
-        start = np.inf if node.function == "min" else -np.inf
-        if np.bincount(outer, minlength=size).min(initial=1) == 0:
+        if np.bincount(outer, minlength=grid.size).min(initial=1) == 0:
             raise evaluation_error("EB016", f"the {node.function} of nothing has no value", node)
+        return self.group_extreme(node, value, outer, grid.size)
+
+    def group_extreme(self, node: Reduce, value: Value, outer: Rows, size: int) -> Value:
+        """Return the least or the greatest of the values that belong to each outer row."""
+        start = np.inf if node.function == "min" else -np.inf
         result = np.full(size, start)
         extreme = np.minimum if node.function == "min" else np.maximum
         extreme.at(result, outer, np.broadcast_to(value, outer.shape))
@@ -291,8 +339,6 @@ def _unwrap(node: Node) -> tuple[Node, float, float]:
 
 def _plain_operator(node: Binary, left: Array, right: Array) -> Array:
     with np.errstate(all="ignore"):
-        if node.op == "**":
-            return np.power(np.asarray(left, dtype=np.float64), right)
         if node.op == "%":
             return np.mod(left, right)
         return np.floor_divide(left, right)
@@ -311,6 +357,27 @@ def _dt(elements: Elements, node: Node) -> Array:
     return np.asarray(_axis_of(elements, node).steps[root_positions(elements)])
 
 
+def _probability(elements: Elements, node: Node) -> Array:
+    values = elements.set.root.probabilities
+    if values is None:
+        text = f"{elements.set.name} has no probabilities"
+        raise evaluation_error("EB016", text, node, 'give "probabilities", as "uniform"')
+    return np.asarray(values[root_positions(elements)])
+
+
+def _refuse_points(xs: Array, ys: Array, node: Call) -> None:
+    """Refuse breakpoints that do not increase or that do not go with the values."""
+    if xs.shape[-1] != ys.shape[-1]:
+        text = f"there are {xs.shape[-1]} breakpoints and {ys.shape[-1]} values"
+        raise evaluation_error("EB003", text, node, "both need the same points")
+    if xs.shape[-1] < 2:
+        raise evaluation_error("EB003", "a table needs at least two points", node)
+    if not np.all(np.diff(xs, axis=-1) > 0):
+        raise evaluation_error("EB016", "the breakpoints do not increase", node)
+    if not np.all(np.isfinite(ys)):
+        raise evaluation_error("EB016", "a value of the table is not a finite number", node)
+
+
 def _weekday(elements: Elements, node: Node) -> Array:
     axis = _axis_of(elements, node)
     if not axis.dated:
@@ -324,6 +391,7 @@ _OF_ELEMENTS: dict[str, Callable[[Elements, Node], Value]] = {
     "dt": _dt,
     "hour": lambda e, n: np.floor(_axis_of(e, n).clock[root_positions(e)] + 1e-9),
     "pos": lambda e, n: np.asarray(e.positions, dtype=np.float64),
+    "prob": _probability,
     "weekday": _weekday,
 }
 

@@ -2,7 +2,7 @@
 
 Expressions are a subset of Python's own expression syntax, so :mod:`ast` does the parsing and a
 whitelist here does the reading. What is not in the whitelist does not exist: no attribute walks,
-no comprehensions but ``sum``, ``min`` and ``max``, no calls but :data:`FUNCTIONS`.
+no comprehensions but :data:`REDUCTIONS`, no calls but :data:`FUNCTIONS`.
 
 >>> node = parse("sum(price[t] * grid[t] for t in T if hour(t) >= 17) <= 40[EUR]")
 >>> type(node).__name__, node.span
@@ -25,25 +25,35 @@ MAX_DEPTH: Final = 150
 # name -> (fewest arguments, most arguments)
 FUNCTIONS: Final[dict[str, tuple[int, int]]] = {
     "abs": (1, 1),
+    "at": (2, 2),
     "clock": (1, 1),
+    "complements": (2, 2),
     "cos": (1, 1),
     "dt": (1, 1),
+    "either": (2, 64),
+    "exclusive": (2, 64),
     "exp": (1, 1),
     "first": (1, 1),
     "hour": (1, 1),
+    "implies": (2, 2),
     "last": (1, 1),
     "len": (1, 1),
     "log": (1, 1),
     "max": (2, 64),
     "min": (2, 64),
+    "piecewise": (3, 3),
     "pos": (1, 1),
     "prev": (2, 2),
+    "prob": (1, 1),
     "sin": (1, 1),
     "sqrt": (1, 1),
     "tanh": (1, 1),
     "weekday": (1, 1),
+    "within": (2, 2),
 }
-REDUCTIONS: Final = ("sum", "min", "max")
+REDUCTIONS: Final = ("sum", "min", "max", "sumsq", "expect")
+LOGICAL: Final = ("complements", "either", "exclusive", "implies")
+"""Functions that state a constraint and have no value."""
 
 Span = tuple[int, int]
 """First column and the column after the last, both counted from 0."""
@@ -161,7 +171,7 @@ class Binder(Node):
 
 @dataclass(frozen=True, slots=True)
 class Reduce(Node):
-    """``sum(body for t in T if condition)``, and ``min`` and ``max`` alike."""
+    """``sum(body for t in T if condition)``, and the other :data:`REDUCTIONS` alike."""
 
     function: str
     body: Node
@@ -348,7 +358,7 @@ class _Reader:
 def _describe(item: ast.expr) -> str:
     names = {
         ast.Lambda: "a lambda", ast.ListComp: "a list comprehension", ast.Dict: "a dictionary",
-        ast.GeneratorExp: "a 'for' outside sum, min and max", ast.JoinedStr: "an f-string",
+        ast.GeneratorExp: f"a 'for' outside {', '.join(REDUCTIONS)}", ast.JoinedStr: "an f-string",
         ast.NamedExpr: "':='", ast.Starred: "'*'", ast.Slice: "a slice", ast.Set: "a set in braces",
         ast.SetComp: "a set comprehension", ast.Await: "await", ast.List: "a list",
     }  # fmt: skip

@@ -32,6 +32,8 @@ from engiagent.blueprint.timeaxis import Ints
 Array = npt.NDArray[Any]
 Rows = npt.NDArray[np.intp]
 
+HALF_A_MILLISECOND = 5e-4
+
 Value = Any
 """A number for every row: an array of shape () or (rows,), or a subclass's own linear value."""
 
@@ -104,6 +106,8 @@ class Indexer(ABC):
         if isinstance(node, Binary):
             return self._offset(node, grid, target)
         if isinstance(node, Call):
+            if node.function == "at":
+                return self._containing(node, grid)
             if node.function not in ("first", "last"):
                 raise evaluation_error("EB003", f"{node.function} gives no element", node)
             index_set = self.sets(set_name(node))
@@ -146,6 +150,20 @@ class Indexer(ABC):
         # The end of the last period is an edge of its own, also where the periods go round.
         to_edges = target is not None and target.root.periods_of is root
         return Elements(root, np.mod(moved, root.size) if root.cyclic and not to_edges else moved)
+
+    def _containing(self, node: Call, grid: Grid) -> Elements:
+        """Return the period of another time set in which the start of each period lies."""
+        target = self.sets(set_name(node, 1))
+        element = self.index(node.args[0], grid)
+        starts = _edges(element, target, node)[root_positions(element)]
+        axis = target.root.axis
+        assert axis is not None
+        found = np.searchsorted(axis.edges, starts + HALF_A_MILLISECOND, side="right") - 1
+        beyond = (found < 0) | (found >= target.root.size)
+        mapping = target.root.map_to(target)
+        assert mapping is not None
+        positions = np.where(beyond, -1, mapping[np.clip(found, 0, target.root.size - 1)])
+        return Elements(target, positions)
 
     def _element_parameter(self, node: Ref, grid: Grid) -> Elements:
         table = self.tables(node.name)
@@ -257,6 +275,8 @@ class Indexer(ABC):
             return result
         if isinstance(node, Unary):
             return ~self.condition(node.operand, grid)
+        if isinstance(node, Call):
+            return self._within(node, grid)
         assert isinstance(node, Compare)
         if node.ops[0] in ("in", "not in"):
             inside = self._membership(node, grid)
@@ -265,6 +285,15 @@ class Indexer(ABC):
         for op, left, right in zip(node.ops, node.operands, node.operands[1:], strict=False):
             result = result & self._compare(op, left, right, grid)
         return result
+
+    def _within(self, node: Call, grid: Grid) -> Array:
+        inner, outer = (self.index(part, grid) for part in node.args)
+        edges, around = _edges(inner, outer.set, node), _edges(outer, inner.set, node)
+        first, last = period_edges(inner)
+        begin, end = period_edges(outer)
+        slack = HALF_A_MILLISECOND
+        after = edges[first] >= around[begin] - slack
+        return np.asarray(after & (edges[last] <= around[end] + slack))
 
     def _compare(self, op: str, left: Node, right: Node, grid: Grid) -> Array:
         if self._is_element(left, grid) or self._is_element(right, grid):
@@ -283,7 +312,7 @@ class Indexer(ABC):
                 and not self._is_numeric(node.left, grid)
             )
         if isinstance(node, Call):
-            return node.function in ("first", "last")
+            return node.function in ("first", "last", "at")
         if not isinstance(node, Ref):
             return False
         if node.name in grid.names:
@@ -383,9 +412,29 @@ def root_positions(elements: Elements) -> Ints:
     return elements.set.in_root[elements.positions]
 
 
-def set_name(node: Call) -> str:
-    """Return the set that ``first``, ``last`` or ``len`` is asked about."""
-    argument = node.args[0]
+def period_edges(elements: Elements) -> tuple[Ints, Ints]:
+    """Return the positions of the first and the last edge of periods; an instant is its own."""
+    positions = root_positions(elements)
+    return positions, positions + (elements.set.root.kind == "time")
+
+
+def _edges(elements: Elements, other: IndexSet, node: Node) -> npt.NDArray[np.float64]:
+    """Return the edges of a time axis that can be compared with those of another set."""
+    axis, against = elements.set.root.axis, other.root.axis
+    if axis is None or against is None:
+        name = elements.set.name if axis is None else other.name
+        raise evaluation_error("EB003", f"{name} has no clock", node)
+    if axis.dated != against.dated or (axis.zone is None) != (against.zone is None):
+        raise evaluation_error(
+            "EB003", f"{elements.set.name} and {other.name} cannot be laid side by side", node,
+            "give both a start with a date and a zone, or neither",
+        )  # fmt: skip
+    return axis.edges
+
+
+def set_name(node: Call, which: int = 0) -> str:
+    """Return the set that ``first``, ``last``, ``len`` or ``at`` is asked about."""
+    argument = node.args[which]
     assert isinstance(argument, Ref)
     return argument.name
 

@@ -1,5 +1,6 @@
 """Building index sets from their declarations, one function for each kind."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -136,6 +137,28 @@ def _union(elaboration: "Elaboration", d: SetDef) -> IndexSet:
     return IndexSet(d.name, "union", len(labels), bool(d.cyclic), tuple(labels))
 
 
+def _scenario(elaboration: "Elaboration", d: SetDef) -> IndexSet:
+    plain = _labels(elaboration, d)
+    given = d.probabilities
+    if given is None:
+        return replace(plain, kind="scenario")
+    if given == "uniform":
+        values = np.full(plain.size, 1.0 / max(plain.size, 1))
+    elif isinstance(given, tuple):
+        if len(given) != plain.size:
+            raise ValueError(f"{len(given)} probabilities for {plain.size} scenarios")
+        values = np.array(given, dtype=np.float64)
+    else:
+        odd = {str(label) for label in plain.labels} ^ set(given)
+        if odd:
+            raise ValueError(f"scenarios and probabilities differ in {', '.join(sorted(odd))}")
+        values = np.array([given[str(label)] for label in plain.labels], dtype=np.float64)
+    total = float(values.sum())
+    if abs(total - 1.0) > 1e-9:
+        raise ValueError(f"the probabilities add up to {total:.12g}, not to 1")
+    return replace(plain, kind="scenario", probabilities=values)
+
+
 def parents_of(d: SetDef) -> tuple[str, ...]:
     """Return the sets that a definition is made of."""
     if d.of is None:
@@ -166,6 +189,7 @@ SET_BUILDERS = {
     "labels": _labels,
     "periods": _periods,
     "range": _range,
+    "scenario": _scenario,
     "subset": _subset,
     "time": _time,
     "tuples": _tuples,

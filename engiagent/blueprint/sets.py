@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from engiagent.blueprint.timeaxis import Ints, TimeAxis
 
@@ -36,6 +37,8 @@ class IndexSet:
         For a time set, its instants, and periods that have a step.
     periods_of
         For instants: the time set whose edges they are.
+    probabilities
+        For a scenario set: the probability of each element, None where none are given.
     """
 
     name: str
@@ -49,6 +52,7 @@ class IndexSet:
     columns: tuple[Ints, ...] = ()
     axis: TimeAxis | None = None
     periods_of: "IndexSet | None" = None
+    probabilities: npt.NDArray[np.float64] | None = None
     _maps: dict[int, Ints | None] = field(default_factory=dict, repr=False)
 
     @cached_property

@@ -31,6 +31,8 @@ class Symbol:
         For a parameter whose values are elements of a set: that set.
     degree
         The polynomial degree in the decision variables; 3 stands for nonlinear.
+    binary
+        Whether it is a binary decision variable.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Symbol:
     unit: Unit | None
     element_of: str | None = None
     degree: int = 0
+    binary: bool = False
 
 
 @dataclass(frozen=True)

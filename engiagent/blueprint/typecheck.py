@@ -352,16 +352,19 @@ class TypeChecker:
             raise type_error("EB005", "an exponent has no unit", node.right)
         exponent = right.node
         if right.degree:
-            plain = self.convert(left, ONE)
-            changed = replace(node, left=plain.node, right=exponent)
-            return Typed(changed, "number", degree=NONLINEAR)
+            raise type_error(
+                "EB008", "a variable cannot be an exponent", node.right, "write exp(x*log(base))"
+            )
         if not isinstance(exponent, Number) or exponent.value != int(exponent.value):
-            if left.unit.dimension or left.degree:
+            if left.unit.dimension:
                 raise type_error(
-                    "EB005", "the exponent must be a whole number", node.right, "or use sqrt"
-                )
+                    "EB005", "of a quantity with a unit only whole powers can be taken",
+                    node.right, "divide by a reference value first",
+                )  # fmt: skip
             plain = self.convert(left, ONE)
-            return Typed(replace(node, left=plain.node, right=right.node), "number")
+            degree = NONLINEAR if left.degree else 0
+            changed = replace(node, left=plain.node, right=right.node)
+            return Typed(changed, "number", degree=degree)
         whole = int(exponent.value)
         if not -8 <= whole <= 8:
             raise type_error("EB001", "the exponent must lie between -8 and 8", node.right)
@@ -376,7 +379,7 @@ class TypeChecker:
 
     def _modulo(self, node: Binary, left: Typed, right: Typed) -> Typed:
         if left.degree or right.degree:
-            raise type_error("EB008", f"{node.op} of a variable is not linear", node)
+            raise type_error("EB008", f"{node.op} cannot be taken of a variable", node)
         left, right = self.convert(left, ONE), self.convert(right, ONE)
         return Typed(replace(node, left=left.node, right=right.node), "number")
 
@@ -465,13 +468,20 @@ class TypeChecker:
         assert isinstance(node, Reduce)
         inner = self.scope_of(node.binders, scope)
         where = self.condition(node.where, inner).node if node.where is not None else None
-        body = self.operand(node.body, inner)
+        written = replace(node, function="sum")
+        if node.function == "sumsq":
+            two = Number(node.body.span, 2.0, None)
+            body = self.operand(Binary(node.body.span, "**", node.body, two), inner)
+        elif node.function == "expect":
+            body = self.operand(_weighted(node, self.sets), inner)
+        else:
+            body, written = self.operand(node.body, inner), node
         degree = body.degree
-        if node.function == "sum":
+        if written.function == "sum":
             self.refuse_point(body, node.body)
         elif degree:
             degree = NONLINEAR
-        return Typed(replace(node, body=body.node, where=where), "number", body.unit, degree)
+        return Typed(replace(written, body=body.node, where=where), "number", body.unit, degree)
 
     def _choice(self, node: Node, scope: Scope) -> Typed:
         assert isinstance(node, Choice)
@@ -490,6 +500,17 @@ class TypeChecker:
     def _call(self, node: Node, scope: Scope) -> Typed:
         assert isinstance(node, Call)
         return CALLS[node.function](self, node, scope)
+
+
+def _weighted(node: Reduce, sets: Mapping[str, SetInfo]) -> Node:
+    """Return the body of an expectation times the probability of each scenario."""
+    binder = node.binders[0]
+    if len(node.binders) > 1 or sets[binder.set].kind != "scenario" or node.where is not None:
+        raise type_error(
+            "EB003", "expect runs over one scenario set", node, "write expect(cost[s] for s in S)"
+        )
+    probability = Call(node.body.span, "prob", (Ref(binder.span, binder.names[0], ()),))
+    return Binary(node.body.span, "*", probability, node.body)
 
 
 def _is_zero(node: Node) -> bool:

@@ -111,7 +111,7 @@ def test_binders_are_read_alone() -> None:
         ("[a, b]", 1, "a list"),
         ("{1: 2}", 1, "a dictionary"),
         ("[x for x in T]", 1, "a list comprehension"),
-        ("(x for x in T)", 1, "outside sum, min and max"),
+        ("(x for x in T)", 1, "outside sum, min, max"),
         ("f'{a}'", 1, "an f-string"),
         ("b'a'", 1, "not a number or a label"),
         ("(a := 3)", 2, "':='"),

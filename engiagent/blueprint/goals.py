@@ -1,0 +1,278 @@
+"""The objective after all checks: one goal or several, scenarios, and the cost of soft limits."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.blueprint.checked import Constraint
+from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, located
+from engiagent.blueprint.document import GoalDef, ObjectiveDef
+from engiagent.blueprint.elaborate import PATH, Elaboration
+from engiagent.blueprint.grammar import Binary, ExpressionError, Node, Unary, parse
+from engiagent.blueprint.grid import EMPTY_GRID, Grid
+from engiagent.blueprint.sets import IndexSet
+from engiagent.blueprint.symbols import Scope, Typed
+from engiagent.blueprint.typecheck import TypeChecker
+from engiagent.blueprint.units import Unit, conversion, parse_unit
+
+Sense = Literal["minimize", "maximize"]
+Method = Literal["lexicographic", "epsilon", "frontier"]
+
+
+@dataclass(frozen=True, eq=False)
+class Goal:
+    """A goal with its checked expression, in ``unit``; ``tolerance`` and ``limit`` likewise.
+
+    ``degree`` is the polynomial degree in the variables, 3 for nonlinear.
+    """
+
+    name: str
+    sense: Sense
+    node: Node
+    unit: Unit
+    path: str
+    degree: int = 1
+    tolerance: float = 0.0
+    limit: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Risk:
+    """How the scenarios of an objective count together; ``alpha`` is the tail's level for CVaR."""
+
+    measure: Literal["expected", "worst", "cvar"]
+    alpha: float
+    scenarios: IndexSet
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """What is minimised or maximised.
+
+    Attributes
+    ----------
+    goals
+        One goal, or several in the order in which they count (weighted goals are one already).
+    method
+        How several goals count; None for one.
+    grid
+        The rows of the goals' expressions: one, or one for each scenario.
+    risk
+        None without scenarios.
+    notes
+        Announcements of the type checker: a path, a column and a text each.
+    """
+
+    definition: ObjectiveDef
+    goals: tuple[Goal, ...]
+    method: Method | None
+    grid: Grid
+    risk: Risk | None
+    notes: tuple[tuple[str, int, str], ...]
+
+    @property
+    def unit(self) -> Unit:
+        """The unit of the first goal."""
+        return self.goals[0].unit
+
+
+def checked_objective(elaboration: Elaboration) -> Objective | None:
+    """Return the objective, checked and converted to its declared unit; None when there is none.
+
+    Raises
+    ------
+    BlueprintError
+        When an expression, a weight, a limit or the scenario is wrong.
+    """
+    definition = elaboration.core.objective_function
+    return None if definition is None else _Reader(elaboration, definition).read()
+
+
+class _Reader:
+    """One objective on its way from declaration to checked trees."""
+
+    def __init__(self, elaboration: Elaboration, definition: ObjectiveDef) -> None:
+        self.elaboration = elaboration
+        self.definition = definition
+        self.path = f"{PATH}.objective_function"
+        self.notes: list[tuple[str, int, str]] = []
+        self.scope: Scope = {}
+        self.grid = EMPTY_GRID
+
+    def read(self) -> Objective:
+        risk = self._risk()
+        method, goals = self._goals()
+        return Objective(self.definition, goals, method, self.grid, risk, tuple(self.notes))
+
+    def _risk(self) -> Risk | None:
+        definition = self.definition
+        if definition.scenario is None:
+            if definition.risk is not None:
+                self._refuse("risk", 'a risk measure needs "scenario", as "s in S"')
+            return None
+        with located(f"{self.path}.scenario", definition.name):
+            binders = self.elaboration.binders((definition.scenario,))
+            self.scope = self.elaboration.checker().scope_of(binders)
+            self.grid = self.elaboration.grid(binders)
+            scenarios = self.elaboration.index_set(binders[0].set)
+            if scenarios.root.kind != "scenario":
+                raise ValueError(f"{scenarios.name} is no scenario set")
+        given = definition.risk
+        measure = given.measure if given is not None else "expected"
+        if scenarios.root.probabilities is None and measure != "worst":
+            self._refuse("risk", f'{scenarios.name} has no probabilities; use "worst" or give them')
+        alpha = 0.0
+        if given is not None and given.measure == "cvar":
+            if given.alpha is None:
+                self._refuse("risk", 'cvar needs its level, as "alpha": 0.95')
+            alpha = float(given.alpha or 0.0)
+        return Risk(measure, alpha, scenarios)
+
+    def _goals(self) -> tuple[Method | None, tuple[Goal, ...]]:
+        definition = self.definition
+        combination = definition.combination or ("weighted" if definition.terms else "single")
+        if combination == "single":
+            if definition.expression is None or definition.terms:
+                self._refuse("combination", "a single objective has one 'expression', no 'terms'")
+            return None, (self._single(str(definition.expression)),)
+        if not definition.terms or definition.expression is not None:
+            self._refuse("terms", f"a {combination} objective has 'terms' and no 'expression'")
+        if combination == "weighted":
+            return None, (self._weighted(),)
+        goals = tuple(self._goal(k, goal) for k, goal in enumerate(definition.terms))
+        if combination == "epsilon" and any(goal.limit is None for goal in goals[1:]):
+            self._refuse("terms", "the epsilon method needs a 'limit' for each goal but the first")
+        return combination, goals
+
+    def _refuse(self, field: str, message: str) -> None:
+        place = f"{self.path}.{field}"
+        raise BlueprintError(
+            [Diagnostic("EB026", "error", place, message, name=self.definition.name)]
+        )
+
+    def _single(self, text: str) -> Goal:
+        definition = self.definition
+        path = f"{self.path}.expression"
+        with located(path, definition.name):
+            unit = parse_unit(definition.unit) if definition.unit is not None else None
+            typed = self._typed(parse(text), unit, path)
+        name = definition.name or "objective"
+        return Goal(name, definition.sense, typed.node, typed.unit, path, typed.degree)
+
+    def _weighted(self) -> Goal:
+        """Add the terms times their weights; one of the other sense enters with a minus."""
+        definition = self.definition
+        unit = parse_unit(definition.unit) if definition.unit is not None else None
+        total: Node | None = None
+        degree = 0
+        for position, term in enumerate(definition.terms):
+            path = f"{self.path}.terms[{position}].expression"
+            tree = parse(term.expression)
+            with located(path, term.name):
+                if term.weight is not None:
+                    weight = parse(str(term.weight))
+                    tree = Binary(tree.span, "*", weight, tree)
+                typed = self._typed(tree, unit, path)
+            unit, degree = typed.unit, max(degree, typed.degree)
+            flipped = (term.sense or definition.sense) != definition.sense
+            signed = Unary(tree.span, "-", typed.node) if flipped else typed.node
+            total = signed if total is None else Binary(tree.span, "+", total, signed)
+        assert total is not None
+        assert unit is not None
+        name = definition.name or "objective"
+        return Goal(name, definition.sense, total, unit, f"{self.path}.terms", degree)
+
+    def _goal(self, position: int, goal: GoalDef) -> Goal:
+        path = f"{self.path}.terms[{position}]"
+        with located(f"{path}.expression", goal.name):
+            unit = parse_unit(goal.unit) if goal.unit is not None else None
+            typed = self._typed(parse(goal.expression), unit, f"{path}.expression")
+        values: dict[str, Any] = {}
+        for field in ("tolerance", "limit"):
+            given = getattr(goal, field)
+            if given is not None:
+                with located(f"{path}.{field}", goal.name):
+                    values[field] = self._number(given, typed.unit)
+        sense = goal.sense or self.definition.sense
+        place = f"{path}.expression"
+        return Goal(goal.name, sense, typed.node, typed.unit, place, typed.degree, **values)
+
+    def _typed(self, tree: Node, unit: Unit | None, path: str) -> Typed:
+        checker = self.elaboration.checker()
+        typed = checker.number(tree, self.scope, unit)
+        self.notes += [(path, column, text) for column, text in checker.notes]
+        return typed
+
+    def _number(self, given: int | float | str, unit: Unit) -> float:
+        typed = self.elaboration.checker().number(parse(str(given)), {}, unit)
+        return float(self.elaboration.evaluator.number(typed.node, EMPTY_GRID))
+
+
+# --- soft constraints --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Penalty:
+    """What a row's slack costs in the objective's unit, shape (rows,), ``squared`` or not."""
+
+    weights: npt.NDArray[np.float64]
+    squared: bool
+
+
+def checked_penalty(
+    elaboration: Elaboration, constraint: Constraint, objective: Objective | None
+) -> Penalty | None:
+    """Return the penalty of a soft constraint, None for a hard one.
+
+    Raises
+    ------
+    BlueprintError
+        When a soft constraint has no penalty, or a hard one has, or units do not fit.
+    """
+    definition = constraint.definition
+    label = definition.name or definition.constraint_id
+    given = definition.penalty
+    if definition.hard is not False:
+        if given is not None:
+            text = "a hard constraint has no penalty; a soft one says hard: false"
+            raise _refused(f"{constraint.path}.penalty", text, label)
+        return None
+    if given is None:
+        raise _refused(
+            f"{constraint.path}.hard", "a soft constraint needs a penalty", label,
+            'as "penalty": {"weight": "50[EUR/kWh]"}',
+        )  # fmt: skip
+    if objective is None or objective.method is not None:
+        text = "a penalty needs a single objective to which it is added"
+        raise _refused(f"{constraint.path}.penalty", text, label)
+    squared = given.form == "quadratic"
+    with located(f"{constraint.path}.penalty.weight", label):
+        checker = elaboration.checker()
+        scope = checker.scope_of(constraint.binders)
+        typed = checker.operand(parse(str(given.weight)), scope)
+        factor = _penalty_factor(checker, typed, constraint, objective.unit, squared)
+        values = elaboration.evaluator.number(typed.node, constraint.grid)
+        weights = np.broadcast_to(values * factor, (constraint.grid.size,))
+        if not np.all(np.isfinite(weights)) or np.any(weights < 0):
+            raise ValueError("a penalty is a finite number of at least 0")
+    return Penalty(np.array(weights, dtype=np.float64), squared)
+
+
+def _penalty_factor(
+    checker: TypeChecker, typed: Typed, constraint: Constraint, unit: Unit, squared: bool
+) -> float:
+    """Return the factor from weight times slack to the objective's unit; bare weights fit."""
+    if typed.bare:
+        return 1.0
+    slack = constraint.typed.unit.difference()
+    cost = typed.unit * slack * slack if squared else typed.unit * slack
+    if not cost.same_dimension(unit):
+        wanted = f"{unit} per {slack}" + (" squared" if squared else "")
+        raise ExpressionError(f"the weight is in {typed.unit}", 1, f"give it in {wanted}", "EB005")
+    return conversion(cost, unit)[0]
+
+
+def _refused(path: str, text: str, label: str, hint: str | None = None) -> BlueprintError:
+    return BlueprintError([Diagnostic("EB017", "error", path, text, None, hint, label)])

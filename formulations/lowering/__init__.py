@@ -1,0 +1,1 @@
+"""Exact lowering: functions with kinks, logic and products with binaries as linear rows."""

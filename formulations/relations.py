@@ -1,0 +1,131 @@
+"""Constraints of a blueprint as rows: comparisons, chains and logical functions."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from engiagent.blueprint.checked import Constraint
+from engiagent.blueprint.grammar import Call, Compare, Node
+from engiagent.blueprint.grid import Grid
+from engiagent.blueprint.indexing import Value
+from engiagent.blueprint.relations import clauses, comparisons
+from engiagent.formulations.lowering.builder import Builder
+from engiagent.formulations.lowering.logic import (
+    Side,
+    complements,
+    conditional,
+    either,
+    exclusive,
+)
+from engiagent.formulations.values import Floats, Form, as_form
+
+Evaluate = Callable[[Node, Grid], Value]
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Rows ``lower <= form <= upper`` of one comparison.
+
+    ``sign`` is 1 when only the upper bound is finite, -1 when only the lower is, else 0.
+    """
+
+    name: str
+    form: Form
+    lower: Floats | float
+    upper: Floats | float
+
+    @property
+    def sign(self) -> int:
+        """Which error of the form's value would do harm."""
+        below = bool(np.any(np.isfinite(self.upper)))
+        above = bool(np.any(np.isfinite(self.lower)))
+        return int(below) - int(above)
+
+
+def pieces(constraint: Constraint, tree: Compare, value: Evaluate) -> list[Piece]:
+    """Return the rows of a comparison or a chain.
+
+    A chain ``low <= x <= high`` with ends that depend on no variable is one row for each element;
+    any other is one for each of its comparisons, named ``<id>__1``, ``<id>__2``.
+    """
+    size, name = constraint.grid.size, constraint.definition.constraint_id
+    sides = [value(part, constraint.grid) for part in tree.operands]
+    ranged = len(sides) == 3 and not any(isinstance(s, Form) for s in (sides[0], sides[2]))
+    if ranged and set(tree.ops) in ({"<="}, {">="}):
+        low, high = (sides[0], sides[2]) if tree.ops[0] != ">=" else (sides[2], sides[0])
+        return [Piece(name, as_form(sides[1], size), low, high)]
+    found = []
+    for number, (op, left, right) in enumerate(zip(tree.ops, sides, sides[1:], strict=False), 1):
+        lower = 0.0 if op in (">=", "==") else -np.inf
+        upper = 0.0 if op in ("<=", "==") else np.inf
+        label = name if len(tree.ops) == 1 else f"{name}__{number}"
+        found.append(Piece(label, as_form(left - right, size), lower, upper))
+    return found
+
+
+def state_relation(builder: Builder, constraint: Constraint, value: Evaluate) -> None:
+    """Add the rows of a logical function."""
+    node = constraint.relation
+    assert isinstance(node, Call)
+    block = {"description": constraint.definition.description}
+    _STATEMENTS[node.function](builder, constraint, node, value, block)
+
+
+def _sides(constraint: Constraint, node: Node, value: Evaluate) -> list[Side]:
+    unit = str(constraint.typed.unit.difference())
+    found = []
+    for comparison in comparisons(node):
+        found += [
+            Side(piece.form, piece.lower, piece.upper, unit)
+            for piece in pieces(constraint, comparison, value)
+        ]
+    return found
+
+
+def _implies(
+    builder: Builder, constraint: Constraint, node: Call, value: Evaluate, block: dict[str, Any]
+) -> None:
+    sides = _sides(constraint, node.args[1], value)
+    size = constraint.grid.size
+    for clause in clauses(node.args[0]):
+        literals = []
+        for reference, wanted in clause:
+            form = as_form(value(reference, constraint.grid), size)
+            literals.append(form if wanted else 1.0 - form)
+        conditional(builder, literals, sides, constraint.definition.constraint_id, **block)
+
+
+def _either(
+    builder: Builder, constraint: Constraint, node: Call, value: Evaluate, block: dict[str, Any]
+) -> None:
+    alternatives = [_sides(constraint, part, value) for part in node.args]
+    either(builder, alternatives, constraint.definition.constraint_id, **block)
+
+
+def _exclusive(
+    builder: Builder, constraint: Constraint, node: Call, value: Evaluate, block: dict[str, Any]
+) -> None:
+    size = constraint.grid.size
+    forms = [as_form(value(part, constraint.grid), size) for part in node.args]
+    exclusive(builder, forms, constraint.definition.constraint_id, **block)
+
+
+def _complements(
+    builder: Builder, constraint: Constraint, node: Call, value: Evaluate, block: dict[str, Any]
+) -> None:
+    sides = []
+    for part in node.args:
+        (side,) = _sides(constraint, part, value)
+        forward = np.all(np.isfinite(side.lower))
+        sides.append(side if forward else Side(-side.form, 0.0, np.inf, side.unit))
+    complements(builder, sides[0], sides[1], constraint.definition.constraint_id, **block)
+
+
+_STATEMENTS = {
+    "complements": _complements,
+    "either": _either,
+    "exclusive": _exclusive,
+    "implies": _implies,
+}
