@@ -122,6 +122,7 @@ class ParameterDef:
     type: str | None = None
     value: Json = None
     data: str | None = None
+    keys: tuple[str, ...] = ()
     status: Literal["missing"] | None = None
     unit: Json = None
     unit_override: Json = None

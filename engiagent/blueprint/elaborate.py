@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from engiagent.blueprint.datafiles import file_values
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, located
 from engiagent.blueprint.document import Core, ParameterDef, SetDef
 from engiagent.blueprint.evaluate import Evaluator
@@ -38,13 +39,7 @@ from engiagent.blueprint.symbols import SetInfo, Symbol
 from engiagent.blueprint.timeaxis import parse_step
 from engiagent.blueprint.typecheck import TypeChecker
 from engiagent.blueprint.units import Unit, parse_unit
-from engiagent.blueprint.values import (
-    check_stamps,
-    element_positions,
-    inline_values,
-    read_column,
-    unit_of,
-)
+from engiagent.blueprint.values import element_positions, inline_values, unit_of
 
 MAX_WRITTEN_OUT = 5_000
 T = TypeVar("T")
@@ -350,22 +345,11 @@ class Elaboration:
             return Table(inline_values(d, sets), sets)
         if d.data is None:
             raise ValueError("the parameter has neither 'value' nor 'data' nor 'status': 'missing'")
-        if len(sets) != 1:
-            raise ValueError("a file column fills a parameter with one index")
-        column = read_column(self.folder, d.data)
-        values = column.in_unit(unit_of(d), overridden=d.unit_override is not None)
-        if len(values) != sets[0].size:
-            text = (
-                f"{d.data} has {len(values)} rows, but {sets[0].name} has {sets[0].size} elements"
-            )
-            raise ValueError(text)
-        if sets[0].axis is not None and sets[0].root is sets[0] and sets[0].kind == "time":
-            check_stamps(column, sets[0].axis)
-        return Table(values, sets)
+        return Table(file_values(d, sets, self.folder), sets)
 
     def _label_table(self, d: ParameterDef, sets: tuple[IndexSet, ...], kind: str) -> Table:
         if d.data is not None:
-            texts = np.array(list(read_column(self.folder, d.data).texts()), dtype=object)
+            texts = file_values(d, sets, self.folder, labels=True)
         else:
             texts = inline_values(d, sets, labels=True)
         if kind == "label":

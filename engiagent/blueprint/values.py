@@ -1,18 +1,19 @@
 """Values of parameters: inline numbers, nested objects by label, and columns of data files."""
 
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from engiagent.blueprint.document import FrozenMap, ParameterDef
+from engiagent.blueprint.places import parse_stamp, stamp_seconds
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.timeaxis import TimeAxis
 from engiagent.blueprint.units import Unit, conversion, parse_unit
 from engiagent.errors import InputError
+from engiagent.tabular import TableColumn, TableFile, read_table
 
 Array = npt.NDArray[Any]
 
@@ -43,7 +44,7 @@ def inline_values(d: ParameterDef, sets: tuple[IndexSet, ...], labels: bool = Fa
     result = np.empty(shape, dtype=object if labels else np.float64)
     _fill(result, d.value, sets, labels)
     if isinstance(d.unit, FrozenMap) and d.unit_override is None and not labels:
-        _unify_units(result, d.unit, sets)
+        unify_units(result, d.unit, sets)
     return result
 
 
@@ -110,7 +111,7 @@ def _plain(value: Any, labels: bool) -> Any:
     return float(value)
 
 
-def _unify_units(values: Array, units: FrozenMap, sets: tuple[IndexSet, ...]) -> None:
+def unify_units(values: Array, units: FrozenMap, sets: tuple[IndexSet, ...]) -> None:
     """Convert rows with units of their own into the first unit of the map."""
     if not sets:
         raise ValueError("'unit' by label needs an index")
@@ -144,28 +145,42 @@ def element_positions(labels: list[Any], target: IndexSet) -> npt.NDArray[np.int
 
 @dataclass(frozen=True)
 class FileColumn:
-    """A column of a data file, with the unit that its header names, if any.
-
-    ``stamps`` are the first and the last time stamp of the file, where it has a column of them.
-    """
+    """A column of a data file, with the column of time stamps beside it where there is one."""
 
     reference: str
-    column: Any
-    stamps: tuple[datetime, datetime] | None = None
+    column: TableColumn
+    stamps: TableColumn | None = None
+
+    @classmethod
+    def of(cls, table: TableFile, column: TableColumn) -> Self:
+        """Return a column with the first column of time stamps of its table."""
+        stamps = (c for c in table.columns.values() if _is_stamped(c))
+        return cls(f"{table.name}#{column.name}", column, next(stamps, None))
 
     def texts(self) -> tuple[str, ...]:
         """Return the cells as text."""
-        return tuple(self.column.texts())
+        return self.column.texts()
 
-    def in_unit(self, unit: Unit, overridden: bool = False) -> npt.NDArray[np.float64]:
-        """Return the numbers in a unit, converted from the header's own unit where it has one."""
-        values: npt.NDArray[np.float64] = self.column.numbers()
-        if overridden or not self.column.unit_text:
-            return values
-        factor, shift = conversion(parse_unit(self.column.unit_text), unit)
-        if (factor, shift) == (1.0, 0.0):
-            return values
-        return values * factor + shift
+
+def _is_stamped(column: TableColumn) -> bool:
+    if not column.is_text:
+        return False
+    texts = column.texts()
+    return parse_stamp(texts[0]) is not None and parse_stamp(texts[-1]) is not None
+
+
+def split_reference(reference: str) -> tuple[str, str]:
+    """Return the file and the column of ``file.csv#column``.
+
+    Raises
+    ------
+    InputError
+        When one of them is not there.
+    """
+    file, separator, name = reference.partition("#")
+    if not separator or not name or not file:
+        raise InputError(f"{reference!r} names no column; write 'file.csv#column'")
+    return file, name
 
 
 def read_column(folder: Path | None, reference: str) -> FileColumn:
@@ -176,55 +191,41 @@ def read_column(folder: Path | None, reference: str) -> FileColumn:
     InputError
         When the file or the column is not there.
     """
-    file, separator, name = reference.partition("#")
-    if not separator or not name or not file:
-        raise InputError(f"{reference!r} names no column; write 'file.csv#column'")
+    file, name = split_reference(reference)
     if folder is None:
         raise InputError(f"{reference!r} cannot be read: the blueprint has no folder with data")
-    from engiagent.tabular import read_table
-
     table = read_table(folder, file)
-    return FileColumn(reference, table.column(name), _stamps(table))
-
-
-def _stamps(table: Any) -> tuple[datetime, datetime] | None:
-    """Return the first and the last time stamp of a table, from the first column that has them."""
-    for column in table.columns.values():
-        if column.is_text:
-            try:
-                first, last = (datetime.fromisoformat(column.cells[k].strip()) for k in (0, -1))
-            except ValueError:
-                continue
-            return first, last
-    return None
+    return FileColumn.of(table, table.column(name))
 
 
 def check_stamps(column: FileColumn, axis: TimeAxis) -> None:
     """Refuse a file whose time stamps are not those of the time set that its values are to fill.
 
-    Stamps may name the starts of the periods or their ends. Without a date on either side there
-    is nothing to compare.
+    Stamps may name the starts of the periods or their ends, all of them in the order of the
+    periods. Without a date on either side there is nothing to compare.
 
     Raises
     ------
-    ValueError
-        With the stamps found and those expected.
+    ValueError, InputError
+        With the stamps found and those expected; with its place where a single one is wrong.
     """
-    if column.stamps is None or not axis.dated:
+    stamps = column.stamps
+    if stamps is None or not axis.dated:
         return
-    edges = axis.local if column.stamps[0].tzinfo is None else axis.edges
-    if column.stamps[0].tzinfo is not None and axis.zone is None:
+    seconds, zoned = stamp_seconds(stamps.texts())
+    if zoned and axis.zone is None:
         return
-    found = [_seconds(stamp) for stamp in column.stamps]
-    if found not in ([edges[0], edges[-2]], [edges[1], edges[-1]]):
-        first, last = (stamp.isoformat(sep=" ", timespec="minutes") for stamp in column.stamps)
+    edges = axis.edges if zoned else axis.local
+    off = [np.flatnonzero(~(np.abs(seconds - e) < 0.5)) for e in (edges[:-1], edges[1:])]
+    if not (len(off[0]) and len(off[1])):
+        return
+    first, last = stamps.texts()[0], stamps.texts()[-1]
+    ends = int(abs(seconds[0] - edges[1]) < 0.5)
+    if {0, len(seconds) - 1} & set(off[ends].tolist()):
         raise ValueError(
-            f"the time stamps of {column.reference.partition('#')[0]} run from {first} to {last}, "
+            f"the time stamps of {stamps.file} run from {first} to {last}, "
             f"but the periods from {axis.labels[0]} to {axis.labels[-2]}"
         )
-
-
-def _seconds(stamp: datetime) -> float:
-    if stamp.tzinfo is None:
-        return (stamp - datetime(1970, 1, 1)).total_seconds()
-    return stamp.timestamp()
+    row = int(off[ends][0])
+    text = "the time stamp is not that of its period"
+    raise stamps.error(row, text, expected=axis.labels[row + ends])

@@ -1,0 +1,140 @@
+"""Arrays of netCDF files with the labels or time stamps along their dimensions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.errors import InputError
+from engiagent.files import open_inside
+from engiagent.headers import split_header
+from engiagent.tabular import MAX_CELLS, MAX_COLUMNS, header_unit
+from engiagent.unitwords import resolve_unit
+
+
+@dataclass(frozen=True, eq=False)
+class GridVariable:
+    """One variable of a netCDF file.
+
+    Attributes
+    ----------
+    values
+        Numbers (``float64``, NaN where the file has none) or labels (``object``), shape by
+        ``dims``.
+    unit_text
+        A unit that the table of units knows, else as written; empty without one.
+    coordinates
+        Texts along dimensions and along auxiliary variables of one dimension: labels, or time
+        stamps in ISO 8601. By name: the dimension, and its texts.
+    """
+
+    file: str
+    name: str
+    unit_text: str
+    dims: tuple[str, ...]
+    values: npt.NDArray[Any]
+    coordinates: Mapping[str, tuple[str, tuple[str, ...]]]
+
+
+def read_grid(folder: Path, file: str, name: str) -> GridVariable:
+    """Return a variable of a netCDF file that lies inside a folder.
+
+    Raises
+    ------
+    InputError
+        For a path that leaves the folder, an unreadable or overlarge file, a variable that is not
+        there.
+    """
+    import netCDF4
+
+    data = open_inside(folder, file)
+    try:
+        source = netCDF4.Dataset("memory", mode="r", memory=data)
+    except (OSError, ValueError, MemoryError) as error:
+        raise InputError(f"no readable netCDF file: {str(error)[:200]}", file) from None
+    with source:
+        if len(source.variables) > MAX_COLUMNS:
+            raise InputError("too many variables", file, found=f"{len(source.variables)}")
+        if name not in source.variables:
+            raise _absent(file, name, list(source.variables))
+        values, dims = _values(source.variables[name], file)
+        coordinates = dict(_coordinates(source, dims, file))
+        unit = str(getattr(source.variables[name], "units", ""))
+    if unit:
+        known = resolve_unit(unit)
+        unit = str(known) if known is not None else unit
+    else:
+        _, unit = header_unit(name)
+    return GridVariable(file, name, unit, dims, values, coordinates)
+
+
+def _absent(file: str, name: str, names: list[str]) -> InputError:
+    close = get_close_matches(name, names, n=1, cutoff=0.5)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    listed = ", ".join(names[:30])
+    return InputError(f"there is no variable {name!r}{hint}", file, expected=f"one of {listed}")
+
+
+def _values(variable: Any, file: str) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
+    """Return numbers or texts; texts may be stored letter by letter along a last dimension."""
+    import netCDF4
+
+    size = int(np.prod(variable.shape, dtype=np.float64))
+    if size > MAX_CELLS:
+        limit = f"at most {MAX_CELLS}"
+        raise InputError("too many values", file, found=f"{size}", expected=limit)
+    try:
+        raw = variable[...]
+    except (RuntimeError, OSError, ValueError, IndexError) as error:
+        text = f"the variable {variable.name!r} cannot be read: {str(error)[:200]}"
+        raise InputError(text, file) from None
+    dims = tuple(variable.dimensions)
+    unit = str(getattr(variable, "units", ""))
+    if " since " in unit:
+        return _stamps(variable, raw, unit, file), dims
+    if variable.dtype is not str and variable.dtype.kind in "iuf":
+        plain = np.ma.getdata(raw).astype(np.float64)
+        return np.where(np.ma.getmaskarray(raw), np.nan, plain), dims
+    if variable.dtype is not str and variable.dtype.kind == "S":
+        raw = np.asarray(raw)
+        if raw.ndim == len(dims) and raw.dtype.itemsize == 1 and dims:
+            raw, dims = np.asarray(netCDF4.chartostring(raw)), dims[:-1]
+    texts = np.empty(np.shape(raw), dtype=object)
+    texts[...] = np.vectorize(lambda item: str(item).strip(), otypes=[object])(raw)
+    return texts, dims
+
+
+def _stamps(variable: Any, raw: Any, unit: str, file: str) -> npt.NDArray[Any]:
+    import netCDF4
+
+    if np.ma.is_masked(raw):
+        raise InputError(f"the variable {variable.name!r}: a time stamp is missing", file)
+    try:
+        calendar = getattr(variable, "calendar", "standard")
+        dates: Any = netCDF4.num2date(np.ma.getdata(raw), unit, calendar)
+        texts = np.vectorize(lambda date: str(date.isoformat(" ")), otypes=[object])(dates)
+    except (ValueError, OverflowError, TypeError) as error:
+        raise InputError(f"the variable {variable.name!r}: {str(error)[:200]}", file) from None
+    return np.asarray(texts, dtype=object)
+
+
+def _coordinates(source: Any, dims: tuple[str, ...], file: str) -> Any:
+    for name, variable in source.variables.items():
+        along = tuple(variable.dimensions)
+        letters = len(along) == 2 and variable.dtype is not str and variable.dtype.kind == "S"
+        if along[:1] and along[0] in dims and (len(along) == 1 or letters):
+            stamped = " since " in str(getattr(variable, "units", ""))
+            number = variable.dtype is not str and variable.dtype.kind == "f"
+            if number and not stamped:
+                continue  # a measured quantity; only whole numbers, texts and times are labels
+            values, _ = _values(variable, file)
+            texts = tuple(_label(item) for item in values.tolist())
+            yield split_header(name).name if name not in dims else name, (along[0], texts)
+
+
+def _label(item: object) -> str:
+    return str(int(item)) if isinstance(item, float) and item == item else str(item)
