@@ -1,0 +1,143 @@
+"""Sessions: one program solved many times in this process, each solve warm from the last.
+
+A session holds on to a solver and to a program whose arrays somebody changes in place between two
+solves (costs, bounds, right-hand sides, coefficients; the pattern stays). It compares the arrays
+with what the solver already has and hands over the differences only.
+
+The first solve and every outcome other than an optimum go through the same code as
+:func:`engiagent.solvers.solve`, so that statuses, reasons, duals and proofs mean the same.
+"""
+
+from typing import Protocol
+
+from engiagent.errors import EngiagentError
+from engiagent.formulations.program import Program
+from engiagent.formulations.values import Ints
+from engiagent.solvers.result import Floats, SolveOptions, SolverResult
+from engiagent.solvers.session_shift import stage_sources
+from engiagent.solvers.validate import check_program
+
+
+class HoldsProgram(Protocol):
+    """Something with a live program, as a parametric program has."""
+
+    @property
+    def program(self) -> Program:
+        """The program whose arrays change in place."""
+        ...
+
+
+class Engine(Protocol):
+    """What a session drives: a persistent solver of one program."""
+
+    def solve(self) -> SolverResult:
+        """Solve the program as its arrays stand now."""
+        ...
+
+    def set_start(self, x: Floats) -> None:
+        """Start the next solve from a point of shape (n,)."""
+        ...
+
+    def shift(self, columns: Ints, rows: Ints) -> None:
+        """Let each column and row start from where another one ended."""
+        ...
+
+
+class Session:
+    """A persistent solver of one program.
+
+    Parameters
+    ----------
+    program
+        A program, or what holds one whose arrays are changed in place between solves.
+    options
+        Limits and settings of each single solve. A memory limit needs a process of its own and is
+        refused here.
+
+    Raises
+    ------
+    EngiagentError
+        When an option cannot be honoured, the program holds a number that no solver can be trusted
+        with, or its class has no persistent solver.
+    """
+
+    def __init__(
+        self, program: Program | HoldsProgram, options: SolveOptions | None = None
+    ) -> None:
+        self._program = program if isinstance(program, Program) else program.program
+        self._options = options or SolveOptions()
+        if self._options.memory_limit_mb is not None:
+            raise EngiagentError("a memory limit needs a process of its own; a session has none")
+        check_program(self._program)
+        self._engine = _engine(self._program, self._options)
+
+    @property
+    def program(self) -> Program:
+        """The program, whose arrays may be changed in place between solves."""
+        return self._program
+
+    def solve(self) -> SolverResult:
+        """Solve the program as its arrays stand now, starting from where the last solve ended.
+
+        Raises
+        ------
+        ProgramError
+            When a changed number is one that no solver can be trusted with.
+        """
+        return self._engine.solve()
+
+    def set_start(self, x: Floats) -> None:
+        """Start the next solve from a point; it need not be feasible.
+
+        Parameters
+        ----------
+        x
+            Values of all columns, shape (n,), finite. Interior-point solvers have no use for it.
+
+        Raises
+        ------
+        EngiagentError
+            When the shape is wrong or a value is not finite.
+        """
+        import numpy as np
+
+        point = np.asarray(x, dtype=np.float64)
+        if point.shape != (self._program.column_count,) or not np.all(np.isfinite(point)):
+            raise EngiagentError(
+                f"the start has the shape {point.shape} or holds a value that is not finite; "
+                f"give {self._program.column_count} numbers"
+            )
+        self._engine.set_start(point)
+
+    def shift(self, stages: int = 1) -> None:
+        """Start the next solve from the last one moved ahead in time.
+
+        What stood at stage k + ``stages`` of a time set is taken for stage k; the last stages
+        keep what they had. For receding horizons.
+
+        Raises
+        ------
+        EngiagentError
+            When ``stages`` is negative.
+        """
+        if stages < 0:
+            raise EngiagentError(f"stages is {stages}; give a whole number of at least 0")
+        if stages:
+            self._engine.shift(*stage_sources(self._program, stages))
+
+
+def _engine(program: Program, options: SolveOptions) -> Engine:
+    if program.is_linear and program.is_mip:
+        from engiagent.solvers.session_highs import HighsMipEngine
+
+        return HighsMipEngine(program, options)
+    if program.is_linear:
+        from engiagent.solvers.session_highs import HighsEngine
+
+        return HighsEngine(program, options)
+    from engiagent.solvers.session_piqp import PiqpEngine, refusal
+
+    reason = refusal(program)
+    if reason is not None:
+        raise EngiagentError(f"no persistent solver takes this program: {reason}; call solve()")
+    return PiqpEngine(program, options)

@@ -1,0 +1,280 @@
+"""Persistent HiGHS: linear programs hot from the last basis, mixed-integer ones from a point."""
+
+import time
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+
+from engiagent.formulations.program import Program
+from engiagent.formulations.values import Ints
+from engiagent.solvers import highs, linear
+from engiagent.solvers.highs import Run
+from engiagent.solvers.highs import _load as load
+from engiagent.solvers.result import Floats, SolveOptions, SolverResult, Status, relative_gap
+from engiagent.solvers.session_changes import Snapshot, crosses
+from engiagent.solvers.validate import find_crossing
+
+PRIMAL_SIMPLEX: Final = 4
+CHOOSE_SIMPLEX: Final = 0
+MANY: Final = 1_000
+"""From so many changed coefficients on, HiGHS gets its matrix anew."""
+
+
+class _Model:
+    """A HiGHS object that follows the arrays of a program."""
+
+    def __init__(self, program: Program, options: SolveOptions) -> None:
+        self.program = program
+        self.options = options
+        self.sign = -1.0 if program.sense == "maximize" else 1.0
+        self.snapshot = Snapshot(program)
+        self.highs: Any = load(program, options, self.sign, {})
+        self._shifted = False
+
+    def run(self) -> Run:
+        """Run HiGHS on the arrays as they stand now."""
+        self._follow()
+        if self.options.time_limit is not None:
+            # HiGHS counts the time of all runs of an object together.
+            elapsed = float(self.highs.getRunTime())
+            self.highs.setOptionValue("time_limit", elapsed + self.options.time_limit)
+        self._choose_simplex()
+        self.highs.run()
+        return Run(self.highs, self.highs.getModelStatus().name, self.sign, False)
+
+    def start_from(self, x: Floats) -> None:
+        """Start the next run from a point."""
+        self.highs.setSolution(len(x), np.arange(len(x), dtype=np.int32), x)
+
+    def shift(self, columns: Ints, rows: Ints) -> None:
+        """Move the basis; HiGHS repairs what does not fit together."""
+        basis = self.highs.getBasis()
+        if not basis.valid:
+            return
+        column_status, row_status = basis.col_status, basis.row_status
+        basis.col_status = [column_status[j] for j in columns.tolist()]
+        basis.row_status = [row_status[i] for i in rows.tolist()]
+        basis.alien = True
+        self.highs.setBasis(basis)
+        self._shifted = True
+
+    def _choose_simplex(self) -> None:
+        # A basis moved in time is nearly primal feasible for the new horizon; one that is kept
+        # under new costs and loads starts best where HiGHS starts by itself, from the dual side.
+        strategy = PRIMAL_SIMPLEX if self._shifted else CHOOSE_SIMPLEX
+        self.highs.setOptionValue("simplex_strategy", strategy)
+        self._shifted = False
+
+    def _follow(self) -> None:
+        program, seen, model = self.program, self.snapshot, self.highs
+        at = seen.changed("cost")
+        if at is not None:
+            model.changeColsCost(len(at), at.astype(np.int32), self.sign * program.cost[at])
+        at = seen.changed("column_lower", "column_upper")
+        if at is not None:
+            lower, upper = program.column_lower[at], program.column_upper[at]
+            model.changeColsBounds(len(at), at.astype(np.int32), lower, upper)
+        at = seen.changed("row_lower", "row_upper")
+        if at is not None:
+            lower, upper = program.row_lower[at], program.row_upper[at]
+            model.changeRowsBounds(len(at), at.astype(np.int32), lower, upper)
+        at = seen.changed("row_values")
+        if at is not None:
+            self._change_matrix(at)
+
+    def _change_matrix(self, entries: Ints) -> None:
+        program = self.program
+        if len(entries) > MANY:
+            self._pass_again()
+            return
+        rows = np.searchsorted(program.row_starts, entries, side="right") - 1
+        columns = program.row_columns[entries]
+        values = program.row_values[entries]
+        for row, column, value in zip(
+            rows.tolist(), columns.tolist(), values.tolist(), strict=True
+        ):
+            self.highs.changeCoeff(row, column, value)
+
+    def _pass_again(self) -> None:
+        """Load the whole program into a new object and give it the old basis."""
+        basis = self.highs.getBasis()
+        fresh = load(self.program, self.options, self.sign, {})
+        if basis.valid:
+            fresh.setBasis(basis)
+        self.highs = fresh
+
+
+class HighsEngine:
+    """Linear programs; the basis is kept from solve to solve."""
+
+    def __init__(self, program: Program, options: SolveOptions) -> None:
+        self.program = program
+        self.options = options
+        self._model = _Model(program, options)
+
+    def solve(self) -> SolverResult:
+        """Solve the program as its arrays stand now."""
+        started = time.perf_counter()
+        result = self._solve(started)
+        return replace(result, seconds=time.perf_counter() - started)
+
+    def _solve(self, started: float) -> SolverResult:
+        program = self.program
+        if crosses(program.column_lower, program.column_upper) or crosses(
+            program.row_lower, program.row_upper
+        ):
+            return contradiction(program)
+        run = self._model.run()
+        if run.status == "kOptimal":
+            x = run.point()
+            if x is not None:
+                return self._optimal(run, x)
+        if run.status in highs.LIMITS:
+            return limited(program, self.options, run)
+        # Anything else is for the careful way, which also brings the proofs.
+        return linear.solve_here(program, _remaining(self.options, started))
+
+    def _optimal(self, run: Run, x: Floats) -> SolverResult:
+        row_dual, column_dual = run.duals()
+        objective = float(self.program.cost @ x) + self.program.offset
+        return SolverResult(
+            status="optimal",
+            reason="optimal",
+            is_mip=False,
+            solver=highs.NAME,
+            solver_version=run.version,
+            x=x,
+            row_dual=row_dual,
+            column_dual=column_dual,
+            objective=objective,
+            bound=objective,
+            gap=0.0,
+            iterations=run.iterations,
+        )
+
+    def set_start(self, x: Floats) -> None:
+        """Give HiGHS a point from which it builds a basis."""
+        self._model.start_from(x)
+
+    def shift(self, columns: Ints, rows: Ints) -> None:
+        """Start from the basis moved in time."""
+        self._model.shift(columns, rows)
+
+
+class HighsMipEngine:
+    """Mixed-integer linear programs; each solve starts from the last schedule.
+
+    As in :func:`engiagent.solvers.solve`, whole numbers are rounded exactly and fixed, and the
+    rest is solved again, by a linear session of its own.
+    """
+
+    def __init__(self, program: Program, options: SolveOptions) -> None:
+        self.program = program
+        self.options = options
+        self._model = _Model(program, options)
+        self._start: Floats | None = None
+        self._fixed = replace(
+            program,
+            integrality=np.zeros_like(program.integrality),
+            column_lower=program.column_lower.copy(),
+            column_upper=program.column_upper.copy(),
+        )
+        self._rest = HighsEngine(self._fixed, options)
+
+    def solve(self) -> SolverResult:
+        """Solve the program as its arrays stand now."""
+        started = time.perf_counter()
+        result = self._solve(started)
+        if result.x is not None:
+            self._start = result.x
+        return replace(result, seconds=time.perf_counter() - started)
+
+    def _solve(self, started: float) -> SolverResult:
+        program = self.program
+        if find_crossing(program) is not None:
+            return contradiction(program)
+        if self._start is not None:
+            self._model.start_from(self._start)
+        run = self._model.run()
+        x = run.point() if run.status == "kOptimal" else None
+        polished = None if x is None else self._polish(x)
+        if polished is None or polished.objective is None or polished.x is None:
+            return linear.solve_here(program, _remaining(self.options, started))
+        return self._with_bound(run, polished)
+
+    def _polish(self, x: Floats) -> SolverResult | None:
+        program, fixed = self.program, self._fixed
+        whole = program.integrality
+        values = np.clip(np.round(x), np.ceil(program.column_lower), np.floor(program.column_upper))
+        fixed.column_lower[:] = np.where(whole, values, program.column_lower)
+        fixed.column_upper[:] = np.where(whole, values, program.column_upper)
+        result = self._rest.solve()
+        return result if result.status == "optimal" else None
+
+    def _with_bound(self, run: Run, polished: SolverResult) -> SolverResult:
+        bound, objective = run.bound(), polished.objective
+        gap = None if bound is None or objective is None else relative_gap(objective, bound)
+        status: Status = "optimal"
+        reason = "optimal"
+        if gap is None or gap > max(2 * self.options.gap, 1e-9):
+            status = "feasible"
+            reason = "the whole numbers were rounded exactly, which left a gap to the bound"
+        return replace(
+            polished,
+            status=status,
+            reason=reason,
+            is_mip=True,
+            bound=bound,
+            gap=gap,
+            iterations=run.iterations,
+            nodes=run.nodes,
+        )
+
+    def set_start(self, x: Floats) -> None:
+        """Give the branch and bound a first schedule."""
+        self._start = x
+
+    def shift(self, columns: Ints, rows: Ints) -> None:
+        """Start from the last schedule moved in time."""
+        if self._start is not None:
+            self._start = self._start[columns]
+
+
+def contradiction(program: Program) -> SolverResult:
+    """Return the result of a program whose bounds cross; no solver is needed for it."""
+    from engiagent import __version__
+
+    return SolverResult(
+        status="infeasible",
+        reason=find_crossing(program) or "bounds cross",
+        is_mip=program.is_mip,
+        solver="engiagent",
+        solver_version=__version__,
+    )
+
+
+def limited(program: Program, options: SolveOptions, run: Run) -> SolverResult:
+    """Return the result of a linear run that a limit ended."""
+    x = run.point()
+    name = highs.LIMITS[run.status]
+    if run.status == "kTimeLimit":
+        name += f" of {options.time_limit:g} s"
+    found = "no schedule found" if x is None else "the best schedule so far is kept"
+    return SolverResult(
+        status="limit" if x is None else "feasible",
+        reason=f"{name} reached after {run.iterations} iterations, {found}",
+        is_mip=False,
+        solver=highs.NAME,
+        solver_version=run.version,
+        x=x,
+        objective=None if x is None else program.objective_at(x),
+        iterations=run.iterations,
+    )
+
+
+def _remaining(options: SolveOptions, started: float) -> SolveOptions:
+    if options.time_limit is None:
+        return options
+    left = options.time_limit - (time.perf_counter() - started)
+    return replace(options, time_limit=max(linear.LEAST_TIME, left))

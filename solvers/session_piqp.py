@@ -1,0 +1,333 @@
+r"""Persistent PIQP: convex quadratic programs by a proximal interior-point method.
+
+.. math::
+
+    \min \tfrac12 x^T P x + c^T x \quad\text{s.t.}\quad
+    A x = b, \; h^- \le G x \le h^+, \; x^- \le x \le x^+
+
+PIQP keeps its ordering and its symbolic factors; new numbers go in place. Each solve starts from
+PIQP's own point, for an interior-point method has no use for the last one.
+
+Source: R. Schwan, Y. Jiang, D. Kuhn, C. N. Jones, PIQP: a proximal interior-point quadratic
+programming solver, doi:10.1109/CDC49753.2023.10383915.
+"""
+
+import time
+from dataclasses import replace
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.errors import EngiagentError
+from engiagent.formulations.program import OBJECTIVE, Program
+from engiagent.formulations.values import Floats, Ints
+from engiagent.solvers import linear
+from engiagent.solvers.result import SolveOptions, SolverResult
+from engiagent.solvers.session_changes import Snapshot, crosses
+from engiagent.solvers.session_highs import contradiction
+
+NAME: Final = "PIQP"
+ACCURACY: Final = 1e-9
+"""Largest absolute residual and gap, and the same relative to the numbers of the program."""
+ACCEPTED: Final = 1e-6
+"""Largest residual, relative to the numbers in it, of a point that is called optimal."""
+CURVATURE: Final = 1e-9
+"""How far below zero, relative to the largest, an eigenvalue of P may lie from rounding."""
+MOST_ITERATIONS: Final = 500
+BIG: Final = 1e30
+"""What PIQP takes for infinity."""
+
+
+def refusal(program: Program) -> str | None:
+    """Return why PIQP cannot take a program, None when it can."""
+    if program.is_mip:
+        return "it has whole numbers and functions that are not linear"
+    if program.nonlinear:
+        return "it has functions that are neither linear nor quadratic"
+    if len(program.indicators.rows) or program.sos1:
+        return "it has rows that hold only conditionally"
+    if np.any(program.products.rows != OBJECTIVE):
+        return "it has products of variables in constraints"
+    if not is_convex(program):
+        return f"its objective is not {'concave' if program.sense == 'maximize' else 'convex'}"
+    return None
+
+
+def is_convex(program: Program) -> bool:
+    """Return whether the quadratic part, as it is minimised, has no negative curvature."""
+    products = program.products
+    values = products.values * _sign(program)
+    diagonal = products.first == products.second
+    if diagonal.all():
+        return bool((values >= 0).all())
+    return all(_is_positive(part) for part in _blocks(products.first, products.second, values))
+
+
+def _is_positive(matrix: Floats) -> bool:
+    eigenvalues = np.linalg.eigvalsh(matrix)
+    return bool(eigenvalues[0] >= -CURVATURE * max(abs(eigenvalues[-1]), abs(eigenvalues[0])))
+
+
+def _blocks(first: Ints, second: Ints, values: Floats) -> list[Floats]:
+    """Return the dense symmetric blocks into which a sparse quadratic form falls."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    names, place = np.unique(np.concatenate([first, second]), return_inverse=True)
+    i, j = place[: len(first)], place[len(first) :]
+    size = len(names)
+    matrix = coo_array((values, (i, j)), shape=(size, size)).tocsr()
+    matrix = matrix + matrix.T
+    _, label = connected_components(matrix, directed=False)
+    order = np.argsort(label, kind="stable")
+    groups = np.split(order, np.cumsum(np.bincount(label))[:-1])
+    return [matrix[group][:, group].toarray() for group in groups]
+
+
+class PiqpEngine:
+    """A PIQP solver that follows the arrays of a program."""
+
+    def __init__(self, program: Program, options: SolveOptions) -> None:
+        self.program = program
+        self.options = options
+        self._sign = _sign(program)
+        self._snapshot = Snapshot(program)
+        self._pattern = _Pattern(program)
+        self._solver: Any = None
+
+    def solve(self) -> SolverResult:
+        """Solve the program as its arrays stand now."""
+        started = time.perf_counter()
+        result = self._solve()
+        return replace(result, seconds=time.perf_counter() - started)
+
+    def _solve(self) -> SolverResult:
+        program = self.program
+        changes = self._follow()
+        if crosses(program.column_lower, program.column_upper) or crosses(
+            program.row_lower, program.row_upper
+        ):
+            self._solver = None
+            return contradiction(program)
+        if self._solver is None or not self._pattern.fits(program):
+            self._setup()
+        elif changes:
+            self._solver.update(**changes)
+        status = self._solver.solve().name
+        result = self._solver.result
+        x = np.array(result.x)
+        if status == "PIQP_SOLVED" and self._holds(x):
+            return self._optimal(x, result)
+        return self._otherwise(status, x)
+
+    def _setup(self) -> None:
+        import piqp
+
+        program = self.program
+        self._pattern = pattern = _Pattern(program)
+        self._solver = piqp.SparseSolver()
+        settings = self._solver.settings
+        settings.eps_abs = settings.eps_rel = ACCURACY
+        settings.check_duality_gap = True
+        settings.eps_duality_gap_abs = settings.eps_duality_gap_rel = ACCURACY
+        settings.max_iter = MOST_ITERATIONS
+        a, g = pattern.matrices(program)
+        lower, upper = _bounded(program.column_lower, program.column_upper)
+        low, high = pattern.limits(program)
+        self._solver.setup(
+            pattern.quadratic(program) * self._sign,
+            self._sign * program.cost,
+            a,
+            pattern.right_hand_sides(program),
+            g,
+            low,
+            high,
+            lower,
+            upper,
+        )
+
+    def _follow(self) -> dict[str, Any]:
+        """Return what PIQP has to be told; also checks the numbers."""
+        program, seen, pattern = self.program, self._snapshot, self._pattern
+        changes: dict[str, Any] = {}
+        if seen.changed("cost") is not None:
+            changes["c"] = self._sign * program.cost
+        if seen.changed("column_lower", "column_upper") is not None:
+            changes["x_l"], changes["x_u"] = _bounded(program.column_lower, program.column_upper)
+        if seen.changed("row_lower", "row_upper") is not None:
+            changes["b"] = pattern.right_hand_sides(program)
+            if pattern.has_limits:
+                changes["h_l"], changes["h_u"] = pattern.limits(program)
+        if seen.changed("row_values") is not None:
+            changes["A"], changes["G"] = pattern.matrices(program)
+        if seen.products_changed():
+            if not is_convex(program):
+                raise EngiagentError(f"the changed program does not go: {refusal(program)}")
+            changes["P"] = pattern.quadratic(program) * self._sign
+        return changes
+
+    def _holds(self, x: Floats) -> bool:
+        """Return whether a point keeps rows and bounds within what the numbers can tell."""
+        program = self.program
+        activity = program.activity_at(x)
+        return _within(activity, program.row_lower, program.row_upper) and _within(
+            x, program.column_lower, program.column_upper
+        )
+
+    def _optimal(self, x: Floats, result: Any) -> SolverResult:
+        program = self.program
+        objective = program.objective_at(x)
+        return SolverResult(
+            status="optimal",
+            reason="optimal",
+            is_mip=False,
+            solver=NAME,
+            solver_version=version(),
+            x=x,
+            row_dual=self._sign * self._pattern.row_dual(result, program.row_count) + 0.0,
+            column_dual=self._sign * (result.z_bl - result.z_bu) + 0.0,
+            objective=objective,
+            bound=objective - self._sign * float(result.info.duality_gap),
+            gap=abs(float(result.info.duality_gap)) / max(1.0, abs(objective)),
+            iterations=int(result.info.iter),
+        )
+
+    def _otherwise(self, status: str, x: Floats) -> SolverResult:
+        """Say what an outcome other than an optimum means; whether any point exists is linear."""
+        program = self.program
+        self._solver = None  # what made it fail must not stay in it
+        empty = np.zeros(0, dtype=np.int64)
+        plain = replace(
+            program,
+            cost=np.zeros_like(program.cost),
+            offset=0.0,
+            products=replace(
+                program.products, rows=empty, first=empty, second=empty, values=np.zeros(0)
+            ),
+        )
+        found = linear.solve_here(plain, self.options)
+        if found.status == "infeasible":
+            return found
+        status_word = "unbounded" if status == "PIQP_DUAL_INFEASIBLE" else "error"
+        reason = f"PIQP ended with {status.removeprefix('PIQP_').lower().replace('_', ' ')}"
+        if status_word == "unbounded":
+            reason = f"the objective improves without end, says PIQP ({status})"
+        return SolverResult(
+            status="unbounded" if status_word == "unbounded" else "error",
+            reason=reason,
+            is_mip=False,
+            solver=NAME,
+            solver_version=version(),
+        )
+
+    def set_start(self, x: Floats) -> None:
+        """Take no notice: an interior-point method starts from a point of its own."""
+
+    def shift(self, columns: Ints, rows: Ints) -> None:
+        """Take no notice: an interior-point method starts from a point of its own."""
+
+
+class _Pattern:
+    """Where the numbers of a program stand in PIQP's matrices."""
+
+    def __init__(self, program: Program) -> None:
+        self.equal = _equalities(program)
+        self.equations = np.flatnonzero(self.equal)
+        self.inequalities = np.flatnonzero(~self.equal)
+        self.has_limits = len(self.inequalities) > 0
+        row_of = np.repeat(np.arange(program.row_count), np.diff(program.row_starts))
+        self._a = _Entries(row_of, program.row_columns, self.equations, program)
+        self._g = _Entries(row_of, program.row_columns, self.inequalities, program)
+        self._p = _upper_triangle(program)
+
+    def fits(self, program: Program) -> bool:
+        """Return whether the same rows are equations as before."""
+        return bool(np.array_equal(_equalities(program), self.equal))
+
+    def matrices(self, program: Program) -> tuple[Any, Any]:
+        """Return A and G by columns."""
+        return self._a.matrix(program), self._g.matrix(program)
+
+    def right_hand_sides(self, program: Program) -> Floats:
+        """Return b."""
+        return program.row_lower[self.equations]
+
+    def limits(self, program: Program) -> tuple[Floats, Floats]:
+        """Return the two sides of the inequalities."""
+        rows = self.inequalities
+        return _bounded(program.row_lower[rows], program.row_upper[rows])
+
+    def quadratic(self, program: Program) -> Any:
+        """Return the upper triangle of P: twice the squares' coefficients."""
+        from scipy.sparse import csc_matrix
+
+        starts, places, order, factor = self._p
+        n = program.column_count
+        return csc_matrix((program.products.values[order] * factor, places, starts), shape=(n, n))
+
+    def row_dual(self, result: Any, size: int) -> Floats:
+        """Return ∂objective/∂right-hand side of the minimised objective, shape (m,)."""
+        dual = np.zeros(size)
+        dual[self.equations] = -result.y
+        if self.has_limits:
+            dual[self.inequalities] = result.z_l - result.z_u
+        return dual
+
+
+class _Entries:
+    """Some rows of the matrix, by columns."""
+
+    def __init__(self, row_of: Ints, column_of: Ints, rows: Ints, program: Program) -> None:
+        number = np.full(program.row_count, -1)
+        number[rows] = np.arange(len(rows))
+        entries = np.flatnonzero(number[row_of] >= 0)
+        self.order = entries[np.lexsort((number[row_of[entries]], column_of[entries]))]
+        self.places = number[row_of[self.order]].astype(np.int32)
+        counts = np.bincount(column_of[self.order], minlength=program.column_count)
+        self.starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+        self.shape = (len(rows), program.column_count)
+
+    def matrix(self, program: Program) -> Any:
+        """Return the rows with the numbers as they stand now; zeros stay stored."""
+        from scipy.sparse import csc_matrix
+
+        parts = (program.row_values[self.order], self.places, self.starts)
+        return csc_matrix(parts, shape=self.shape)
+
+
+def _upper_triangle(program: Program) -> tuple[Ints, Ints, Ints, Floats]:
+    """Return column starts, row numbers, the order of the products and a factor for each."""
+    products = program.products
+    row, column = products.second, products.first  # first >= second
+    order = np.lexsort((row, column))
+    counts = np.bincount(column, minlength=program.column_count)
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    factor = np.where(row[order] == column[order], 2.0, 1.0)
+    return starts, row[order].astype(np.int32), order, factor
+
+
+def _equalities(program: Program) -> npt.NDArray[np.bool_]:
+    return np.asarray(program.row_lower == program.row_upper)
+
+
+def _bounded(lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+    return np.maximum(lower, -BIG), np.minimum(upper, BIG)
+
+
+def _within(values: Floats, lower: Floats, upper: Floats) -> bool:
+    slack = ACCEPTED * np.maximum(1.0, np.abs(values))
+    return bool(((values >= lower - slack) & (values <= upper + slack)).all())
+
+
+def _sign(program: Program) -> float:
+    return -1.0 if program.sense == "maximize" else 1.0
+
+
+@cache
+def version() -> str:
+    """Return the version of PIQP."""
+    from importlib.metadata import version as installed
+
+    return installed("piqp")

@@ -1,0 +1,57 @@
+"""Moving a solution ahead in time: which column and row each one takes over from."""
+
+import numpy as np
+
+from engiagent.formulations.program import Block, Program
+from engiagent.formulations.values import Ints
+
+STAGED = ("time", "instants", "periods")
+"""Kinds of sets along which a horizon recedes."""
+
+
+def stage_sources(program: Program, stages: int) -> tuple[Ints, Ints]:
+    """Return, for every column and every row, the one that stood at its place in time before.
+
+    Parameters
+    ----------
+    stages
+        How many periods the horizon moves ahead, at least 0.
+
+    Returns
+    -------
+    Column numbers, shape (n,), and row numbers, shape (m,). Elements of no time set, elements of
+    the last stages and those whose source a filter leaves out point to themselves.
+    """
+    columns = np.arange(program.column_count, dtype=np.int64)
+    rows = np.arange(program.row_count, dtype=np.int64)
+    for blocks, target in ((program.columns, columns), (program.rows, rows)):
+        for block in blocks:
+            target[block.start : block.stop] = block.start + _within(program, block, stages)
+    return columns, rows
+
+
+def _within(program: Program, block: Block, stages: int) -> Ints:
+    """Return element numbers within a block, shape (size,)."""
+    here = np.arange(block.size, dtype=np.int64)
+    staged = [
+        axis
+        for axis, name in enumerate(block.sets)
+        if name in program.coordinates and program.coordinates[name].kind in STAGED
+    ]
+    if not staged or block.size == 0:
+        return here
+    flat = here if block.positions is None else block.positions
+    places = list(np.unravel_index(flat, block.shape))
+    inside = np.ones(block.size, dtype=bool)
+    for axis in staged:
+        places[axis] = places[axis] + stages
+        inside &= places[axis] < block.shape[axis]
+        places[axis] = np.minimum(places[axis], block.shape[axis] - 1)
+    source = np.ravel_multi_index(tuple(places), block.shape)
+    if block.positions is not None:
+        lookup = np.full(int(np.prod(block.shape)), -1, dtype=np.int64)
+        lookup[block.positions] = here
+        source = lookup[source]
+        inside &= source >= 0
+    moved: Ints = np.where(inside, source, here)
+    return moved

@@ -1,0 +1,298 @@
+"""A session answers as a fresh solve of the same numbers does, whatever happened before."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engiagent.errors import EngiagentError
+from engiagent.formulations.program import (
+    OBJECTIVE,
+    ColumnBlock,
+    Coordinate,
+    Products,
+    Program,
+    RowBlock,
+)
+from engiagent.solvers.result import SolveOptions
+from engiagent.solvers.session import Session
+from engiagent.solvers.session_shift import stage_sources
+from engiagent.solvers.solving import solve
+
+HERE = SolveOptions(threads=1)
+
+
+def random_program(random: np.random.Generator, integer: bool = False, quadratic: bool = False,
+                   maximise: bool = False) -> Program:  # fmt: skip
+    """Return a feasible, bounded program with equations, ranges and one-sided rows."""
+    n, m = 8, 6
+    matrix = random.normal(size=(m, n)) * (random.random((m, n)) < 0.6)
+    point = random.uniform(1, 4, n)
+    if integer:
+        point = np.round(point)
+    middle = matrix @ point
+    lower, upper = middle - random.uniform(0.1, 2, m), middle + random.uniform(0.1, 2, m)
+    lower[:2] = upper[:2] = middle[:2]
+    lower[2], upper[3] = -np.inf, np.inf
+    rows, columns = np.nonzero(np.ones((m, n)))
+    products = Products(*(np.zeros(0, np.int64) for _ in range(3)), np.zeros(0))
+    sign = -1.0 if maximise else 1.0
+    if quadratic:
+        root = random.normal(size=(3, n)) * (random.random((3, n)) < 0.7)
+        weight = root.T @ root
+        first, second = np.tril_indices(n)
+        values = np.where(first == second, 0.5, 1.0) * weight[first, second] * sign
+        products = Products(np.full(len(first), OBJECTIVE), first, second, values)
+    return Program(
+        sense="maximize" if maximise else "minimize",
+        cost=random.normal(size=n),
+        offset=2.5,
+        column_lower=np.zeros(n),
+        column_upper=np.full(n, 6.0),
+        integrality=np.arange(n) < (4 if integer else 0),
+        row_starts=np.arange(m + 1) * n,
+        row_columns=columns,
+        row_values=matrix[rows, columns],
+        row_lower=lower,
+        row_upper=upper,
+        products=products,
+    )
+
+
+def disturb(program: Program, random: np.random.Generator) -> None:
+    """Change some of the arrays in place, as a parametric program does."""
+    for array in (program.cost, program.column_upper, program.row_values):
+        at = random.random(len(array)) < 0.3
+        array[at] += random.normal(size=int(at.sum())) * 0.2
+    shift = random.normal(size=program.row_count) * 0.3
+    program.row_lower[:] += shift
+    program.row_upper[:] += shift
+    if len(program.products.values):
+        program.products.values[:] *= random.uniform(0.5, 2.0)
+
+
+def curvature(program: Program, x: np.ndarray) -> np.ndarray:
+    """Return the gradient of the quadratic part."""
+    p, result = program.products, np.zeros(len(x))
+    np.add.at(result, p.first, p.values * x[p.second])
+    np.add.at(result, p.second, p.values * x[p.first])
+    return result
+
+
+def dense(program: Program) -> np.ndarray:
+    return program.row_values.reshape(program.row_count, program.column_count)
+
+
+def assert_optimal(program: Program, result) -> None:  # type: ignore[no-untyped-def]
+    """Assert feasibility, stationarity, signs of the multipliers and that the dual value agrees."""
+    sign = -1.0 if program.sense == "maximize" else 1.0
+    x, y, d = result.x, result.row_dual, result.column_dual
+    assert np.allclose(program.cost + curvature(program, x) - dense(program).T @ y, d, atol=1e-6)
+    for values, duals, low, high in (
+        (dense(program) @ x, sign * y, program.row_lower, program.row_upper),
+        (x, sign * d, program.column_lower, program.column_upper),
+    ):
+        assert np.all(values >= low - 1e-6)
+        assert np.all(values <= high + 1e-6)
+        # A positive multiplier holds the lower side, a negative one the upper side.
+        assert np.all((duals < 1e-5) | (values < low + 1e-5))
+        assert np.all((duals > -1e-5) | (values > high - 1e-5))
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 2**31), st.booleans(), st.booleans())
+def test_warm_linear_solves_are_optimal_and_agree_with_cold_ones(
+    seed: int, maximise: bool, shifted: bool
+) -> None:
+    random = np.random.default_rng(seed)
+    program = random_program(random, maximise=maximise)
+    session = Session(program, HERE)
+    for _ in range(4):
+        warm, cold = session.solve(), solve(program, HERE, isolate=False)
+        assert warm.status == cold.status
+        if warm.status == "optimal":
+            assert warm.objective == pytest.approx(cold.objective, rel=1e-7, abs=1e-7)
+            assert_optimal(program, warm)
+        disturb(program, random)
+        if shifted:
+            session.shift()
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.integers(0, 2**31), st.booleans())
+def test_warm_quadratic_solves_are_optimal(seed: int, maximise: bool) -> None:
+    random = np.random.default_rng(seed)
+    program = random_program(random, quadratic=True, maximise=maximise)
+    session = Session(program, HERE)
+    for _ in range(4):
+        result = session.solve()
+        feasible = solve(replace(program, products=Products(*(np.zeros(0, np.int64),) * 3,
+                                 np.zeros(0))), HERE, isolate=False)  # fmt: skip
+        assert (result.status == "optimal") == (feasible.status == "optimal"), result.reason
+        if result.status == "optimal":
+            assert_optimal(program, result)
+            assert result.objective == pytest.approx(program.objective_at(result.x))
+        disturb(program, random)
+
+
+@settings(deadline=None, max_examples=10)
+@given(st.integers(0, 2**31), st.booleans())
+def test_mixed_integer_sessions_agree_with_cold_solves(seed: int, maximise: bool) -> None:
+    random = np.random.default_rng(seed)
+    program = random_program(random, integer=True, maximise=maximise)
+    session = Session(program, HERE)
+    for _ in range(3):
+        warm, cold = session.solve(), solve(program, HERE, isolate=False)
+        assert warm.status == cold.status
+        if cold.objective is not None:
+            assert warm.objective == pytest.approx(cold.objective, rel=1e-6, abs=1e-6)
+            assert np.all(warm.x[:4] == np.round(warm.x[:4]))  # type: ignore[index]
+        disturb(program, random)
+
+
+@pytest.mark.parametrize("quadratic", [False, True])
+def test_a_session_outlives_an_infeasible_step(quadratic: bool) -> None:
+    program = random_program(np.random.default_rng(3), quadratic=quadratic)
+    session = Session(program, HERE)
+    before = session.solve()
+    kept = program.row_lower.copy(), program.row_upper.copy()
+    program.row_lower[0] = program.row_upper[0] = 1e4  # far beyond what the columns can add up to
+    broken = session.solve()
+    assert broken.status == "infeasible"
+    assert broken.farkas is not None
+    program.row_lower[:], program.row_upper[:] = kept
+    after = session.solve()
+    assert after.status == "optimal"
+    assert after.objective == pytest.approx(before.objective, rel=1e-7)
+
+
+@pytest.mark.parametrize("quadratic", [False, True])
+def test_crossed_bounds_are_infeasible_by_name(quadratic: bool) -> None:
+    program = random_program(np.random.default_rng(4), quadratic=quadratic)
+    session = Session(program, HERE)
+    session.solve()
+    program.column_lower[2] = 9.0
+    result = session.solve()
+    assert result.status == "infeasible"
+    assert "contradict" in result.reason
+    program.column_lower[2] = 0.0
+    assert session.solve().status == "optimal"
+
+
+@pytest.mark.parametrize("name", ["cost", "row_values", "row_lower", "column_upper"])
+@pytest.mark.parametrize("quadratic", [False, True])
+def test_nan_is_refused_again_and_again(name: str, quadratic: bool) -> None:
+    program = random_program(np.random.default_rng(5), quadratic=quadratic)
+    session = Session(program, HERE)
+    session.solve()
+    getattr(program, name)[3] = np.nan
+    for _ in range(2):
+        with pytest.raises(EngiagentError, match="nan"):
+            session.solve()
+
+
+def test_a_coefficient_may_leave_zero() -> None:
+    program = random_program(np.random.default_rng(6))
+    zero = int(np.flatnonzero(program.row_values == 0)[0])
+    session = Session(program, HERE)
+    session.solve()
+    program.row_values[zero] = 0.4
+    assert session.solve().objective == pytest.approx(
+        solve(program, HERE, isolate=False).objective, rel=1e-8
+    )
+
+
+def test_an_unbounded_step_is_told_from_an_infeasible_one() -> None:
+    program = random_program(np.random.default_rng(7))
+    program = replace(program, row_lower=np.full(6, -np.inf), row_upper=np.full(6, np.inf))
+    session = Session(program, HERE)
+    session.solve()
+    program.column_upper[:] = np.inf
+    program.cost[:] = -1.0
+    assert session.solve().status == "unbounded"
+
+
+def test_a_nonconvex_objective_is_refused_at_once_and_later() -> None:
+    program = random_program(np.random.default_rng(8), quadratic=True)
+    session = Session(program, HERE)
+    session.solve()
+    program.products.values[:] *= -1.0
+    with pytest.raises(EngiagentError, match="not convex"):
+        session.solve()
+    with pytest.raises(EngiagentError, match="not convex"):
+        Session(program, HERE)
+
+
+def test_equations_may_become_ranges() -> None:
+    program = random_program(np.random.default_rng(9), quadratic=True)
+    session = Session(program, HERE)
+    before = session.solve()
+    program.row_lower[0] -= 1.0
+    program.row_upper[0] += 1.0
+    after = session.solve()
+    assert_optimal(program, after)
+    assert after.objective < before.objective  # type: ignore[operator]
+
+
+def test_a_time_limit_holds_for_each_solve_and_not_for_all_together() -> None:
+    program = random_program(np.random.default_rng(10))
+    random = np.random.default_rng(11)
+    session = Session(program, SolveOptions(time_limit=0.02, threads=1))
+    for _ in range(60):
+        assert session.solve().status == "optimal"
+        program.cost[:] = random.normal(size=8)
+
+
+def test_starts_are_checked_and_do_not_change_the_answer() -> None:
+    for integer in (False, True):
+        program = random_program(np.random.default_rng(12), integer=integer)
+        session = Session(program, HERE)
+        best = session.solve()
+        session.set_start(np.zeros(8))
+        assert session.solve().objective == pytest.approx(best.objective)
+        with pytest.raises(EngiagentError, match="8 numbers"):
+            session.set_start(np.full(8, np.nan))
+
+
+def test_a_memory_limit_is_refused() -> None:
+    with pytest.raises(EngiagentError, match="memory"):
+        Session(random_program(np.random.default_rng(1)), SolveOptions(memory_limit_mb=100))
+
+
+def staged(positions: np.ndarray | None = None) -> Program:
+    """Return an empty program: x on 2 units and 3 periods, s on 4 instants, y on no time."""
+    size = 6 if positions is None else len(positions)
+    n = size + 5
+    return Program(
+        sense="minimize", cost=np.zeros(n), column_lower=np.zeros(n), column_upper=np.ones(n),
+        integrality=np.zeros(n, bool), row_starts=np.zeros(4, int), row_columns=np.zeros(0, int),
+        row_values=np.zeros(0), row_lower=np.zeros(3), row_upper=np.zeros(3),
+        columns=(
+            ColumnBlock(name="x", start=0, stop=size, unit="1", sets=("G", "T"), shape=(2, 3),
+                        positions=positions),
+            ColumnBlock(name="s", start=size, stop=size + 4, unit="1", sets=("I",), shape=(4,)),
+            ColumnBlock(name="y", start=size + 4, stop=n, unit="1"),
+        ),
+        rows=(RowBlock(name="r", constraint_id="r", start=0, stop=3, unit="1", sets=("T",),
+                       shape=(3,)),),
+        coordinates={
+            "G": Coordinate("G", "labels", np.arange(2)),
+            "T": Coordinate("T", "time", np.arange(3)),
+            "I": Coordinate("I", "instants", np.arange(4)),
+        },
+    )  # fmt: skip
+
+
+def test_a_shift_takes_each_stage_from_the_next_one() -> None:
+    columns, rows = stage_sources(staged(), 1)
+    assert columns.tolist() == [1, 2, 2, 4, 5, 5, 7, 8, 9, 9, 10]
+    assert rows.tolist() == [1, 2, 2]
+    assert stage_sources(staged(), 0)[0].tolist() == list(range(11))
+    assert stage_sources(staged(), 9)[1].tolist() == [0, 1, 2]
+
+
+def test_a_shift_leaves_alone_what_a_filter_left_out() -> None:
+    holes = staged(np.array([0, 1, 3, 5]))  # (G1, t0), (G1, t1), (G2, t0), (G2, t2)
+    assert stage_sources(holes, 1)[0][:4].tolist() == [1, 1, 2, 3]
