@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy.typing as npt
 from engiagent.errors import InputError
 from engiagent.files import open_inside
 from engiagent.headers import split_header
-from engiagent.tabular import MAX_CELLS, MAX_COLUMNS, header_unit
+from engiagent.tabular import MAX_CELLS, MAX_COLUMNS, TableColumn, TableFile, header_unit
 from engiagent.unitwords import resolve_unit
 
 
@@ -70,6 +71,19 @@ def read_grid(folder: Path, file: str, name: str) -> GridVariable:
     else:
         _, unit = header_unit(name)
     return GridVariable(file, name, unit, dims, values, coordinates)
+
+
+def as_table(grid: GridVariable) -> TableFile:
+    """Return a variable along one dimension as a table with the labels beside it."""
+    along = {name: texts for name, (_, texts) in grid.coordinates.items() if name != grid.name}
+    cells: Any = grid.values if grid.values.dtype != object else tuple(grid.values)
+    columns = [
+        TableColumn(grid.file, name, name, "", position, texts)
+        for position, (name, texts) in enumerate(along.items(), 1)
+    ]
+    own = TableColumn(grid.file, grid.name, grid.name, grid.unit_text, len(columns) + 1, cells)
+    named = {column.name: column for column in (*columns, own)}
+    return TableFile(grid.file, MappingProxyType(named), len(grid.values), "")
 
 
 def _absent(file: str, name: str, names: list[str]) -> InputError:

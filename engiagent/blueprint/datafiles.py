@@ -8,18 +8,16 @@ time stamps. Whatever does not fit exactly is an error with its place in the fil
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from engiagent.blueprint.dataarrays import from_grid
+from engiagent.blueprint.datawanted import Wanted, element_text, label_text, listed
 from engiagent.blueprint.document import FrozenMap, ParameterDef
 from engiagent.blueprint.places import parse_stamp, positions_in, tuple_positions
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.timeaxis import Ints
-from engiagent.blueprint.units import Unit, UnitError, conversion, parse_unit
 from engiagent.blueprint.values import (
     Array,
     FileColumn,
@@ -29,66 +27,8 @@ from engiagent.blueprint.values import (
     unit_of,
 )
 from engiagent.errors import InputError
+from engiagent.gridfiles import as_table, read_grid
 from engiagent.tabular import TableColumn, TableFile, read_table
-
-MAX_VALUES = 50_000_000
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What a parameter wants of a file.
-
-    Attributes
-    ----------
-    unit
-        The unit of the values; None for labels.
-    overridden
-        Whether the file's own unit is to be ignored.
-    """
-
-    sets: tuple[IndexSet, ...]
-    unit: Unit | None
-    overridden: bool
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The sizes of the sets."""
-        return tuple(s.size for s in self.sets)
-
-    @property
-    def parts(self) -> tuple[IndexSet, ...]:
-        """The sets, each tuple set replaced by the sets of its parts."""
-        return tuple(part for s in self.sets for part in s.root.factors or (s,))
-
-    def empty(self) -> Array:
-        """Return an array to fill."""
-        if np.prod(self.shape, dtype=np.float64) > MAX_VALUES:
-            raise ValueError(f"the sets have more than {MAX_VALUES} combinations")
-        return np.empty(self.shape, dtype=object if self.unit is None else np.float64)
-
-    def taken(self, column: TableColumn) -> Array:
-        """Return the cells of a column, converted.
-
-        Raises
-        ------
-        UnitError
-            When the column is in a unit that does not fit, with file and column.
-        """
-        if self.unit is None:
-            return np.array(column.texts(), dtype=object)
-        values: Array = column.numbers()
-        if self.overridden or not column.unit_text:
-            return values
-        where = f"{column.file}: column {column.header!r}"
-        factor, shift = _conversion(column.unit_text, self.unit, where)
-        return values if (factor, shift) == (1.0, 0.0) else values * factor + shift
-
-
-def _conversion(text: str, unit: Unit, where: str) -> tuple[float, float]:
-    try:
-        return conversion(parse_unit(text), unit)
-    except UnitError as error:
-        raise UnitError(f"{where} is in {text}, the parameter in {unit}: {error}") from None
 
 
 def file_values(
@@ -114,9 +54,13 @@ def file_values(
     if folder is None:
         raise InputError(f"{reference!r} cannot be read: the blueprint has no folder with data")
     keys = tuple(d.keys)
-    if file.lower().endswith(".nc") and (keys or name != "*"):
-        return _from_grid(folder, file, name, keys, wanted)
-    table = read_table(folder, file)
+    if file.lower().endswith(".nc") and name != "*":
+        grid = read_grid(folder, file, name)
+        if len(keys) < 2 or len(grid.dims) != 1:
+            return from_grid(grid, keys, wanted)
+        table = as_table(grid)
+    else:
+        table = read_table(folder, file)
     if name == "*":
         values = _wide(table, keys, wanted)
     elif keys:
@@ -222,17 +166,8 @@ def _known(key: TableColumn, index_set: IndexSet) -> Ints:
     except ValueError as error:
         raise InputError(f"column {key.header!r}: {error}", key.file) from None
     for row in np.flatnonzero(found < 0)[:1]:
-        raise key.error(int(row), f"no element of {index_set.name}", expected=_listed(index_set))
+        raise key.error(int(row), f"no element of {index_set.name}", expected=listed(index_set))
     return found
-
-
-def _listed(index_set: IndexSet) -> str:
-    shown = ", ".join(map(_label, index_set.labels[:4]))
-    return f"one of {shown}{', …' if index_set.size > 4 else ''}" if shown else "nothing"
-
-
-def _label(label: object) -> str:
-    return ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)
 
 
 def _refuse_holes(
@@ -251,18 +186,13 @@ def _refuse_holes(
     if table.rows < size:
         there = np.zeros(size, dtype=bool)
         there[flat] = True
-        absent = _element(int(np.argmin(there)), sets)
+        absent = element_text(int(np.argmin(there)), sets)
         more = size - table.rows - 1
         raise InputError(
             f"no row for {absent}" + (f" and {more} more" if more else ""),
             table.name,
             expected=f"a row for every element of {' x '.join(s.name for s in sets)}",
         )
-
-
-def _element(flat: int, sets: tuple[IndexSet, ...]) -> str:
-    places = np.unravel_index(flat, tuple(s.size for s in sets))
-    return ", ".join(_label(s.labels[int(k)]) for s, k in zip(sets, places, strict=True))
 
 
 # -- wide tables ----------------------------------------------------------------------------------
@@ -335,145 +265,18 @@ def _columns_of(
 ) -> list[TableColumn]:
     """Return a column for each element; none may be absent and none be left over."""
     by_name = {c.header: c for c in columns} | {c.name: c for c in columns}
-    labels = [_label(label) for label in index_set.labels]
+    labels = [label_text(label) for label in index_set.labels]
     for label in labels:
         if label not in by_name:
-            listed = ", ".join(c.header for c in columns[:30])
-            raise InputError(
-                f"there is no column for {label} of {index_set.name}", table.name, 1, found=listed
-            )
+            headers = ", ".join(c.header for c in columns[:30])
+            text = f"there is no column for {label} of {index_set.name}"
+            raise InputError(text, table.name, 1, found=headers)
     found = [by_name[label] for label in labels]
     positions = {c.position for c in found}
     for column in columns:
         if column.position not in positions:
             text = f"the column {column.header!r} is no element of {index_set.name}"
             raise InputError(
-                text, table.name, 1, expected=f"{_listed(index_set)}, or a column named in 'keys'"
+                text, table.name, 1, expected=f"{listed(index_set)}, or a column named in 'keys'"
             )
     return found
-
-
-# -- arrays ---------------------------------------------------------------------------------------
-
-
-def _from_grid(folder: Path, file: str, name: str, keys: tuple[str, ...], wanted: Wanted) -> Array:
-    """Return a netCDF variable with its dimensions in the order of the sets."""
-    from engiagent.gridfiles import GridVariable, read_grid
-
-    grid: GridVariable = read_grid(folder, file, name)
-    parts = wanted.parts
-    where = f"the variable {name!r}"
-    if len(grid.dims) != len(parts):
-        shape = f"({', '.join(grid.dims)})"
-        needed = ", ".join(part.name for part in parts) or "a single value"
-        raise InputError(f"{where} runs over other sets", file, found=shape, expected=needed)
-    axes = _axes(grid.dims, grid.coordinates, keys, parts, file)
-    values = grid.values.transpose(axes)
-    for axis, (part, number) in enumerate(zip(parts, axes, strict=True)):
-        key = keys[axis] if keys else grid.dims[number]
-        along = _along(grid.dims[number], key, grid.coordinates)
-        values = np.take(values, _order(along, part, values.shape[axis], file, key), axis=axis)
-    values = _listed_tuples(values, wanted)
-    if wanted.unit is None:
-        return np.array([str(v) for v in values.reshape(-1)], dtype=object).reshape(values.shape)
-    if values.dtype == object:
-        raise InputError(f"{where} holds text", file, expected="numbers")
-    _refuse_gaps(values, wanted, where, file)
-    if wanted.overridden or not grid.unit_text:
-        return values
-    factor, shift = _conversion(grid.unit_text, wanted.unit, f"{file}: {where}")
-    return np.asarray(values * factor + shift)
-
-
-def _axes(
-    dims: tuple[str, ...],
-    coordinates: Any,
-    keys: tuple[str, ...],
-    parts: tuple[IndexSet, ...],
-    file: str,
-) -> list[int]:
-    """Return, for each part, which dimension of the file it is."""
-    if keys:
-        named = [key if key in dims else coordinates.get(key, (None, ()))[0] for key in keys]
-        for key, dim in zip(keys, named, strict=True):
-            if dim is None:
-                raise InputError(f"there is no dimension {key!r}", file, expected=", ".join(dims))
-        if sorted(named) != sorted(dims):
-            raise InputError("'keys' must name every dimension once", file, found=", ".join(keys))
-        return [dims.index(dim) for dim in named]
-    names = [part.name for part in parts]
-    if sorted(names) == sorted(dims) and len(set(dims)) == len(dims):
-        return [dims.index(name) for name in names]
-    fits = [[_fits(dim, part, coordinates) for dim in dims] for part in parts]
-    chosen = [row.index(True) for row in fits if sum(row) == 1]
-    if len(chosen) == len(parts) and len(set(chosen)) == len(parts):
-        return chosen
-    return list(range(len(dims)))
-
-
-def _fits(dim: str, part: IndexSet, coordinates: Any) -> bool:
-    """Whether a dimension has the labels of a set."""
-    texts = _along(dim, dim, coordinates)
-    if texts is None or len(texts) < part.size:
-        return False
-    try:
-        return bool(np.all(np.isin(np.arange(part.size), positions_in(texts, part))))
-    except ValueError:
-        return False
-
-
-def _along(dim: str, key: str, coordinates: Any) -> tuple[str, ...] | None:
-    """Return the labels along a dimension: its own, those named, or the only time stamps."""
-    for name in (key, dim):
-        if name in coordinates and coordinates[name][0] == dim:
-            texts: tuple[str, ...] = coordinates[name][1]
-            return texts
-    stamped = [
-        texts
-        for along, texts in coordinates.values()
-        if along == dim and texts and parse_stamp(texts[0]) is not None
-    ]
-    return stamped[0] if len(stamped) == 1 else None
-
-
-def _order(texts: tuple[str, ...] | None, part: IndexSet, size: int, file: str, dim: str) -> Ints:
-    """Return the places along a dimension at which the elements of a set stand, in their order."""
-    undated = part.root.axis is not None and not part.root.axis.dated
-    if texts is None or (undated and part.root.kind in ("time", "instants")):
-        if size != part.size:
-            raise InputError(
-                "wrong number of values",
-                file,
-                found=f"{size} along {dim}",
-                expected=f"{part.size}, as {part.name} has elements",
-            )
-        return np.arange(size, dtype=np.int64)
-    try:
-        found = positions_in(texts, part)
-    except ValueError as error:
-        raise InputError(f"dimension {dim!r}: {error}", file) from None
-    for row in np.flatnonzero(found < 0)[:1]:
-        text = f"dimension {dim!r}, place {row + 1}: no element of {part.name}"
-        raise InputError(text, file, found=repr(texts[row][:60]), expected=_listed(part))
-    counts = np.bincount(found, minlength=part.size)
-    for position in np.flatnonzero(counts != 1)[:1]:
-        what = "is there twice" if counts[position] else "is not there"
-        raise InputError(f"dimension {dim!r}: {_label(part.labels[position])} {what}", file)
-    return np.argsort(found, kind="stable")
-
-
-def _listed_tuples(values: Array, wanted: Wanted) -> Array:
-    """Pick the elements of tuple sets out of the product of their parts."""
-    for axis, index_set in enumerate(wanted.sets):
-        if index_set.root.factors:
-            chosen = tuple(c[index_set.in_root] for c in index_set.root.columns)
-            values = values[((slice(None),) * axis + chosen)]
-    return values
-
-
-def _refuse_gaps(values: npt.NDArray[Any], wanted: Wanted, where: str, file: str) -> None:
-    good = np.isfinite(values)
-    if not bool(good.all()):
-        place = _element(int(np.argmin(good.reshape(-1))), wanted.sets) if wanted.sets else ""
-        at = f" at {place}" if place else ""
-        raise InputError(f"{where}{at}: a value is missing or not finite", file)
