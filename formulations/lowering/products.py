@@ -10,7 +10,7 @@ For a binary z and a bounded b the product w is exact at whole z:
 
 import numpy as np
 
-from engiagent.formulations.lowering.builder import Builder
+from engiagent.formulations.lowering.builder import Builder, Kind
 from engiagent.formulations.lowering.intervals import form_bounds
 from engiagent.formulations.program import Products
 from engiagent.formulations.values import Atom, Floats, Form, Part, Rows, Term
@@ -36,9 +36,19 @@ def _is_switch(builder: Builder, form: Form) -> bool:
     return bool(form.terms) and all(builder.is_binary(t.columns).all() for t in form.terms)
 
 
+def _is_whole(builder: Builder, form: Form) -> bool:
+    """Whether an affine form takes whole numbers only."""
+    numbers = [form.constant, *(term.coefficients for term in form.terms)]
+    whole = all(np.all(values == np.round(values)) for values in numbers)
+    return whole and all(builder.integrality[term.columns].all() for term in form.terms)
+
+
 def _expanded(
     builder: Builder, switch: Form, other: Form, bounds: tuple[Floats, Floats], name: str
 ) -> Form:
+    # A product of two binaries is one again, so that it can be a switch in its turn.
+    zero_or_one = np.all((bounds[0] >= 0) & (bounds[1] <= 1)) and _is_whole(builder, other)
+    kind: Kind = "binary" if zero_or_one else "continuous"
     result = other * switch.constant
     for term in switch.terms:
         rows = term.row_numbers()
@@ -46,7 +56,9 @@ def _expanded(
         count = len(rows)
         value = other.take(rows)
         binary = Form(count, np.zeros(()), (Term(None, term.columns, np.ones(count)),))
-        product = builder.add_columns(name, count, np.minimum(low, 0.0), np.maximum(high, 0.0))
+        product = builder.add_columns(
+            name, count, np.minimum(low, 0.0), np.maximum(high, 0.0), kind
+        )
         builder.add_rows(f"{name}__on_low", product - binary * low, 0.0, np.inf)
         builder.add_rows(f"{name}__on_high", product - binary * high, -np.inf, 0.0)
         rest = product - value
