@@ -6,7 +6,7 @@ into the objective's own sense.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import Program, row_sums
+from engiagent.solvers.adapter import Watch
 from engiagent.solvers.result import Floats, Progress, SolveOptions
 from engiagent.solvers.validate import SMALLEST_COEFFICIENT
 
@@ -38,16 +39,6 @@ TIGHT: Final = {
 ROWWISE: Final = 2
 MINIMISE: Final = 1
 FEASIBLE_POINT: Final = 2
-
-
-@dataclass(frozen=True)
-class Watch:
-    """Who wants to know of, or stop, a running solve; all called from the solving thread."""
-
-    on_progress: Callable[[Progress], None] | None = None
-    on_incumbent: Callable[[Floats], None] | None = None
-    cancelled: Callable[[], bool] = lambda: False
-    interval: float = 0.2
 
 
 @dataclass(frozen=True)
@@ -141,6 +132,8 @@ def run_highs(
     """
     sign = -1.0 if program.sense == "maximize" else 1.0
     highs = _load(program, options, sign, extra or {})
+    if options.start is not None and program.is_mip:
+        _begin_at(highs, options.start)
     if watch is not None:
         _listen(highs, program, sign, watch)
     try:
@@ -181,6 +174,14 @@ def _load(program: Program, options: SolveOptions, sign: float, extra: Mapping[s
     if status != highspy.HighsStatus.kOk:
         raise EngiagentError(f"HiGHS does not take the program: it answers {status.name}")
     return highs
+
+
+def _begin_at(highs: Any, start: Floats) -> None:
+    import highspy
+
+    point = highspy.HighsSolution()
+    point.col_value = np.asarray(start, dtype=np.float64).tolist()
+    highs.setSolution(point)
 
 
 def _settings(options: SolveOptions) -> dict[str, Any]:

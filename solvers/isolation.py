@@ -24,7 +24,7 @@ import numpy as np
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import Program
 from engiagent.solvers import transport, worker
-from engiagent.solvers.highs import NAME, version
+from engiagent.solvers.registry import adapter
 from engiagent.solvers.result import OnProgress, Progress, SolveOptions, SolverResult, Status
 
 POLL = 0.1
@@ -167,12 +167,13 @@ def _collect(
     if (folder / worker.FAILURE).exists():
         raise EngiagentError((folder / worker.FAILURE).read_text(encoding="utf-8"))
     status, reason = _why_ended(options, overseer, _tail(folder / "stderr"))
+    solver = adapter(options.backend or worker.DEFAULT)
     result = SolverResult(
         status=status,
         reason=f"{reason}, no schedule found",
         is_mip=program.is_mip,
-        solver=NAME,
-        solver_version=version(),
+        solver=solver.name,
+        solver_version=solver.version(),
     )
     if not (folder / worker.INCUMBENT).exists():
         return result

@@ -7,12 +7,13 @@ that prove it wherever its linear relaxation is infeasible.
 
 import time
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from engiagent.formulations.program import Program
 from engiagent.solvers import farkas
+from engiagent.solvers.adapter import Feature, Need, ProblemClass, Watch
 from engiagent.solvers.highs import (
     AMBIGUOUS,
     DOUBTFUL,
@@ -22,7 +23,6 @@ from engiagent.solvers.highs import (
     PLAIN_SIMPLEX,
     TIGHT,
     Run,
-    Watch,
     run_highs,
 )
 from engiagent.solvers.result import (
@@ -33,6 +33,20 @@ from engiagent.solvers.result import (
     relative_gap,
 )
 from engiagent.solvers.validate import place_of
+
+CLASSES: Final[dict[ProblemClass, Need]] = {"LP": "convex", "MILP": "any"}
+FEATURES: Final[frozenset[Feature]] = frozenset(
+    {"duals", "farkas", "ray", "global", "start", "progress", "interrupt", "incumbents"}
+)
+OPTIONS: Final = {
+    "time_limit": "`time_limit`",
+    "gap": "`mip_rel_gap`",
+    "threads": "`threads`",
+    "seed": "`random_seed`",
+    "log": "`log_file`",
+    "start": "`setSolution`, for MILP; a linear program needs none",
+}
+REQUIRES: Final = ("highspy",)
 
 LEAST_TIME = 0.01
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -32,13 +32,20 @@ class SolveOptions:
     memory_limit_mb
         What the solver may take beyond the bare interpreter; needs ``isolate=True``. [MB]
     gap
-        Relative gap between schedule and bound at which a mixed-integer solve ends.
+        Relative gap between schedule and bound at which a branch and bound ends.
     threads
-        Number of threads; None leaves the choice to the solver.
+        The most threads to use; None leaves the choice to the solver.
     seed
         Seed of the solver's random choices.
     log
         File to which the solver writes its own log.
+    backend
+        The solver, by its name in :mod:`engiagent.solvers.registry`; None chooses by class,
+        size and what is installed.
+    speed
+        Let a faster method answer whose gap is proven but larger than ``gap``.
+    start
+        A point to start from, shape (n,).
     """
 
     time_limit: float | None = None
@@ -47,6 +54,9 @@ class SolveOptions:
     threads: int | None = None
     seed: int = 0
     log: str | None = None
+    backend: str | None = None
+    speed: bool = False
+    start: Floats | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("time_limit", "memory_limit_mb"):
@@ -57,6 +67,8 @@ class SolveOptions:
             raise EngiagentError(f"gap is {self.gap}; give a number of at least 0, as 1e-4")
         if self.threads is not None and self.threads < 1:
             raise EngiagentError(f"threads is {self.threads}; give at least 1")
+        if self.start is not None and not bool(np.all(np.isfinite(self.start))):
+            raise EngiagentError("the start point holds numbers that are not finite")
         if not 0 <= self.seed < 2**31:
             raise EngiagentError(f"seed is {self.seed}; give a whole number from 0 to 2147483647")
 

@@ -7,8 +7,11 @@ from dataclasses import replace
 from engiagent import __version__
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import Program
+from engiagent.solvers.adapter import Watch
+from engiagent.solvers.registry import adapter
 from engiagent.solvers.result import OnProgress, SolveOptions, SolverResult
 from engiagent.solvers.validate import check_program, find_crossing
+from engiagent.solvers.worker import DEFAULT
 
 
 def solve(
@@ -44,6 +47,7 @@ def solve(
     """
     options = options or SolveOptions()
     started = time.perf_counter()
+    adapter(options.backend or DEFAULT).check(options)
     check_program(program)
     crossing = find_crossing(program)
     if crossing is not None:
@@ -63,22 +67,22 @@ def _solve_in_process(
     on_progress: OnProgress | None,
     cancel: threading.Event | None,
 ) -> SolverResult:
-    from engiagent.solvers import highs, linear
-
     if options.memory_limit_mb is not None:
         raise EngiagentError("a memory limit needs a process of its own; leave isolate on")
     watch = None
-    if program.is_mip or on_progress is not None or cancel is not None:
-        watch = highs.Watch(on_progress, None, cancel.is_set if cancel else lambda: False)
+    plain = program.is_linear and not program.is_mip
+    if not plain or on_progress is not None or cancel is not None:
+        watch = Watch(on_progress, None, cancel.is_set if cancel else lambda: False)
+    solver = adapter(options.backend or DEFAULT)
     try:
-        return linear.solve_here(program, options, watch)
+        return solver.solve_here(program, options, watch)
     except KeyboardInterrupt:
         return SolverResult(
             status="interrupted",
             reason="interrupted, no schedule found",
             is_mip=program.is_mip,
-            solver=highs.NAME,
-            solver_version=highs.version(),
+            solver=solver.name,
+            solver_version=solver.version(),
         )
 
 

@@ -6,15 +6,16 @@ coefficients must not cost more than the copy.
 
 import json
 import os
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.formulations.program import Program
+from engiagent.formulations.program import Indicators, Products, Program
 from engiagent.solvers.result import SolveOptions, SolverResult
+from engiagent.solvers.trees import Reader, Writer
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -29,6 +30,11 @@ PROGRAM_ARRAYS = (
     "row_lower",
     "row_upper",
 )
+LISTS = {
+    "products": ("rows", "first", "second", "values"),
+    "indicators": ("rows", "columns", "active"),
+}
+_CLASSES: dict[str, Any] = {"products": Products, "indicators": Indicators}
 RESULT_ARRAYS = ("x", "row_dual", "column_dual", "farkas", "ray")
 
 
@@ -52,17 +58,46 @@ def read(path: Path) -> tuple[dict[str, Any], Arrays]:
 
 
 def write_program(path: Path, program: Program, options: SolveOptions) -> None:
-    """Write what the child needs: arrays and options, no names."""
-    header = {"sense": program.sense, "offset": program.offset, "options": asdict(options)}
-    write(path, header, {name: np.asarray(getattr(program, name)) for name in PROGRAM_ARRAYS})
+    """Write what the child needs: arrays and options, no names and no goals."""
+    arrays = {name: np.asarray(getattr(program, name)) for name in PROGRAM_ARRAYS}
+    for field, names in LISTS.items():
+        listed = getattr(program, field)
+        arrays |= {f"{field}.{name}": np.asarray(getattr(listed, name)) for name in names}
+    arrays["sos1"] = np.concatenate([np.zeros(0, np.int64), *program.sos1])
+    arrays["sos1.sizes"] = np.array([len(group) for group in program.sos1], dtype=np.int64)
+    writer = Writer()
+    parts = writer.parts(program.nonlinear)
+    arrays |= {f"tree.{place}": array for place, array in enumerate(writer.arrays)}
+    if options.start is not None:
+        arrays["start"] = np.asarray(options.start, dtype=np.float64)
+    header = {
+        "sense": program.sense,
+        "offset": program.offset,
+        "options": asdict(replace(options, start=None)),
+        "nonlinear": parts,
+        "objects": writer.objects,
+        "trees": len(writer.arrays),
+    }
+    write(path, header, arrays)
 
 
 def read_program(path: Path) -> tuple[Program, SolveOptions]:
     """Return the program, without its blocks, and the options."""
     header, arrays = read(path)
-    values: dict[str, Any] = {**arrays, "sense": header["sense"], "offset": header["offset"]}
-    program = Program(**values)
-    return program, SolveOptions(**header["options"])
+    values: dict[str, Any] = {name: arrays[name] for name in PROGRAM_ARRAYS}
+    for field, names in LISTS.items():
+        made = _CLASSES[field](*(arrays[f"{field}.{name}"] for name in names))
+        values[field] = made
+    ends = np.cumsum(arrays["sos1.sizes"])
+    trees = [arrays[f"tree.{place}"] for place in range(header["trees"])]
+    program = Program(
+        sense=header["sense"],
+        offset=header["offset"],
+        sos1=tuple(np.split(arrays["sos1"], ends)[:-1]),
+        nonlinear=Reader(header["objects"], trees).parts(header["nonlinear"]),
+        **values,
+    )
+    return program, SolveOptions(**header["options"] | {"start": arrays.get("start")})
 
 
 def write_result(path: Path, result: SolverResult) -> None:

@@ -16,11 +16,14 @@ from pathlib import Path
 import numpy as np
 
 from engiagent.errors import EngiagentError
-from engiagent.solvers import highs, linear, transport
+from engiagent.solvers import transport
+from engiagent.solvers.adapter import Watch
+from engiagent.solvers.registry import adapter
 from engiagent.solvers.result import Floats, Progress
 
 PROGRAM, RESULT, INCUMBENT, FAILURE = "program", "result", "incumbent", "failure"
 OUT_OF_MEMORY, STOPPED, ORPHANED = 97, 98, 99
+DEFAULT = "highs"
 INCUMBENT_INTERVAL = 0.25
 _PR_SET_PDEATHSIG = 1
 _SIGKILL = 9
@@ -29,7 +32,7 @@ _SIGKILL = 9
 def main() -> None:
     """Solve the program in the folder that the command line names."""
     folder, parent = Path(sys.argv[1]), int(sys.argv[2])
-    # HiGHS may print; standard output belongs to the progress lines.
+    # Solvers may print; standard output belongs to the progress lines.
     channel = os.dup(1)
     os.dup2(2, 1)
     _die_with(parent)
@@ -48,18 +51,18 @@ def main() -> None:
 
 def _solve(folder: Path, channel: int) -> None:
     program, options = transport.read_program(folder / PROGRAM)
+    solver = adapter(options.backend or DEFAULT)
+    has_point = "interrupt" in solver.features and not (program.is_linear and not program.is_mip)
     stop = threading.Event()
-    threading.Thread(target=_obey, args=(stop, program.is_mip), daemon=True).start()
+    threading.Thread(target=_obey, args=(stop, has_point), daemon=True).start()
     keeper = _Keeper(folder / INCUMBENT)
     watch = None
     # A callback for every iteration slows a linear program down by a tenth.
-    if program.is_mip or "progress" in sys.argv[3:]:
-        watch = highs.Watch(
-            lambda progress: _tell(channel, progress, keeper), keeper.take, stop.is_set
-        )
+    if has_point or "progress" in sys.argv[3:]:
+        watch = Watch(lambda progress: _tell(channel, progress, keeper), keeper.take, stop.is_set)
     if options.memory_limit_mb is not None:
         _limit_memory(options.memory_limit_mb)
-    result = linear.solve_here(program, options, watch)
+    result = solver.solve_here(program, options, watch)
     transport.write_result(folder / RESULT, result)
 
 
@@ -88,12 +91,12 @@ def _tell(channel: int, progress: Progress, keeper: _Keeper) -> None:
     os.write(channel, json.dumps(asdict(progress)).encode() + b"\n")
 
 
-def _obey(stop: threading.Event, is_mip: bool) -> None:
-    """Wait for the parent's word; a linear program has no point to save, so it just ends."""
+def _obey(stop: threading.Event, has_point: bool) -> None:
+    """Wait for the parent's word; where there is no point to save, just end."""
     line = sys.stdin.buffer.readline()
     if not line:
         os._exit(ORPHANED)
-    if not is_mip:
+    if not has_point:
         os._exit(STOPPED)
     stop.set()
 

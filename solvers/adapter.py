@@ -1,0 +1,160 @@
+"""What every solver's adapter is: data at the top of a module and one function.
+
+A module that adapts one solver has these names at its top, and :mod:`engiagent.solvers.registry`
+names the module::
+
+    NAME = "SCIP"                                  # as people write it
+    CLASSES = {"LP": "convex", "MINLP": "any"}     # class → the convexity it needs
+    FEATURES = frozenset({"indicators", "global"})
+    OPTIONS = {"time_limit": "limits/time"}        # option → how it is honoured
+    REQUIRES = ("pyscipopt",)                      # distributions
+
+    def solve_here(program, options, watch=None) -> SolverResult: ...
+
+A module that adapts a family of solvers, as ``pyomo:<solver>``, has ``member(name) -> Adapter``.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as installed
+from typing import Final, Literal
+
+from engiagent.errors import EngiagentError
+from engiagent.formulations.program import Program
+from engiagent.solvers.result import Floats, Progress, SolveOptions, SolverResult
+
+ProblemClass = Literal["LP", "QP", "SOCP", "MILP", "MIQP", "MISOCP", "NLP", "MINLP"]
+Need = Literal["convex", "any"]
+Feature = Literal[
+    "indicators", "sos1", "kinked", "duals", "farkas", "ray", "global", "start", "progress",
+    "interrupt", "incumbents",
+]  # fmt: skip
+
+FEATURE_MEANINGS: Final[Mapping[Feature, str]] = {
+    "indicators": "rows that hold only where a binary has a value",
+    "sos1": "groups of columns of which at most one differs from zero",
+    "kinked": "abs, max, min and piecewise functions as they are",
+    "duals": "multipliers of rows and reduced costs at the optimum of continuous programs",
+    "farkas": "multipliers that prove a linear program infeasible",
+    "ray": "the direction in which an unbounded linear program improves",
+    "global": "`optimal` is the best of all points, also of a nonconvex program",
+    "start": "uses the start point",
+    "progress": "reports progress while it runs",
+    "interrupt": "hands over its best point when it is stopped",
+    "incumbents": "hands over better points as it finds them",
+}
+INSTALL: Final = "pip install 'engiagent[solvers]'"
+
+
+class MissingLibraryError(EngiagentError):
+    """A solver was asked for whose library is not installed."""
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Who wants to know of, or stop, a running solve; all called from the solving thread.
+
+    Attributes
+    ----------
+    on_progress
+        Takes a report at most every ``interval`` seconds.
+    on_incumbent
+        Takes each better feasible point, shape (n,).
+    cancelled
+        Whether the solve is to stop with the best point so far.
+    """
+
+    on_progress: Callable[[Progress], None] | None = None
+    on_incumbent: Callable[[Floats], None] | None = None
+    cancelled: Callable[[], bool] = lambda: False
+    interval: float = 0.2
+
+
+SolveHere = Callable[[Program, SolveOptions, Watch | None], SolverResult]
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """One solver as the rest of the house sees it.
+
+    Attributes
+    ----------
+    backend
+        Its name in options, as ``scip``.
+    name
+        As people write it, as ``SCIP``.
+    classes
+        The classes of programs it takes, and whether they must be convex.
+    features
+        What else it can do, see :data:`FEATURE_MEANINGS`.
+    options
+        The options of :class:`SolveOptions` that it honours, and how. Any other is refused.
+    requires
+        Distributions that must be installed.
+    solve_here
+        Solves a checked program in this process.
+    """
+
+    backend: str
+    name: str
+    classes: Mapping[ProblemClass, Need]
+    features: frozenset[Feature]
+    options: Mapping[str, str]
+    requires: tuple[str, ...]
+    solve_here: SolveHere
+    install: str = field(default=INSTALL)
+
+    def missing(self) -> tuple[str, ...]:
+        """Return the distributions that are not installed."""
+        return tuple(name for name in self.requires if distribution_version(name) is None)
+
+    def version(self) -> str:
+        """Return the version of the solver's library."""
+        return (distribution_version(self.requires[0]) if self.requires else None) or "unknown"
+
+    def check(self, options: SolveOptions) -> None:
+        """Refuse options that the solver would ignore, and a solver that is not installed.
+
+        Raises
+        ------
+        MissingLibraryError
+            Saying what to install.
+        EngiagentError
+            Naming the option.
+        """
+        missing = self.missing()
+        if missing:
+            raise MissingLibraryError(
+                f"the backend {self.backend} needs {' and '.join(missing)}, which is not "
+                f"installed; {self.install}"
+            )
+        for name in given_options(options):
+            if name not in self.options:
+                raise EngiagentError(
+                    f"{self.name} does not take the option {name}; leave it out or choose a "
+                    f"backend that does (it takes {', '.join(sorted(self.options))})"
+                )
+
+
+NOT_FOR_THE_SOLVER: Final = ("backend", "speed", "memory_limit_mb")
+"""Options that engiagent itself obeys, the memory limit through the solver's process."""
+
+
+def given_options(options: SolveOptions) -> list[str]:
+    """Return the names of the options, meant for the solver, that differ from their defaults."""
+    return [
+        part.name
+        for part in fields(options)
+        if part.name not in NOT_FOR_THE_SOLVER
+        and getattr(options, part.name) is not part.default
+        and getattr(options, part.name) != part.default
+    ]
+
+
+def distribution_version(name: str) -> str | None:
+    """Return the version of an installed distribution, or None."""
+    try:
+        return installed(name)
+    except PackageNotFoundError:
+        return None
