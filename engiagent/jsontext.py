@@ -96,6 +96,9 @@ def _integer(number: str, file: str | None) -> int:
     return int(number)
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+
+
 def dumps_canonical(value: Any) -> str:
     """Return the one JSON text of a value: keys as given, two blanks of indent, newline at the end.
 
@@ -107,14 +110,11 @@ def dumps_canonical(value: Any) -> str:
 def _dump(value: Any, indent: str) -> str:
     inner = indent + "  "
     if isinstance(value, dict) and value:
-        lines = [f"{inner}{_atom(key)}: {_dump(item, inner)}" for key, item in value.items()]
+        encode = _ENCODER.encode
+        lines = [f"{inner}{encode(key)}: {_dump(item, inner)}" for key, item in value.items()]
         return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
     if isinstance(value, list) and value:
         if all(isinstance(item, str | int | float | None) for item in value):
-            return "[" + ", ".join(_atom(item) for item in value) + "]"
+            return _ENCODER.encode(value)
         return "[\n" + ",\n".join(inner + _dump(item, inner) for item in value) + f"\n{indent}]"
-    return _atom(value)
-
-
-def _atom(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return _ENCODER.encode(value)

@@ -58,19 +58,27 @@ def freeze(value: Any) -> Json:
 
 def thaw(value: Any) -> Any:
     """Return plain lists and dictionaries again."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return {
-            part.name: thaw(item)
-            for part in fields(value)
-            if not part.name.startswith("_")
-            and (item := getattr(value, part.name)) is not None
-            and (item != () or part.metadata.get("always"))
-        }
-    if isinstance(value, Mapping):
-        return {key: thaw(item) for key, item in value.items()}
+    if value is None or isinstance(value, str | int | float):
+        return value
     if isinstance(value, tuple):
         return [thaw(item) for item in value]
-    return value
+    if isinstance(value, Mapping):
+        return {key: thaw(item) for key, item in value.items()}
+    return {
+        name: thaw(item)
+        for name, always in _written(type(value))
+        if (item := getattr(value, name)) is not None and (item != () or always)
+    }
+
+
+@lru_cache(maxsize=64)
+def _written(cls: Any) -> tuple[tuple[str, bool], ...]:
+    """Return the fields of a dataclass that are written, and whether also when they are empty."""
+    return tuple(
+        (part.name, bool(part.metadata.get("always")))
+        for part in fields(cls)
+        if not part.name.startswith("_")
+    )
 
 
 def _always() -> Any:

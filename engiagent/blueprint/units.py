@@ -96,6 +96,7 @@ class Unit:
                 )
 
 
+@lru_cache(maxsize=4096)
 def _product(*parts: tuple[Unit, int]) -> Unit:
     exponents: dict[str, int] = {}
     factor = Fraction(1)
@@ -420,6 +421,7 @@ def unit_names() -> list[str]:
     return [*_TABLE, *_POINTS, *_ALIASES, *_AMBIGUOUS]
 
 
+@lru_cache(maxsize=4096)
 def conversion(source: Unit, target: Unit) -> tuple[float, float]:
     """Return ``(factor, shift)`` so that ``value_in_target = factor * value + shift``.
 
