@@ -1,0 +1,80 @@
+"""From a case file to a blueprint: names become fields, boilerplate is filled in."""
+
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+
+Json = dict[str, Any]
+
+KEYS = {"about", "sets", "parameters", "variables", "expressions", "components", "constraints",
+        "objective", "files", "expect", "xfail"}  # fmt: skip
+EXPECT = {"elements", "values", "matrix", "bounds", "objective", "class", "optimum", "solution",
+          "status", "diagnostics", "refused"}  # fmt: skip
+
+
+def read_case(path: Path) -> Json:
+    """Return a case; a key that does not exist is an error, lest an expectation be overlooked."""
+    case = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
+    unknown = (set(case) - KEYS) | (set(case.get("expect") or {}) - EXPECT)
+    if unknown or not case.get("about") or not case.get("expect"):
+        raise ValueError(f"{path.name}: 'about' and 'expect' are needed; unknown: {unknown}")
+    result: Json = case
+    return result
+
+
+def blueprint_of(case: Json) -> Json:
+    """Return the blueprint of a case as plain JSON."""
+    core: Json = {
+        "sets": _items(case.get("sets"), "name"),
+        "parameters": [_lists(p, "index", "keys") for p in _items(case.get("parameters"), "name")],
+        "decision_variables": [_variable(v) for v in _items(case.get("variables"), "name")],
+        "constraints": [
+            _lists(c, "forall") for c in _items(case.get("constraints"), "constraint_id")
+        ],
+    }
+    if case.get("expressions"):
+        items = _items(case["expressions"], "name")
+        core["expressions"] = [_lists(item, "index") for item in items]
+    if case.get("components"):
+        items = _items(case["components"], "name")
+        core["components"] = [{"parameters": {}} | item for item in items]
+    if case.get("objective"):
+        core["objective_function"] = _objective(case["objective"])
+    return {
+        "schema": "engiagent-blueprint/1",
+        "kind": "programme",
+        "modeling_context": {"problem_essence": case["about"]},
+        "core_model_elements": core,
+    }
+
+
+def _items(given: Any, key: str) -> list[Json]:
+    """Return declarations as a list; a text alone is an expression."""
+    if isinstance(given, list):
+        return given
+    return [
+        {key: str(name)} | (item if isinstance(item, dict) else {"expression": item})
+        for name, item in (given or {}).items()
+    ]
+
+
+def _lists(item: Json, *fields: str) -> Json:
+    return item | {f: [item[f]] for f in fields if isinstance(item.get(f), str)}
+
+
+def _variable(item: Json) -> Json:
+    full = _lists({"lower": 0, "upper": 100} | item, "index")
+    if full.get("type") == "binary":
+        full = {k: v for k, v in full.items() if k in item or k not in ("lower", "upper")}
+        full = _lists(full, "index")
+    return {k: v for k, v in full.items() if v != "none"}
+
+
+def _objective(given: Json) -> Json:
+    rest = dict(given)
+    for sense in ("minimize", "maximize"):
+        if sense in rest:
+            rest["sense"] = sense
+            rest["expression"] = rest.pop(sense)
+    return rest

@@ -1,0 +1,175 @@
+"""Runs the language test-suite in files; see README.md beside this file."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engiagent.blueprint.analysis import Analysis, analyse
+from engiagent.blueprint.diagnostics import Diagnostic
+from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.elaborate import Elaboration
+from engiagent.errors import EngiagentError
+from engiagent.formulations import compile_blueprint, expand
+from engiagent.formulations.program import Program
+from engiagent.solvers import SolveOptions, solve
+from engiagent.solvers.result import SolverResult
+from tests.language.building import blueprint_of, read_case
+from tests.language.rows import (
+    column_names,
+    element_names,
+    linear_text,
+    read_linear,
+    read_row,
+    rows_of,
+    squeezed,
+)
+
+CASES = Path(__file__).parent / "cases"
+ACCURACY = 1e-6
+
+
+def collected() -> list[Any]:
+    """Return all cases, those with ``xfail`` marked so."""
+    found = []
+    for path in sorted(CASES.rglob("*.yaml")):
+        reason = read_case(path).get("xfail")
+        marks = [pytest.mark.xfail(reason=reason)] if reason else []
+        found.append(pytest.param(path, id=f"{path.parent.name}/{path.stem}", marks=marks))
+    return found
+
+
+@pytest.mark.parametrize("path", collected())
+def test_case(path: Path, tmp_path: Path) -> None:
+    case = read_case(path)
+    expect = case["expect"]
+    for name, text in (case.get("files") or {}).items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    if "refused" in expect:
+        with pytest.raises(EngiagentError) as caught:
+            expand(Blueprint.from_dict(blueprint_of(case)))
+        check_words(expect["refused"], str(caught.value))
+        return
+    blueprint = Blueprint.from_dict(blueprint_of(case))
+    assert Blueprint.from_json(blueprint.to_json()) == blueprint
+    full = expand(blueprint)
+    analysis = analyse(full, tmp_path)
+    check_diagnostics(expect.get("diagnostics") or [], analysis)
+    if analysis.errors:
+        with pytest.raises(EngiagentError):
+            compile_blueprint(full, tmp_path)
+        return
+    check_data(expect, Elaboration(full.core, tmp_path))
+    if set(expect) - {"diagnostics", "elements", "values"}:
+        check_program(expect, compile_blueprint(full, tmp_path), full, tmp_path, analysis)
+
+
+def check_words(wanted: str | list[str], text: str) -> None:
+    for words in [wanted] if isinstance(wanted, str) else wanted:
+        assert words in text
+
+
+def check_diagnostics(wanted: list[Any], analysis: Analysis) -> None:
+    """Every finding listed is there, and every error is listed."""
+    listed = [item if isinstance(item, dict) else {"code": item} for item in wanted]
+    shown = "\n".join(f"{d.severity} {d}" for d in analysis.diagnostics)
+    for item in listed:
+        assert any(fits(item, d) for d in analysis.diagnostics), f"no {item} in\n{shown}"
+    for diagnostic in analysis.errors:
+        assert any(fits(item, diagnostic) for item in listed), f"unexpected error in\n{shown}"
+
+
+def fits(item: Mapping[str, Any], found: Diagnostic) -> bool:
+    said = f"{found.message}; {found.suggestion or ''}"
+    words = item.get("says") or []
+    return (
+        found.code == item["code"]
+        and found.path.endswith(str(item.get("at", "")))
+        and item.get("column", found.column) == found.column
+        and item.get("severity", found.severity) == found.severity
+        and all(word in said for word in ([words] if isinstance(words, str) else words))
+    )
+
+
+def check_data(expect: Mapping[str, Any], elaboration: Elaboration) -> None:
+    for name, wanted in (expect.get("elements") or {}).items():
+        found = [list(e) if isinstance(e, tuple) else e for e in elaboration.index_set(name).labels]
+        assert found == wanted, name
+    for name, wanted in (expect.get("values") or {}).items():
+        values = elaboration.table(name).values
+        if values.dtype == object:
+            assert values.tolist() == wanted
+        else:
+            np.testing.assert_allclose(values, np.array(wanted, float), rtol=1e-12, atol=1e-12)
+
+
+def check_program(
+    expect: Mapping[str, Any],
+    program: Program,
+    blueprint: Blueprint,
+    folder: Path,
+    analysis: Analysis,
+) -> None:
+    elaboration = Elaboration(blueprint.core, folder)
+
+    def labels(name: str) -> tuple[object, ...]:
+        return elaboration.index_set(name).labels
+
+    if "matrix" in expect:
+        check_matrix(expect["matrix"], list(rows_of(program, labels)))
+    names = column_names(program, labels)
+    for name, wanted in (expect.get("bounds") or {}).items():
+        chosen = [k for k, column in enumerate(names) if belongs(column, name)]
+        assert chosen, f"{name} is not one of {names}"
+        for k in chosen:
+            found = [program.column_lower[k], program.column_upper[k]]
+            assert found == pytest.approx([float(limit) for limit in wanted]), names[k]
+    if "objective" in expect:
+        terms, constant = read_linear(str(expect["objective"]))
+        found_terms = {names[k]: float(program.cost[k]) for k in np.flatnonzero(program.cost)}
+        shown = linear_text(found_terms, program.offset)
+        assert {k: v for k, v in terms.items() if v} == pytest.approx(found_terms), shown
+        assert constant == pytest.approx(program.offset), shown
+    if "class" in expect:
+        assert analysis.problem_class == expect["class"]
+    if {"optimum", "solution", "status"} & set(expect):
+        check_solution(expect, program, names, labels)
+
+
+def belongs(column: str, name: str) -> bool:
+    return column == squeezed(name) or column.startswith(f"{name}[")
+
+
+def check_matrix(text: str, found: list[Any]) -> None:
+    wanted = dict(read_row(line) for line in text.splitlines() if line.strip())
+    shown = "\n".join(f"{name}: {row}" for name, row, _ in found)
+    there = {name: row for name, row, _ in found}
+    stated = [name for name, _, generated in found if not generated]
+    absent = [name for name in stated if name not in wanted]
+    assert not absent, f"the case does not list {absent} of\n{shown}"
+    for name, row in wanted.items():
+        assert name in there, f"there is no row {name} in\n{shown}"
+        assert row.same(there[name]), f"{name} is not as listed in\n{shown}"
+
+
+def check_solution(
+    expect: Mapping[str, Any], program: Program, names: list[str], labels: Any
+) -> None:
+    result: SolverResult = solve(program, SolveOptions(time_limit=20, gap=1e-9), isolate=False)
+    assert result.status == expect.get("status", "optimal"), result.reason
+    if result.status != "optimal":
+        return
+    assert result.x is not None
+    if "optimum" in expect:
+        value = program.objective_at(result.x)
+        assert value == pytest.approx(float(expect["optimum"]), rel=ACCURACY, abs=ACCURACY)
+    values = dict(zip(names, result.x.tolist(), strict=True))
+    for block in program.expressions:
+        own = element_names(block, block.name, labels)
+        values |= dict(zip(own, block.evaluate(result.x).tolist(), strict=True))
+    for name, wanted in (expect.get("solution") or {}).items():
+        chosen = [value for column, value in values.items() if belongs(column, name)]
+        given = wanted if isinstance(wanted, list) else [wanted]
+        assert chosen == pytest.approx(list(map(float, given)), rel=ACCURACY, abs=ACCURACY), name
