@@ -66,7 +66,7 @@ def thaw(value: Any) -> Any:
         return {key: thaw(item) for key, item in value.items()}
     return {
         name: thaw(item)
-        for name, always in _written(type(value))
+        for name, always in _written(type(value))  # type: ignore[arg-type]
         if (item := getattr(value, name)) is not None and (item != () or always)
     }
 

@@ -38,6 +38,7 @@ from engiagent.blueprint.indexing import (
 )
 from engiagent.blueprint.sets import IndexSet, is_timed
 from engiagent.blueprint.timeaxis import Ints
+from engiagent.blueprint.windows import window
 
 
 class Evaluator(Indexer):
@@ -279,7 +280,11 @@ class Evaluator(Indexer):
     def _reduce_rows(self, node: Reduce, grid: Grid) -> Value:
         binders = [(b.names, self.sets(b.set)) for b in node.binders]
         try:
-            inner, outer = grid.expand(binders)
+            span = window(self, node, grid)
+            if span is None:
+                inner, outer = grid.expand(binders)
+            else:
+                inner, outer = grid.expand_within(*binders[0], *span)
         except MemoryError as error:
             raise evaluation_error("EB003", str(error), node) from None
         if node.where is not None:

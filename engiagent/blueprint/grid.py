@@ -69,8 +69,7 @@ class Grid:
         inner = 1
         for _, index_set in binders:
             inner *= index_set.size
-        if inner * self.size > MAX_ROWS:
-            raise MemoryError(f"{inner * self.size} index combinations; at most {MAX_ROWS}")
+        _refuse_too_many(inner * self.size)
         outer = np.repeat(np.arange(self.size), inner)
         names = {name: part.take(outer) for name, part in self.names.items()}
         repeat = inner
@@ -81,6 +80,23 @@ class Grid:
             times = inner * self.size // len(block) if len(block) else 0
             names |= bind_set(binder, index_set, np.tile(block, times))
         return Grid(inner * self.size, names), outer
+
+    def expand_within(
+        self, binder: tuple[str, ...], index_set: IndexSet, first: Ints, after: Ints
+    ) -> tuple["Grid", npt.NDArray[np.intp]]:
+        """Return the grid with one further binder over a range of positions for every row."""
+        lengths = after - first
+        total = int(lengths.sum())
+        _refuse_too_many(total)
+        outer = np.repeat(np.arange(self.size), lengths)
+        within = np.arange(total) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        names = {name: part.take(outer) for name, part in self.names.items()}
+        return Grid(total, names | bind_set(binder, index_set, first[outer] + within)), outer
+
+
+def _refuse_too_many(rows: int) -> None:
+    if rows > MAX_ROWS:
+        raise MemoryError(f"{rows} index combinations; at most {MAX_ROWS}")
 
 
 def bind_set(binder: tuple[str, ...], index_set: IndexSet, positions: Ints) -> dict[str, Elements]:

@@ -155,10 +155,9 @@ class Indexer(ABC):
         """Return the period of another time set in which the start of each period lies."""
         target = self.sets(set_name(node, 1))
         element = self.index(node.args[0], grid)
-        starts = _edges(element, target, node)[root_positions(element)]
-        axis = target.root.axis
-        assert axis is not None
-        found = np.searchsorted(axis.edges, starts + HALF_A_MILLISECOND, side="right") - 1
+        edges, around = shared_edges(element.set, target, node)
+        starts = edges[root_positions(element)]
+        found = np.searchsorted(around, starts + HALF_A_MILLISECOND, side="right") - 1
         beyond = (found < 0) | (found >= target.root.size)
         mapping = target.root.map_to(target)
         assert mapping is not None
@@ -288,7 +287,7 @@ class Indexer(ABC):
 
     def _within(self, node: Call, grid: Grid) -> Array:
         inner, outer = (self.index(part, grid) for part in node.args)
-        edges, around = _edges(inner, outer.set, node), _edges(outer, inner.set, node)
+        edges, around = shared_edges(inner.set, outer.set, node)
         first, last = period_edges(inner)
         begin, end = period_edges(outer)
         slack = HALF_A_MILLISECOND
@@ -418,18 +417,20 @@ def period_edges(elements: Elements) -> tuple[Ints, Ints]:
     return positions, positions + (elements.set.root.kind == "time")
 
 
-def _edges(elements: Elements, other: IndexSet, node: Node) -> npt.NDArray[np.float64]:
-    """Return the edges of a time axis that can be compared with those of another set."""
-    axis, against = elements.set.root.axis, other.root.axis
-    if axis is None or against is None:
-        name = elements.set.name if axis is None else other.name
+def shared_edges(
+    one: IndexSet, other: IndexSet, node: Node
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return the edges of two time sets, which must count from the same moment."""
+    first, second = one.root.axis, other.root.axis
+    if first is None or second is None:
+        name = one.name if first is None else other.name
         raise evaluation_error("EB003", f"{name} has no clock", node)
-    if axis.dated != against.dated or (axis.zone is None) != (against.zone is None):
+    if first.dated != second.dated or (first.zone is None) != (second.zone is None):
         raise evaluation_error(
-            "EB003", f"{elements.set.name} and {other.name} cannot be laid side by side", node,
+            "EB003", f"{one.name} and {other.name} cannot be laid side by side", node,
             "give both a start with a date and a zone, or neither",
         )  # fmt: skip
-    return axis.edges
+    return first.edges, second.edges
 
 
 def set_name(node: Call, which: int = 0) -> str:
