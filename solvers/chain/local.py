@@ -1,0 +1,223 @@
+r"""What it costs a step to change the state: the local columns optimised away.
+
+.. math:: \phi(\Delta) = \min_x c^T x \quad\text{subject to}\quad
+    \alpha^T x = \Delta, \; \beta^T x = r, \; l \le x \le u
+
+is convex and piecewise linear. For a price :math:`f` of the state the columns have costs
+:math:`c - f\alpha` and only the balance is left, which is met by the columns with the smallest
+cost per unit of balance first. The order changes only at prices where two columns cost the same,
+so that these prices are the slopes of :math:`\phi`; all steps are treated at once.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+TIE = 1e-12
+"""Prices of a step that differ by less, relative to its largest, count as one."""
+FEASIBLE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Local:
+    """The local columns of all steps, shapes (J, N); columns that do not exist are 0 throughout.
+
+    Attributes
+    ----------
+    cost, lower, upper
+        Cost and finite bounds.
+    alpha, beta
+        Coefficients in the change of the state and in the balance.
+    demand
+        r, shape (N,); 0 where a step has no balance.
+    """
+
+    cost: Floats
+    lower: Floats
+    upper: Floats
+    alpha: Floats
+    beta: Floats
+    demand: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class StepCost:
+    r"""The function :math:`\phi` of every step.
+
+    Attributes
+    ----------
+    slopes
+        Ascending, shape (M, N).
+    probes
+        A price within each piece between slopes, shape (M + 1, N).
+    changes
+        The change of the state at each probe, ascending, shape (M + 1, N).
+    """
+
+    slopes: Floats
+    probes: Floats
+    changes: Floats
+
+
+def step_cost(local: Local) -> StepCost | None:
+    """Return the cost of changing the state, or None when a balance cannot be met."""
+    slopes = _slopes(local)
+    size = np.abs(slopes).max(axis=0, initial=0.0)
+    probes = np.empty((len(slopes) + 1, slopes.shape[1]))
+    probes[0] = slopes[0] - 1.0 - size
+    probes[-1] = slopes[-1] + 1.0 + size
+    for k in range(1, len(slopes)):
+        wide = slopes[k] - slopes[k - 1] > TIE * size
+        probes[k] = np.where(wide, 0.5 * (slopes[k] + slopes[k - 1]), probes[k - 1])
+    if not _balances(local):
+        return None
+    changes = np.empty_like(probes)
+    for k in range(len(probes)):
+        changes[k] = (local.alpha * columns_at(local, probes[k])).sum(axis=0)
+    np.maximum.accumulate(changes, axis=0, out=changes)
+    return StepCost(slopes, probes, changes)
+
+
+def _slopes(local: Local) -> Floats:
+    """Return the prices at which the order of the columns changes, ascending, shape (M, N)."""
+    cost, alpha, beta = local.cost, local.alpha, local.beta
+    open_ = local.lower < local.upper
+    found = []
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for j in range(len(cost)):
+            alone = open_[j] & (beta[j] == 0) & (alpha[j] != 0)
+            if alone.any():
+                found.append(np.where(alone, cost[j] / alpha[j], np.nan))
+            for i in range(j):
+                pair = open_[i] & open_[j] & (beta[i] != 0) & (beta[j] != 0)
+                turn = alpha[i] * beta[j] - alpha[j] * beta[i]
+                pair &= np.abs(turn) > TIE * np.abs(alpha[i] * beta[j])
+                if pair.any():
+                    price = (cost[i] * beta[j] - cost[j] * beta[i]) / turn
+                    found.append(np.where(pair, price, np.nan))
+    if not found:
+        return np.zeros((1, cost.shape[1]))
+    slopes = np.sort(np.array(found), axis=0)  # what does not exist stands last
+    for k in range(1, len(slopes)):
+        np.copyto(slopes[k], slopes[k - 1], where=np.isnan(slopes[k]))
+    np.nan_to_num(slopes, copy=False, nan=0.0)
+    return slopes
+
+
+def _balances(local: Local) -> bool:
+    if not local.beta.any():
+        return True
+    one, two = local.beta * local.lower, local.beta * local.upper
+    least, most = np.minimum(one, two).sum(axis=0), np.maximum(one, two).sum(axis=0)
+    slack = FEASIBLE * (np.abs(one) + np.abs(two)).sum(axis=0)
+    inside = (local.demand >= least - slack) & (local.demand <= most + slack)
+    return bool(inside.all())
+
+
+def columns_at(local: Local, price: Floats) -> Floats:
+    """Return the best local columns at a price of the state, shape (J, N)."""
+    cost = local.cost - price * local.alpha
+    x = np.where(cost > 0, local.lower, local.upper)
+    balanced = np.flatnonzero(local.beta.any(axis=1))
+    if not len(balanced):
+        return x
+    ratios, least, room = [], [], []
+    need = local.demand.copy()
+    for j in balanced.tolist():
+        beta = local.beta[j]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios.append(np.where(beta != 0, cost[j] / beta, np.inf))
+        one, two = beta * local.lower[j], beta * local.upper[j]
+        least.append(np.minimum(one, two))
+        room.append(np.abs(two - one))
+        need -= least[-1]
+    for j, column in enumerate(balanced.tolist()):
+        before = np.zeros_like(need)
+        for i in range(len(balanced)):
+            if i != j:
+                first = ratios[i] <= ratios[j] if i < j else ratios[i] < ratios[j]
+                before += np.where(first, room[i], 0.0)
+        beta = local.beta[column]
+        fill = need - before
+        up, down = local.upper[column], local.lower[column]
+        full, empty = np.where(beta > 0, up, down), np.where(beta > 0, down, up)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            between = np.clip((least[j] + fill) / beta, down, up)
+        filled = np.where(fill >= room[j], full, np.where(fill <= 0, empty, between))
+        x[column] = np.where(beta != 0, filled, x[column])
+    return x
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    r"""How steps achieve given changes of the state.
+
+    Attributes
+    ----------
+    x
+        The local columns, shape (J, N).
+    low, high
+        The slopes of :math:`\phi` left and right of each change, shape (N,).
+    """
+
+    x: Floats
+    low: Floats
+    high: Floats
+
+
+def split_changes(local: Local, cost: StepCost, change: Floats, near: Floats) -> Split:
+    """Return the local columns that achieve ``change``, shape (N,), at least cost.
+
+    Parameters
+    ----------
+    near
+        How near, per step, a change counts as being at the end of a piece, shape (N,).
+    """
+    changes = cost.changes
+    length = np.diff(changes, axis=0)
+    entered = (length > 0) & (changes[:-1] < change - near)
+    ahead = (length > 0) & (changes[1:] > change + near)
+    low = np.where(entered, cost.slopes, -np.inf).max(axis=0)
+    high = np.where(ahead, cost.slopes, np.inf).min(axis=0)
+    # Piece k runs from probe k to probe k + 1; the last one that begins at or before the change.
+    piece = ((length > 0) & (changes[:-1] <= change)).cumsum(axis=0).argmax(axis=0)
+    here = np.arange(len(change))
+    begin, end = changes[piece, here], changes[piece + 1, here]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(end > begin, np.clip((change - begin) / (end - begin), 0.0, 1.0), 0.0)
+    start = columns_at(local, cost.probes[piece, here])
+    stop = columns_at(local, cost.probes[piece + 1, here])
+    return Split(start + share * (stop - start), low, high)
+
+
+def balance_prices(local: Local, x: Floats, state_price: Floats) -> Floats:
+    """Return a price of the balance at which the local columns are best, shape (N,).
+
+    Parameters
+    ----------
+    x
+        The local columns, shape (J, N).
+    state_price
+        What one more unit of the state costs, ∂cost/∂s, shape (N,).
+    """
+    least = np.full(len(state_price), -np.inf)
+    most = np.full(len(state_price), np.inf)
+    cost = local.cost + state_price * local.alpha
+    for j in np.flatnonzero(local.beta.any(axis=1)).tolist():
+        beta, lower, upper = local.beta[j], local.lower[j], local.upper[j]
+        near = FEASIBLE * 1e-2 * np.maximum(np.abs(lower), np.abs(upper))
+        near = np.minimum(near, 0.25 * (upper - lower))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where((beta != 0) & (lower < upper), cost[j] / beta, np.nan)
+        above, below = x[j] > lower + near, x[j] < upper - near
+        at_least = np.where(beta > 0, above, below)
+        at_most = np.where(beta > 0, below, above)
+        np.fmax(least, np.where(at_least, ratio, np.nan), out=least)
+        np.fmin(most, np.where(at_most, ratio, np.nan), out=most)
+    price = np.clip(0.0, least, np.maximum(least, most))
+    return np.where(np.isfinite(price), price, np.where(np.isfinite(most), most, 0.0))

@@ -1,0 +1,96 @@
+r"""The best value of one coupler: a search over a convex piecewise-linear function, exact.
+
+Every evaluation gives a line below the function. Two lines, one falling and one rising, meet at a
+point where the function is as high as they are or higher; if it is as high, that point is the
+best, and the two sets of multipliers, weighted so that their slopes cancel, prove it.
+"""
+
+import math
+
+import numpy as np
+
+from engiagent.solvers.chain.evaluation import Evaluation, evaluate
+from engiagent.solvers.chain.kernels import Kernel
+from engiagent.solvers.chain.model import Model
+from engiagent.solvers.structure.entries import Floats
+
+MOST_EVALUATIONS = 200
+EXACT = 1e-12
+
+
+def best_value(
+    model: Model, box: tuple[float, float], kernel: Kernel
+) -> tuple[Floats, Floats] | None:
+    """Return the best point (n,) and multipliers (m,) over one coupler, or None.
+
+    Parameters
+    ----------
+    box
+        Bounds of the coupler; the upper one may be infinite.
+    """
+    ends = _bracket(model, box, kernel)
+    if ends is None:
+        return None
+    left, right = ends
+    if left.slope[0] >= 0.0:
+        return _accepted(left, left.y)
+    if right.slope[0] <= 0.0:
+        return _accepted(right, right.y)
+    stale = 0
+    for _ in range(MOST_EVALUATIONS):
+        width = right.values[0] - left.values[0]
+        rise, fall = right.slope[0], left.slope[0]
+        place = left.values[0] + (right.objective - left.objective - rise * width) / (fall - rise)
+        lowest = left.objective + fall * (place - left.values[0])
+        aimed = stale < 3 and left.values[0] < place < right.values[0]
+        if not aimed:
+            middle = 0.5 * (left.values[0] + right.values[0])
+            found = evaluate(model, np.array([middle]), kernel)
+        else:
+            found = evaluate(model, np.array([place]), kernel)
+        if found is None:
+            return None
+        if aimed and found.objective <= lowest + EXACT * max(1.0, abs(lowest)):
+            share = rise / (rise - fall)
+            return _accepted(found, share * left.y + (1.0 - share) * right.y)
+        if found.slope[0] == 0.0:
+            return _accepted(found, found.y)
+        if found.slope[0] < 0.0:
+            left = found
+        else:
+            right = found
+        stale = stale + 1 if aimed and right.values[0] - left.values[0] > 0.5 * width else 0
+        if width <= 1e-15 * max(1.0, abs(place)):
+            return None
+    return None
+
+
+def _accepted(found: Evaluation, y: Floats) -> tuple[Floats, Floats] | None:
+    scale = max(1.0, float(np.abs(found.values).max()))
+    return (found.x, y) if found.excess <= 1e-9 * scale else None
+
+
+def _bracket(
+    model: Model, box: tuple[float, float], kernel: Kernel
+) -> tuple[Evaluation, Evaluation] | None:
+    """Return evaluations at two values between which the best lies."""
+    low, high = box
+    if not math.isfinite(low):
+        return None
+    left = evaluate(model, np.array([low]), kernel)
+    if left is None:
+        return None
+    if left.slope[0] >= 0.0:
+        return left, left
+    if math.isfinite(high):
+        right = evaluate(model, np.array([high]), kernel)
+        return None if right is None else (left, right)
+    step = max(1.0, float(np.abs(left.x).max()))
+    for _ in range(60):
+        right = evaluate(model, np.array([low + step]), kernel)
+        if right is None:
+            return None
+        if right.slope[0] >= 0.0:
+            return left, right
+        left, step = right, 4.0 * step
+    return None

@@ -1,0 +1,109 @@
+"""The door to the exact method for storage chains."""
+
+import time
+
+import numpy as np
+
+from engiagent import __version__
+from engiagent.formulations.program import Program
+from engiagent.solvers.chain.evaluation import evaluate, outside
+from engiagent.solvers.chain.kernels import Kernel, choose_kernel
+from engiagent.solvers.chain.model import Model, UnsuitableError, build_model
+from engiagent.solvers.chain.proof import prove
+from engiagent.solvers.chain.search import best_value
+from engiagent.solvers.result import SolveOptions, SolverResult, relative_gap
+from engiagent.solvers.structure.chain import StorageChain
+from engiagent.solvers.structure.entries import Floats
+
+NAME = "engiagent storage chain"
+PROVEN = 1e-9
+EVALUATIONS = 20
+"""How many evaluations a coupler takes, about."""
+
+
+def solve_chain(
+    program: Program,
+    chain: StorageChain,
+    options: SolveOptions | None = None,
+    *,
+    kernel: Kernel | None = None,
+) -> SolverResult | None:
+    """Solve a program that is made of storage chains, exactly.
+
+    Parameters
+    ----------
+    program
+        The program, as :func:`engiagent.solvers.validate.check_program` accepts it.
+    chain
+        What :func:`engiagent.solvers.structure.recognise` found in it.
+    options
+        Taken for the sake of one signature for all solvers; the method has no use for limits.
+    kernel
+        ``plain`` or ``numba``; None chooses.
+
+    Returns
+    -------
+    SolverResult or None
+        An optimum whose multipliers prove it to a relative 1e-9, or None: then nothing is said
+        about the program, and the ordinary solver has to be asked.
+    """
+    started = time.perf_counter()
+    kernel = kernel or choose_kernel(chain.steps * (EVALUATIONS if len(chain.couplers) else 1))
+    try:
+        model = build_model(program, chain)
+        found = _best(model, kernel)
+    except UnsuitableError:
+        return None
+    if found is None:
+        return None
+    result = _proven(model, *found)
+    return None if result is None else _timed(result, time.perf_counter() - started)
+
+
+def _best(model: Model, kernel: Kernel) -> tuple[Floats, Floats] | None:
+    """Return a point and multipliers, or None."""
+    if not len(model.chain.couplers):
+        found = evaluate(model, np.zeros(0), kernel)
+        return None if found is None else (found.x, found.y)
+    if outside(model)[model.excess_of[model.excess_of < model.program.column_count]].any():
+        raise UnsuitableError("a coupler bounds a column that stands in no step")
+    if len(model.chain.couplers) > 1:
+        return None
+    return best_value(model, _box(model), kernel)
+
+
+def _box(model: Model) -> tuple[float, float]:
+    """Return the bounds of the only coupler."""
+    coupler = model.chain.couplers[0]
+    return float(model.lower[coupler]), float(model.upper[coupler])
+
+
+def _proven(model: Model, x: Floats, y: Floats) -> SolverResult | None:
+    program, sign = model.program, model.sign
+    if not (np.isfinite(x).all() and np.isfinite(y).all()):
+        return None
+    x = np.clip(x, program.column_lower, program.column_upper)
+    proof = prove(program, model.chain.entries, x, y, sign)
+    if not (proof.gap <= PROVEN and proof.residual <= PROVEN):
+        return None
+    objective = sign * proof.objective + program.offset
+    bound = sign * proof.bound + program.offset
+    return SolverResult(
+        status="optimal",
+        reason="optimal",
+        is_mip=False,
+        solver=NAME,
+        solver_version=__version__,
+        x=x,
+        row_dual=sign * y + 0.0,
+        column_dual=sign * proof.reduced + 0.0,
+        objective=objective,
+        bound=bound,
+        gap=relative_gap(objective, bound),
+    )
+
+
+def _timed(result: SolverResult, seconds: float) -> SolverResult:
+    from dataclasses import replace
+
+    return replace(result, seconds=seconds)

@@ -1,0 +1,261 @@
+r"""Storage chains: states tied from step to step, with the other columns local to one step.
+
+.. math::
+    s_{t+1} = a_t s_t + \sum_j \alpha_{tj} x_{tj} + e_t, \qquad
+    \sum_j \beta_{tj} x_{tj} = r_t, \qquad l \le x, s \le u
+
+A *step* has one chain row and at most one balance row; its local columns stand in these two rows
+only. Rows with one free column are bounds, fixed columns are numbers. *Couplers* are the few
+columns that stand in rows of many steps, such as a billed peak; once they are fixed, the rest is a
+chain. A ring (the last state is the first) becomes a chain when one of its states is a coupler.
+
+The graph whose vertices are rows and whose edges are columns in two rows tells all this: it has to
+be a set of paths, with at most one pendant vertex a row. Names, ids and titles are never looked at.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from engiagent.formulations.program import Program
+from engiagent.solvers.structure.entries import Bools, Entries, Floats, Ints, entries_of
+from engiagent.solvers.structure.paths import Paths, order_rows
+
+MOST_COUPLERS = 64
+MOST_LOCAL = 16
+MOST_PASSES = 8
+FEWEST_STATES = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Singles:
+    """Rows with one free column each: bounds in disguise.
+
+    Attributes
+    ----------
+    rows, columns, values
+        Row, its free column and the coefficient there, shape (k,).
+    """
+
+    rows: Ints
+    columns: Ints
+    values: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class StorageChain:
+    """Where the parts of one or more storage chains stand in a program.
+
+    Attributes
+    ----------
+    couplers
+        Columns that tie many steps together, shape (k,).
+    fixed
+        Which columns can take one value only, shape (n,).
+    passes
+        Rows that are bounds, in the order in which they were found.
+    chain_rows, balance_rows
+        The rows of each step, shape (N,); -1 where a step has no balance row.
+    states
+        Column that links a step to the next, shape (N,); -1 where a chain ends.
+    local
+        Columns of each step, shape (J, N), filled up with -1.
+    """
+
+    couplers: Ints
+    fixed: Bools
+    passes: tuple[Singles, ...]
+    chain_rows: Ints
+    balance_rows: Ints
+    states: Ints
+    local: Ints
+    entries: Entries
+
+    @property
+    def steps(self) -> int:
+        """Number of steps, all chains together."""
+        return len(self.chain_rows)
+
+    @property
+    def chains(self) -> int:
+        """Number of chains that are independent once the couplers are fixed."""
+        return int((self.states < 0).sum())
+
+    def __str__(self) -> str:
+        parts = [f"{self.chains} storage chain{'s' if self.chains != 1 else ''}"]
+        parts.append(f"{self.steps} steps")
+        balances = int((self.balance_rows >= 0).sum())
+        if balances:
+            parts.append(f"{balances} balances")
+        parts.append(f"up to {len(self.local)} columns a step")
+        if len(self.couplers):
+            parts.append(f"{len(self.couplers)} coupling column{'s'[: len(self.couplers) - 1]}")
+        return ", ".join(parts)
+
+
+def find_chain(program: Program) -> StorageChain | None:
+    """Return the storage chains that make up a whole linear program, or None.
+
+    Parameters
+    ----------
+    program
+        Any program; one that is not linear, or has whole numbers, is no chain.
+    """
+    if not _plain(program):
+        return None
+    entries = entries_of(program)
+    couplers = _couplers(program, entries)
+    for _ in range(2):  # the second round cuts rings
+        if couplers is None or len(couplers) > MOST_COUPLERS:
+            return None
+        found = _find(program, entries, couplers)
+        if found is None or isinstance(found, StorageChain):
+            return found
+        couplers = np.concatenate((couplers, found))
+    return None
+
+
+def _plain(program: Program) -> bool:
+    kinds = {block.kind for block in program.columns}
+    return (
+        program.row_count > 0
+        and program.is_linear
+        and not program.is_mip
+        and not program.goals
+        and kinds <= {"continuous"}
+    )
+
+
+def _couplers(program: Program, entries: Entries) -> Ints | None:
+    """Return the columns in three rows or more, rows with one free column left out."""
+    free = program.column_lower < program.column_upper
+    live = free[entries.columns]
+    sizes = np.bincount(entries.rows[live], minlength=program.row_count)
+    live &= sizes[entries.rows] > 1
+    counts = np.bincount(entries.columns[live], minlength=program.column_count)
+    return np.flatnonzero(counts > 2)
+
+
+def _find(program: Program, entries: Entries, couplers: Ints) -> StorageChain | Ints | None:
+    """Return the chain, or the states at which rings have to be cut, or None."""
+    free = np.ones(program.column_count, dtype=bool)
+    free[couplers] = False
+    fixed, passes, core = _singles(program, entries, free)
+    live = entries.where((free & ~fixed)[entries.columns] & core[entries.rows])
+    degrees = live.column_sizes()
+    if not len(live.rows) or degrees.max() > 2:
+        return None
+    first, last = _ends(live)
+    edges = np.flatnonzero(degrees == 2)
+    paths = order_rows(core, edges, first[edges], last[edges])
+    if paths is None:
+        return None
+    if len(paths.rings):
+        return paths.rings
+    if (paths.states >= 0).sum() < FEWEST_STATES:
+        return None
+    local = _local_columns(paths, degrees, first)
+    if local is None:
+        return None
+    return StorageChain(
+        couplers=couplers,
+        fixed=fixed,
+        passes=passes,
+        chain_rows=paths.rows,
+        balance_rows=paths.pendants,
+        states=paths.states,
+        local=local,
+        entries=entries,
+    )
+
+
+def _singles(
+    program: Program, entries: Entries, free: Bools
+) -> tuple[Bools, tuple[Singles, ...], Bools]:
+    """Return which columns are fixed, the rows that are bounds, and which rows remain."""
+    lower, upper = program.column_lower.copy(), program.column_upper.copy()
+    coupled = np.zeros(program.row_count, dtype=bool)
+    coupled[entries.rows[~free[entries.columns]]] = True
+    used = np.zeros(program.row_count, dtype=bool)
+    passes: list[Singles] = []
+    fixed = lower >= upper
+    sizes = np.zeros(0, dtype=np.int64)
+    for _ in range(MOST_PASSES):
+        live = (free & ~fixed)[entries.columns]
+        sizes = np.bincount(entries.rows[live], minlength=program.row_count)
+        chosen = (sizes == 1) & ~used
+        if not chosen.any():
+            break
+        found = entries.where(live & chosen[entries.rows])
+        passes.append(Singles(found.rows, found.columns, found.values))
+        used |= chosen
+        tighten(program, entries, passes[-1], (lower, upper), np.where(fixed, lower, 0.0), coupled)
+        fixed = lower >= upper
+    return fixed, tuple(passes), (sizes > 1) & ~used
+
+
+def tighten(
+    program: Program,
+    entries: Entries,
+    singles: Singles,
+    bounds: tuple[Floats, Floats],
+    known: Floats,
+    skip: Bools | None = None,
+) -> None:
+    """Tighten ``bounds`` in place by rows with one free column.
+
+    Parameters
+    ----------
+    known
+        Values of the columns that count as numbers and 0 for the others, shape (n,).
+    skip
+        Rows to leave out, shape (m,).
+    """
+    rows, columns, values = singles.rows, singles.columns, singles.values
+    if skip is not None and skip.any():
+        keep = ~skip[rows]
+        rows, columns, values = rows[keep], columns[keep], values[keep]
+    ends = single_bounds(program, entries, Singles(rows, columns, values), known)
+    np.maximum.at(bounds[0], columns, ends[0])
+    np.minimum.at(bounds[1], columns, ends[1])
+
+
+def single_bounds(
+    program: Program, entries: Entries, singles: Singles, known: Floats
+) -> tuple[Floats, Floats]:
+    """Return the bounds that rows with one free column set on it, shapes (k,)."""
+    constant = entries.times(known)[singles.rows] if known.any() else 0.0
+    low = (program.row_lower[singles.rows] - constant) / singles.values
+    high = (program.row_upper[singles.rows] - constant) / singles.values
+    return np.minimum(low, high), np.maximum(low, high)
+
+
+def _ends(live: Entries) -> tuple[Ints, Ints]:
+    """Return the first and the last row of each column, shape (n,); -1 where it has none."""
+    first = np.full(live.column_count, -1, dtype=np.int64)
+    last = first.copy()
+    last[live.columns] = live.rows
+    first[live.columns[::-1]] = live.rows[::-1]
+    return first, last
+
+
+def _local_columns(paths: Paths, degrees: Ints, first: Ints) -> Ints | None:
+    """Return the columns of each step, shape (J, N), in ascending order, filled with -1."""
+    step_of_row = np.full(len(paths.pendant_of), -1, dtype=np.int64)
+    step_of_row[paths.rows] = np.arange(len(paths.rows))
+    tail = np.flatnonzero(paths.pendants >= 0)
+    step_of_row[paths.pendants[tail]] = tail
+    local = degrees > 0
+    local[paths.states[paths.states >= 0]] = False
+    columns = np.flatnonzero(local)
+    steps = step_of_row[first[columns]]
+    counts = np.bincount(steps, minlength=len(paths.rows))
+    width = int(counts.max(initial=0))
+    if width > MOST_LOCAL:
+        return None
+    order = np.argsort(steps, kind="stable")
+    starts = np.cumsum(counts) - counts
+    slots = np.arange(len(columns)) - np.repeat(starts, counts)
+    table = np.full((width, len(paths.rows)), -1, dtype=np.int64)
+    table[slots, steps[order]] = columns[order]
+    return table

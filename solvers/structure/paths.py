@@ -1,0 +1,157 @@
+"""Rows as vertices, columns in two rows as edges: a set of paths with pendant vertices, or not."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from engiagent.solvers.structure.entries import Bools, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """Rows in the order of their paths, one path after the other.
+
+    Attributes
+    ----------
+    rows
+        The rows on paths, shape (N,).
+    states
+        The column from each row to the next, shape (N,); -1 at the end of a path.
+    pendants
+        The pendant row of each, shape (N,), or -1.
+    pendant_of
+        By row of the program, the row on which it hangs, or -1; shape (m,).
+    rings
+        A column of every ring, if there are rings; nothing else is filled in then.
+    """
+
+    rows: Ints
+    states: Ints
+    pendants: Ints
+    pendant_of: Ints
+    rings: Ints
+
+
+def order_rows(core: Bools, edges: Ints, first: Ints, last: Ints) -> Paths | None:
+    """Return the paths of a graph, or None when it has another shape.
+
+    Parameters
+    ----------
+    core
+        Which rows are vertices, shape (m,).
+    edges, first, last
+        Columns and the two rows of each, ``first < last``, shape (k,).
+    """
+    pendant_of = _pendants(core, first, last)
+    if pendant_of is None:
+        return None
+    spine = core & (pendant_of < 0)
+    inside = spine[first] & spine[last]
+    states, ends = edges[inside], (first[inside], last[inside])
+    degrees = np.bincount(ends[0], minlength=len(core)) + np.bincount(ends[1], minlength=len(core))
+    if degrees.max(initial=0) > 2:
+        return None
+    # The two edges of every row, or -1.
+    rows = np.flatnonzero(spine)
+    place = np.cumsum(spine) - 1
+    left, right = place[ends[0]], place[ends[1]]
+    if (right - left == 1).all():
+        if (np.bincount(left, minlength=1) > 1).any():
+            return None  # two columns between the same rows
+        following = np.full(len(rows), -1, dtype=np.int64)
+        following[left] = states
+        order = np.arange(len(rows))
+    else:
+        walked = _walk(len(rows), states, left, right)
+        if isinstance(walked, list):
+            empty = np.zeros(0, dtype=np.int64)
+            return Paths(empty, empty, empty, pendant_of, np.array(walked, dtype=np.int64))
+        order, following = walked
+    rows = rows[order]
+    pendants = np.full(len(core), -1, dtype=np.int64)
+    hanging = np.flatnonzero(pendant_of >= 0)
+    pendants[pendant_of[hanging]] = hanging
+    return Paths(rows, following, pendants[rows], pendant_of, np.zeros(0, dtype=np.int64))
+
+
+def _pendants(core: Bools, first: Ints, last: Ints) -> Ints | None:
+    """Return the row on which each pendant row hangs, or -1; None when a row has two pendants."""
+    size = len(core)
+    ends, others = np.concatenate((first, last)), np.concatenate((last, first))
+    counts = np.bincount(ends, minlength=size)
+    least = np.full(size, size, dtype=np.int64)
+    most = np.full(size, -1, dtype=np.int64)
+    np.minimum.at(least, ends, others)
+    np.maximum.at(most, ends, others)
+    leaf = core & (least == most)
+    sure = leaf & (counts > 1)
+    # Two rows that only see each other: the one with the lower number carries the chain.
+    pair = sure & (least > np.arange(size)) & leaf[np.minimum(least, size - 1)]
+    sure &= ~pair
+    pendant_of = np.full(size, -1, dtype=np.int64)
+    pendant_of[sure] = most[sure]
+    # A leaf on a single edge is the end of a path, unless its row has two other neighbours, or no
+    # pendant where others have one.
+    spine_degree = np.bincount(ends[~sure[others]], minlength=size)
+    single = leaf & (counts == 1) & ~leaf[most]
+    crowded = single & (spine_degree[most] > 2)
+    if sure.any() or crowded.any():
+        has = np.zeros(size, dtype=bool)
+        has[most[sure]] = True
+        crowded = single & ~has[most]
+    chosen = np.full(size, -1, dtype=np.int64)
+    chosen[most[crowded]] = np.flatnonzero(crowded)  # one pendant a row is enough
+    crowded = chosen[chosen >= 0]
+    pendant_of[crowded] = most[crowded]
+    hung = pendant_of[pendant_of >= 0]
+    if (np.bincount(hung, minlength=1) > 1).any():
+        return None
+    return pendant_of
+
+
+def _walk(size: int, columns: Ints, left: Ints, right: Ints) -> tuple[Ints, Ints] | list[int]:
+    """Follow every path from its end with the lowest number.
+
+    Returns
+    -------
+    tuple or list
+        The order of the rows and the column to the next, shapes (size,); or a column of each ring.
+    """
+    neighbours: list[list[tuple[int, int]]] = [[] for _ in range(size)]
+    for column, one, two in zip(columns.tolist(), left.tolist(), right.tolist(), strict=True):
+        neighbours[one].append((two, column))
+        neighbours[two].append((one, column))
+    seen = [False] * size
+    order: list[int] = []
+    following: list[int] = []
+    for start in range(size):
+        if seen[start] or len(neighbours[start]) > 1:
+            continue
+        at, came = start, -1
+        while True:
+            seen[at] = True
+            order.append(at)
+            ahead = [(row, column) for row, column in neighbours[at] if column != came]
+            if not ahead:
+                following.append(-1)
+                break
+            at, came = ahead[0]
+            following.append(came)
+    if len(order) == size:
+        return np.array(order, dtype=np.int64), np.array(following, dtype=np.int64)
+    return _ring_columns(neighbours, seen)
+
+
+def _ring_columns(neighbours: list[list[tuple[int, int]]], seen: list[bool]) -> list[int]:
+    """Return one column of every ring: the one between its lowest row and that row's last."""
+    found = []
+    for start in range(len(seen)):
+        if seen[start]:
+            continue
+        at, came = max(neighbours[start])
+        found.append(came)
+        seen[start] = True
+        while not seen[at]:
+            seen[at] = True
+            at, came = next(item for item in neighbours[at] if item[1] != came)
+    return found
