@@ -1,0 +1,338 @@
+"""LP and MPS files as blueprints: the same polyhedron, the same optimum, a structure to read."""
+
+import gzip
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engiagent.blueprint import Blueprint
+from engiagent.blueprint.analysis import analyse
+from engiagent.errors import EngiagentError
+from engiagent.formulations import compile_blueprint
+from engiagent.formulations.exchange import import_model, write_lp, write_mps
+from engiagent.formulations.exchange.families import split_name
+from engiagent.formulations.exchange.names import column_names, texts
+from engiagent.formulations.program import Program
+from tests.formulations.exchange.programs import highs_of, optimum, programs
+
+GOLDEN = Path(__file__).parent / "golden"
+CORPUS = Path(__file__).parents[3] / "problems"
+WRITERS: dict[str, Callable[[Program], str]] = {"lp": write_lp, "mps": write_mps}
+SLOW = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+
+
+def elements(blueprint: Blueprint, program: Program) -> dict[tuple[str, tuple[str, ...]], int]:
+    """Return the column of every element, by its name in the file and its labels."""
+    found = {}
+    for definition in blueprint.core.decision_variables:
+        block = program.column_block(definition.name)
+        base = definition.symbol or definition.name
+        axes = [texts(program.coordinates[name]) for name in block.sets]
+        flat = np.arange(block.size) if block.positions is None else block.positions
+        for column, place in enumerate(flat.tolist(), block.start):
+            where = np.unravel_index(place, block.shape) if block.shape else ()
+            labels = tuple(axis[int(k)] for axis, k in zip(axes, where, strict=True))
+            parts = tuple(part for label in labels for part in label.split(","))
+            found[split_name(parts[0]) if base == "column" else (base, parts)] = column
+    return found
+
+
+def matching(program: Program, blueprint: Blueprint, other: Program) -> np.ndarray[Any, Any]:
+    """Return, for every column of a program, that of the program of its import."""
+    found = elements(blueprint, other)
+    keys = [(split_name(name), (name, ())) for name in column_names(program)]
+    return np.array([found[key if key in found else alone] for key, alone in keys])
+
+
+def same(one: float | None, other: float | None) -> None:
+    """Assert equal optima, or none on both sides."""
+    assert (one is None) == (other is None)
+    if one is not None:
+        assert one == pytest.approx(other, rel=1e-7, abs=1e-6)
+
+
+def agree(program: Program, blueprint: Blueprint, seed: int) -> None:
+    """Assert equal bounds, equal objectives, and equal optima in a few directions."""
+    other = compile_blueprint(blueprint)
+    places = matching(program, blueprint, other)
+    assert other.sense == program.sense
+    assert other.offset == program.offset
+    assert np.array_equal(other.cost[places], program.cost)
+    assert np.array_equal(other.integrality[places], program.integrality)
+    same(optimum(other), optimum(program))
+    generator = np.random.default_rng(seed)
+    for _ in range(3):
+        direction = generator.integers(-3, 4, program.column_count).astype(float)
+        there = np.zeros(other.column_count)
+        there[places] = direction
+        same(optimum(other, there), optimum(program, direction))
+
+
+@pytest.mark.parametrize("form", WRITERS)
+@settings(max_examples=40, suppress_health_check=SLOW)
+@given(program=programs(), seed=st.integers(0, 99))
+def test_a_program_survives_the_way_through_a_file(
+    tmp_path: Path, form: str, program: Program, seed: int
+) -> None:
+    path = tmp_path / f"model.{form}"
+    path.write_text(WRITERS[form](program))
+    blueprint = import_model(path)
+    assert Blueprint.from_json(blueprint.to_json()) == blueprint
+    agree(program, blueprint, seed)
+
+
+@pytest.mark.parametrize("form", WRITERS)
+@pytest.mark.parametrize("path", sorted(CORPUS.glob("*/*/expert/blueprint.json")), ids=str)
+def test_the_corpus_survives_the_way_through_a_file(tmp_path: Path, form: str, path: Path) -> None:
+    try:
+        program = compile_blueprint(Blueprint.load(path), path.parents[1])
+    except EngiagentError:
+        pytest.skip("nothing to write")
+    file = tmp_path / f"model.{form}"
+    file.write_text(WRITERS[form](program))
+    blueprint = import_model(file)
+    assert not analyse(blueprint).errors
+    agree(program, blueprint, 1)
+
+
+def test_structure_is_found_again() -> None:
+    blueprint = import_model(GOLDEN / "store.lp")
+    found = {c.constraint_id: c.expression for c in blueprint.core.constraints}
+    assert found["balance"] == (
+        "-0.9*charge[i] + 1.1111111111111112*discharge[i] - soc[i] + soc[i+1] == 0"
+    )
+    assert found["one_way"] == "charge[i] - 50*charging[i] <= 0"
+    assert found["ramp"] == "-20 <= -discharge[i-1] + discharge[i] <= 20"
+    assert [v.name for v in blueprint.core.decision_variables] == [
+        "charge", "discharge", "soc", "charging",
+    ]  # fmt: skip
+    place = blueprint.core.constraints[0].source_reference
+    assert (place["file"], place["row"]) == ("store.lp", 5)
+
+
+def assignment(n: int) -> str:
+    """Return an assignment problem with costs."""
+    cells = [(i, j) for i in range(1, n + 1) for j in range(1, n + 1)]
+    lines = ["Minimize", " cost: " + " + ".join(f"{i * j % 7 + 1} x({i},{j})" for i, j in cells)]
+    lines.append("Subject To")
+    for i in range(1, n + 1):
+        lines.append(f" row({i}): " + " + ".join(f"x({i},{j})" for j in range(1, n + 1)) + " = 1")
+        lines.append(f" col({i}): " + " + ".join(f"x({j},{i})" for j in range(1, n + 1)) + " = 1")
+    return "\n".join([*lines, "Binaries", *(f" x({i},{j})" for i, j in cells), "End"])
+
+
+FLOW = """
+\\ a transshipment over five arcs
+Minimize
+ cost: 3 f[a,b] + 2 f[a,c] + f[b,c] + 4 f[b,d] + 2 f[c,d]
+Subject To
+ keep[a]: f[a,b] + f[a,c] >= 10
+ keep[b]: f[b,c] + f[b,d] - f[a,b] = 0
+ keep[c]: f[c,d] - f[a,c] - f[b,c] = 0
+ cap[a,b]: f[a,b] <= 6
+ cap[a,c]: f[a,c] <= 7
+ cap[b,c]: f[b,c] <= 6
+End
+"""
+
+KNAPSACK = """
+maximize
+ 2 x1 + 3 x2 + 4 x3 + x4
+st
+ k1: x1 + 2 x2 + 3 x3 + 4 x4 <= 6
+ k2: 4 x1 + 3 x2 + 2 x3 + x4 <= 7
+binaries
+ x1 x2 x3 x4
+end
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (assignment(4), {"sum(x[i, k] for k in N) == 1", "sum(x[j, i] for j in N) == 1"}),
+        (FLOW, {"f[i, j] <= cap_rhs[i, j]"}),
+        (KNAPSACK, {"sum(k_x[i, j]*x[j] for j in N) <= k_rhs[i]"}),
+    ],
+    ids=["assignment", "flow", "knapsack"],
+)
+def test_sums_and_tuples_are_found_again(tmp_path: Path, text: str, wanted: set[str]) -> None:
+    path = tmp_path / "model.lp"
+    path.write_text(text)
+    blueprint = import_model(path)
+    assert wanted <= {c.expression for c in blueprint.core.constraints}
+    program = compile_blueprint(blueprint)
+    if "[a,b]" not in text:  # which HiGHS cannot read
+        solver = highs_of(path)
+        solver.run()
+        assert optimum(program) == pytest.approx(solver.getObjectiveValue())
+
+
+def random_model(rows: int, nonzeros: int) -> str:
+    """Return an MPS file without any structure: anonymous names, rows of all lengths."""
+    generator = np.random.default_rng(7)
+    columns = rows
+    where = np.unique(
+        np.column_stack([
+            generator.integers(0, columns, nonzeros),
+            (generator.random(nonzeros) ** 2 * rows).astype(int),
+        ]), axis=0,
+    )  # fmt: skip
+    lines = ["NAME noise", "ROWS", " N cost", *(f" G R{k}" for k in range(rows)), "COLUMNS"]
+    values = generator.integers(1, 60, len(where))
+    for (column, row), value in zip(where.tolist(), values.tolist(), strict=True):
+        lines.append(f" C{column} R{row} {value}")
+    for column in range(columns):
+        lines.append(f" Z{column} cost {column % 9 + 1}")
+        lines.append(f" Z{column} R{column} 1000")
+    lines += ["RHS", *(f" RHS R{k} {k % 50 + 1}" for k in range(rows)), "BOUNDS"]
+    lines += [f" UP BND Z{k} 3" for k in range(0, columns, 2)]
+    return "\n".join([*lines, "ENDATA"])
+
+
+def test_fifty_thousand_nonzeros_without_structure(tmp_path: Path) -> None:
+    path = tmp_path / "noise.mps.gz"
+    path.write_bytes(gzip.compress(random_model(5000, 50_000).encode()))
+    start = time.perf_counter()
+    blueprint = import_model(path)
+    program = compile_blueprint(blueprint)
+    assert time.perf_counter() - start < 20.0
+    solver = highs_of(path)
+    solver.run()
+    assert program.nonzero_count == solver.getNumNz() + (program.row_count - 5000)
+    assert optimum(program) == pytest.approx(solver.getObjectiveValue(), rel=1e-9)
+
+
+@pytest.mark.parametrize("form", WRITERS)
+def test_many_names_without_an_index_become_one_variable(tmp_path: Path, form: str) -> None:
+    words = [f"{a}{b}_stock" for a in "abcdefgh" for b in "qrstuvwxyz"]
+    path = tmp_path / "model.lp"
+    total = " + ".join(words)
+    path.write_text(f"Maximize\n {total}\nSubject To\n all: {total} <= 12.5\nEnd")
+    blueprint = import_model(path)
+    assert [v.name for v in blueprint.core.decision_variables] == ["column"]
+    again = tmp_path / f"again.{form}"
+    again.write_text(WRITERS[form](compile_blueprint(blueprint)))
+    assert optimum(compile_blueprint(import_model(again))) == 12.5
+
+
+# --- what the language says in other words -----------------------------------------------------
+
+SEMI = """
+Minimize
+ c: x + 3 y
+Subject To
+ need: x + y >= {need}
+Bounds
+ 4 <= x <= 10
+ y <= 5
+Semi-continuous
+ x
+End
+"""
+
+
+@pytest.mark.parametrize(("need", "best"), [(3, 4), (0, 0), (11, 13), (4, 4), (1, 3)])
+def test_semicontinuous(tmp_path: Path, need: float, best: float) -> None:
+    path = tmp_path / "model.lp"
+    path.write_text(SEMI.format(need=need))
+    assert optimum(compile_blueprint(import_model(path))) == pytest.approx(best)
+    solver = highs_of(path)
+    solver.run()
+    assert solver.getObjectiveValue() == pytest.approx(best)
+
+
+SETS = """
+Maximize
+ c: 2 x + 3 y + 4 z
+Subject To
+ cap: x + y + z <= 9
+Bounds
+ x <= 5
+ -2 <= y <= 4
+ z <= 3
+SOS
+ s: S{order}:: x:1 y:2 z:3
+End
+"""
+
+
+@pytest.mark.parametrize(("order", "best"), [(1, 12), (2, 24)])
+def test_special_ordered_sets(tmp_path: Path, order: int, best: float) -> None:
+    path = tmp_path / "model.lp"
+    path.write_text(SETS.format(order=order))
+    program = compile_blueprint(import_model(path))
+    assert optimum(program) == pytest.approx(_scip(path)) == pytest.approx(best)
+
+
+CONDITION = """
+Maximize
+ c: x + 2 y - 3 b
+Subject To
+ when: b = {active} -> x + y <= 4
+ mix: {sign} b >= {limit}
+Bounds
+ x <= 5
+ -1 <= y <= 6
+Binaries
+ b
+End
+"""
+
+
+@pytest.mark.parametrize("active", [0, 1])
+@pytest.mark.parametrize(("sign", "limit"), [("", 1), ("-", 0), ("", 0)])
+def test_conditions(tmp_path: Path, active: int, sign: str, limit: int) -> None:
+    path = tmp_path / "model.lp"
+    path.write_text(CONDITION.format(active=active, sign=sign, limit=limit))
+    assert optimum(compile_blueprint(import_model(path))) == pytest.approx(_scip(path))
+
+
+def _scip(path: Path) -> float:
+    from pyscipopt import Model
+
+    model = Model()
+    model.hideOutput()
+    model.readProblem(str(path))
+    model.optimize()
+    return float(model.getObjVal())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (SEMI.replace("4 <= x <= 10", "x >= 4"), "model.lp:3: .*x has no upper bound"),
+        (SETS.replace("z <= 3", "").replace("{order}", "1"), "z stands .*without finite bounds"),
+        (CONDITION.replace("x <= 5", "").format(active=1, sign="", limit=0), "model.lp:5: when"),
+    ],
+)
+def test_no_bound_is_made_up(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "model.lp"
+    path.write_text(text.format(need=3))
+    with pytest.raises(EngiagentError, match=message):
+        import_model(path)
+
+
+def test_a_quadratic_objective_is_written_as_products(tmp_path: Path) -> None:
+    path = tmp_path / "model.mps"
+    path.write_text(
+        "NAME q\nROWS\n N c\n G r\nCOLUMNS\n x c 1 r 1\n y r 1\nRHS\n R r 2\n"
+        "QUADOBJ\n x x 4\n x y -1\n y y 2\nENDATA\n"
+    )
+    objective = import_model(path).core.objective_function
+    assert objective is not None
+    assert objective.expression == "x + 2*x**2 - x*y + y**2"
+
+
+def test_an_import_can_be_written_and_imported_again(tmp_path: Path) -> None:
+    first = compile_blueprint(import_model(GOLDEN / "store.lp"))
+    path = tmp_path / "again.mps"
+    path.write_text(write_mps(replace(first, objective_name="profit")))
+    agree(first, import_model(path), 3)
