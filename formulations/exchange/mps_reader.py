@@ -281,6 +281,8 @@ class _Reader:
         needs = _BOUNDS[kind]
         name, number = self._bound_parts(line, fields[1:], needs)
         column = self._known_column(line, name)
+        if needs and number is None and kind not in ("SC", "SI"):
+            raise self._error(line, "this bound has no number", name, "SET COLUMN NUMBER")
         value = self._number(line, number) if needs and number is not None else 0.0
         self._apply_bound(line, kind, column, value, number is not None)
 

@@ -1,0 +1,442 @@
+"""What LP and MPS files mean, rule by rule, and what is refused: with file, line and reason."""
+
+import contextlib
+import gzip
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from engiagent.errors import InputError
+from engiagent.formulations.exchange.flat import FlatModel
+from engiagent.formulations.exchange.lp_reader import parse_lp
+from engiagent.formulations.exchange.mps_reader import parse_mps
+from engiagent.formulations.exchange.source import SourceText, read_source, source_of
+from engiagent.formulations.exchange.to_blueprint import read_model
+from tests.formulations.exchange.programs import highs_of
+
+INF = float("inf")
+PARSERS = {"lp": parse_lp, "mps": parse_mps}
+
+
+def lp(text: str) -> FlatModel:
+    return parse_lp(source_of(text, "model.lp"))
+
+
+def mps(text: str) -> FlatModel:
+    return parse_mps(source_of(text, "model.mps"))
+
+
+def rows(model: FlatModel) -> dict[str, tuple[dict[str, float], float, float]]:
+    """Return the rows by name: coefficients by column, and the two sides."""
+    found = {}
+    for k, name in enumerate(model.row_names):
+        span = slice(model.row_starts[k], model.row_starts[k + 1])
+        names = [model.column_names[c] for c in model.row_columns[span]]
+        terms = dict(zip(names, model.row_values[span].tolist(), strict=True))
+        found[name] = terms, float(model.row_lower[k]), float(model.row_upper[k])
+    return found
+
+
+def bounds(model: FlatModel) -> dict[str, tuple[float, float]]:
+    """Return the bounds of the columns by name."""
+    sides = zip(model.column_lower.tolist(), model.column_upper.tolist(), strict=True)
+    return dict(zip(model.column_names, sides, strict=True))
+
+
+# --- LP ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("constraint", "wanted"),
+    [
+        ("c: x + 2y <= 4", ({"x": 1, "y": 2}, -INF, 4)),
+        ("c: x + 2 y =< 4", ({"x": 1, "y": 2}, -INF, 4)),
+        ("c: x + 2 y < 4", ({"x": 1, "y": 2}, -INF, 4)),
+        ("c: 2 x - y => 4.5e1", ({"x": 2, "y": -1}, 45, INF)),
+        ("c: - x + - 3 y = -.5", ({"x": -1, "y": -3}, -0.5, -0.5)),
+        ("c: x - - y >= + 2", ({"x": 1, "y": 1}, 2, INF)),
+        ("c: 3 >= x", ({"x": 1}, -INF, 3)),  # the number may come first
+        ("c: -5 <= x + y <= 8", ({"x": 1, "y": 1}, -5, 8)),
+        ("c: 8 >= x + y >= -5", ({"x": 1, "y": 1}, -5, 8)),
+        ("c: x + 3 >= 5 - 2 y", ({"x": 1, "y": 2}, 2, INF)),  # variables on both sides
+        ("c: x + y + x <= 4", ({"x": 2, "y": 1}, -INF, 4)),
+        ("c: 3 * x <= 4", ({"x": 3}, -INF, 4)),
+        ("c: x <= 1e30", ({"x": 1}, -INF, INF)),
+        ("c: x >= -infinity", ({"x": 1}, -INF, INF)),
+        ("c: x\n + 2\n y\n <= 4", ({"x": 1, "y": 2}, -INF, 4)),
+        ("c: x + y <= 4 \\ not >= 5", ({"x": 1, "y": 1}, -INF, 4)),
+        ("c: x[1,2] + y(a-b) <= 4", ({"x[1,2]": 1, "y(a-b)": 1}, -INF, 4)),
+        ("c: x#1! + {y}@2 <= 4", ({"x#1!": 1, "{y}@2": 1}, -INF, 4)),
+        ("c : é + größe <= 4", ({"é": 1, "größe": 1}, -INF, 4)),
+        ("c: 2e1x + 3e <= 4", ({"x": 20, "e": 3}, -INF, 4)),
+        ("c: 0 x >= 3", ({}, 3, INF)),
+        ("c: x + y >= 2\nc~upper: x + y <= 3", ({"x": 1, "y": 1}, 2, 3)),  # as the writer has it
+    ],
+)
+def test_lp_constraints(constraint: str, wanted: object) -> None:
+    model = lp(f"min\n x\nst\n{constraint}\nend")
+    assert rows(model)["c"] == wanted
+    assert model.row_count == 1
+
+
+def test_lp_constraints_without_names_follow_one_another() -> None:
+    model = lp("max x\nsubject to\n x + y >= 2\n x - y <= 1\n -x + y <= 3\n 2 x <= 9\nEND")
+    assert rows(model) == {
+        "R1": ({"x": 1, "y": 1}, 2, INF),
+        "R2": ({"x": 1, "y": -1}, -INF, 1),
+        "R3": ({"x": -1, "y": 1}, -INF, 3),
+        "R4": ({"x": 2}, -INF, 9),
+    }
+
+
+@pytest.mark.parametrize(
+    ("objective", "cost", "offset"),
+    [
+        ("Minimize\n obj: 2 x - y + 7.5", {"x": 2, "y": -1}, 7.5),
+        ("MINIMUM 2 x - 3", {"x": 2}, -3),
+        ("maximise obj:", {}, 0),
+        ("max\n\n x + 2 + y - 5", {"x": 1, "y": 1}, -3),
+    ],
+)
+def test_lp_objectives(objective: str, cost: dict[str, float], offset: float) -> None:
+    model = lp(f"{objective}\nsuch that\n c: x + y >= 0\nend")
+    found = dict(zip(model.column_names, model.cost.tolist(), strict=True))
+    assert {name: value for name, value in found.items() if value} == cost
+    assert model.offset == offset
+    assert model.sense == ("maximize" if objective.lower().startswith("max") else "minimize")
+
+
+@pytest.mark.parametrize(
+    ("bound", "wanted"),
+    [
+        ("x >= 2", (2, INF)),
+        ("2 <= x", (2, INF)),
+        ("x <= 5", (0, 5)),
+        ("-1 <= x <= 5", (-1, 5)),
+        ("5 >= x >= -1", (-1, 5)),
+        ("x = 3", (3, 3)),
+        ("x free", (-INF, INF)),
+        ("x FREE", (-INF, INF)),
+        ("-inf <= x <= 5", (-INF, 5)),
+        ("x >= -Infinity", (-INF, INF)),
+        ("x >= -1e20", (-INF, INF)),
+        ("x <= +inf", (0, INF)),
+        ("x <= -2", (0, -2)),  # LP files keep the lower bound: infeasible, as HiGHS and SCIP say
+        ("x <= 5\n x >= 1", (1, 5)),
+    ],
+)
+def test_lp_bounds(bound: str, wanted: tuple[float, float]) -> None:
+    assert bounds(lp(f"min\n x\nst\n c: x >= 1\nbounds\n {bound}\nend"))["x"] == wanted
+
+
+def test_lp_kinds() -> None:
+    model = lp(
+        "min\n x + y + z + w\nst\n c: x >= 1\nbound\n y <= 7\n w <= 9\n"
+        "general\n y\nbin\n x\nintegers\n z\nsemi-continuous\n w\nend"
+    )
+    kinds = zip(model.integrality.tolist(), model.semicontinuous.tolist(), strict=True)
+    found = dict(zip(model.column_names, kinds, strict=True))
+    assert found == {"x": (True, False), "y": (True, False), "z": (True, False), "w": (False, True)}
+    assert bounds(model) == {"x": (0, 1), "y": (0, 7), "z": (0, INF), "w": (0, 9)}
+
+
+def test_lp_quadratic_terms() -> None:
+    model = lp(
+        "min\n x + [ 4 x^2 - 2 x * y + y ^ 2 ] / 2\nst\n q: x + [ x*y + 3 y^2 ] <= 5\n"
+        "lazy constraints\n l: x <= 9\nend"
+    )
+    entries = model.products
+    found = zip(entries.rows.tolist(), entries.first.tolist(), entries.second.tolist(),
+                entries.values.tolist(), strict=True)  # fmt: skip
+    assert list(found) == [
+        (-1, 0, 0, 2), (-1, 1, 0, -1), (-1, 1, 1, 0.5), (0, 1, 0, 1), (0, 1, 1, 3),
+    ]  # fmt: skip
+    assert rows(model)["l"] == ({"x": 1}, -INF, 9)
+
+
+# --- MPS ---------------------------------------------------------------------------------------
+
+
+def small_mps(middle: str, row: str = "L") -> str:
+    return (
+        f"NAME m\nROWS\n N cost\n {row} r\nCOLUMNS\n x cost 1 r 1\n y r 2\nRHS\n RHS r 4\n"
+        f"{middle}\nENDATA\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "width", "wanted"),
+    [
+        ("L", 3, (1, 4)),
+        ("L", -3, (1, 4)),
+        ("G", 3, (4, 7)),
+        ("G", -3, (4, 7)),
+        ("E", 3, (4, 7)),
+        ("E", -3, (1, 4)),
+        ("E", 0, (4, 4)),
+        ("G", 1e30, (4, INF)),
+    ],
+)
+def test_mps_ranges(tmp_path: Path, row: str, width: float, wanted: tuple[float, float]) -> None:
+    text = small_mps(f"RANGES\n RNG r {width}", row)
+    assert rows(mps(text))["r"][1:] == wanted
+    path = tmp_path / "model.mps"
+    path.write_text(text)
+    theirs = highs_of(path).getLp()
+    assert (theirs.row_lower_[0], theirs.row_upper_[0]) == wanted
+
+
+@pytest.mark.parametrize(
+    ("bound", "wanted", "agreed"),
+    [
+        ("UP BND x 5", (0, 5), True),
+        ("LO BND x -2", (-2, INF), True),
+        ("FX BND x 3", (3, 3), True),
+        ("FR BND x", (-INF, INF), True),
+        ("MI BND x", (-INF, INF), True),
+        ("MI BND x 0", (-INF, INF), True),
+        ("MI BND x\n UP BND x 4", (-INF, 4), True),
+        ("PL BND x", (0, INF), True),
+        ("BV BND x", (0, 1), True),
+        ("LI BND x 2", (2, INF), True),
+        ("UI BND x 6", (0, 6), True),
+        ("LO BND x 1\n UP BND x 1e30", (1, INF), True),
+        ("UP x 5", (0, 5), False),  # the set's name may be left out
+        ("FR x", (-INF, INF), False),
+        ("UP BND x -5", (-INF, -5), False),  # HiGHS and SCIP keep 0, CPLEX and Gurobi do not
+        ("LO BND x 0\n UP BND x -5", (0, -5), False),
+    ],
+)
+def test_mps_bounds(tmp_path: Path, bound: str, wanted: tuple[float, float], agreed: bool) -> None:
+    text = small_mps(f"BOUNDS\n {bound}")
+    model = mps(text)
+    assert bounds(model)["x"] == wanted
+    assert model.integrality[0] == (bound[:2] in ("BV", "LI", "UI"))
+    if agreed:
+        path = tmp_path / "model.mps"
+        path.write_text(text)
+        theirs = highs_of(path).getLp()
+        assert (theirs.col_lower_[0], theirs.col_upper_[0]) == wanted
+
+
+def test_mps_doubtful_readings_are_assumptions() -> None:
+    text = small_mps("BOUNDS\n UP BND x -5").replace(" y r 2", " M 'MARKER' 'INTORG'\n y r 2")
+    text = text.replace(" L r\n", " L r\n N other\n")
+    first, second, third = mps(text).assumptions
+    assert "x has a negative upper bound" in first
+    assert "without bounds are read as 0 or 1" in second
+    assert "other" in third
+
+
+@pytest.mark.parametrize(
+    "layout", ["OBJSENSE\n    MAX", "OBJSENSE MAXIMIZE", "OBJSENSE\n MAXIMISE"]
+)
+def test_mps_sense(layout: str) -> None:
+    assert mps(small_mps("").replace("ROWS", f"{layout}\nROWS", 1)).sense == "maximize"
+    assert mps(small_mps("")).sense == "minimize"
+
+
+def test_mps_constant_of_the_objective_and_sets_without_names() -> None:
+    model = mps(small_mps("").replace(" RHS r 4", " r 4 cost -7.5"))
+    assert (model.offset, rows(model)["r"][2]) == (7.5, 4)
+
+
+FIXED = """\
+* names with blanks need fixed columns
+NAME          OLD MODEL
+ROWS
+ N  TOTAL CO
+ L  LIM 1
+COLUMNS
+    MAKE A    TOTAL CO             1   LIM 1                1
+    MAKE B    TOTAL CO             2   LIM 1                3
+RHS
+    RHS       LIM 1                4
+BOUNDS
+ UP BND       MAKE A               4
+ENDATA
+"""
+
+
+def test_mps_fixed_columns(tmp_path: Path) -> None:
+    model = mps(FIXED)
+    assert rows(model) == {"LIM 1": ({"MAKE A": 1, "MAKE B": 3}, -INF, 4)}
+    assert bounds(model)["MAKE A"] == (0, 4)
+    assert model.cost.tolist() == [1, 2]
+    packed = tmp_path / "OLD.MPS.GZ"
+    packed.write_bytes(gzip.compress(FIXED.encode("latin-1")))
+    assert read_model(packed).column_names == ("MAKE A", "MAKE B")
+
+
+def test_mps_quadratic_sections() -> None:
+    parts = "QUADOBJ\n x x 4\n x y -1\nQCMATRIX r\n x y 0.5\n y x 0.5\nQSECTION r\n y y 2"
+    entries = mps(small_mps(parts)).products
+    assert list(zip(entries.rows.tolist(), entries.values.tolist(), strict=True)) == [
+        (-1, 2), (-1, -1), (0, 1), (0, 1),
+    ]  # fmt: skip
+    whole = mps(small_mps("QMATRIX\n x x 4\n x y -1\n y x -1")).products
+    assert whole.values.tolist() == [2, -1]
+
+
+# --- what is refused ---------------------------------------------------------------------------
+
+LP = "Minimize\n obj: x\nSubject To\n c: x + y >= 2\n{}End\n"
+
+BAD_LP = [
+    ("", "1: the file is empty"),
+    ("max: 3x + 2y;\nc1: x <= 4;", "1: .*lp_solve"),
+    ("hello", "1: this is no LP file; found hello; expected Minimize"),
+    ("Minimize\n x\n", "3: the file is cut off; expected End"),
+    ("Minimize\n x\nMaximize\n y\nEnd", "3: this section cannot stand here"),
+    ("Subject To\n c: x >= 1\nEnd", "1: this section cannot stand here"),
+    (LP.format(" c: x <= 9\n"), "5: a second row of the same name; the first is on line 4"),
+    (LP.format(" d: x y >= 3\n"), "5:7: a relation is needed here; found 'y'"),
+    (LP.format(" d: 3 4 x >= 3\n"), "5:7: a relation is needed here; found '4'"),
+    (LP.format(" d: x >= nan\nBounds\n x <= nan\n"), "7:7: a number is needed here; found 'nan'"),
+    (LP.format(" d: x + >= 3\n"), "5:9: a term is needed here; found '>='"),
+    (LP.format(" d: x\n"), "the section ends too early; expected <=, >= or ="),
+    (LP.format(" d: 3 >= 2\n"), "5:2: this constraint has no variable"),
+    (LP.format(" d: 1e300 x >= 2\n"), "5:5: this coefficient is infinite"),
+    (LP.format(" d: x^2 >= 2\n"), "5:6: quadratic terms stand in square brackets"),
+    (LP.format(" d: [ x^3 ] >= 2\n"), "5:9: this is no quadratic term; found '3'"),
+    (LP.format(" d: [ x^2 >= 2\n"), "5:11: this cannot follow a quadratic term"),
+    (LP.format(" d: x >= 1e30\n"), "5: this side is infinite on the wrong side"),
+    (LP.format(" d: 1 <= x >= 3\n"), "5: a range has numbers on both ends"),
+    (LP.format(" d: 3 (x + y) >= 3\n"), "5:7: this character has no meaning here; found '[(]'"),
+    (LP.format(" d: z = 2 -> x >= 3\n"), "5.*this is no condition"),
+    (LP.format(" d: z = 1 <-> x >= 3\n"), "5:11: this arrow cannot stand here"),
+    (LP.format("PWLObj\n x: (0, 1)\n"), "6:5"),
+    (LP.format("General Constraints\n m: z = x\n"), "5: this kind of section is not read"),
+    (LP.format("Bounds\n x + y <= 4\n"), "6:4: a relation is needed here"),
+    (LP.format("Bounds\n x >= inf\n"), "6: the lower bound of x is infinite on the wrong side"),
+    (LP.format("Generals\n x 3\n"), "6:4: only names stand in this section; found '3'"),
+    (LP.format("") + "\n x + y >= 3", "7: text after the end"),
+    (LP.format(" d: x \x07 >= 3\n"), "5:7: this character has no meaning here"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "message"), BAD_LP)
+def test_bad_lp_files(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=f"model.lp:{message}|model.lp:[0-9:]+ {message}"):
+        lp(text)
+
+
+BAD_MPS = [
+    ("", "1: this is no MPS file"),
+    ("\n\n", "3: this is no MPS file"),
+    (" x y 3", "1: no section has begun"),
+    ("Minimize\n x", "1: this section is not read; found 'Minimize'; expected one of NAME"),
+    ("NAME m\nROWS\n N c\nCOLUMNS\n x c 1\n", "6: the file is cut off; expected ENDATA"),
+    ("NAME m\nCOLUMNS\n x c 1\nENDATA", "2: this section needs ROWS before it"),
+    (small_mps("").replace(" L r", " L r\n L r"), "5: a second row of the same name"),
+    (small_mps("").replace(" L r", " Q r"), "4: this is no row; found 'Q r'"),
+    (small_mps("").replace("r 2", "s 2"), "7: this row is not declared; found 's'"),
+    (small_mps("").replace("r 2", "r two"), "7: a number is needed here; found 'two'"),
+    (small_mps("").replace("r 2", "r nan"), "7: a number is needed here; found 'nan'"),
+    (small_mps("").replace("r 2", "r 1e999"), "7: this coefficient is infinite"),
+    (small_mps("").replace("r 2", "r 2\n y r 3"), "8: a second entry in the same row"),
+    (small_mps("").replace("r 2", "r 2\n x r 3"), "8: this column began on line 6"),
+    (small_mps("").replace("r 2", "r"), "7: a column's line has a name"),
+    (small_mps("").replace("RHS r 4", "RHS r 4\n RHS r 5"), "10: a second entry in RHS"),
+    (small_mps("").replace("RHS r 4", "RHS r 4\n TWO r 5"), "10: a second set in RHS"),
+    (small_mps("").replace("RHS r 4", "RHS q 4"), "9: this row is not declared"),
+    (small_mps("").replace("RHS r 4", "RHS r -1e30"), "9: this side is infinite"),
+    (small_mps("RANGES\n RNG q 3"), "11: this row is not declared"),
+    (small_mps("BOUNDS\n UP BND z 3"), "11: this column is not declared; found 'z'"),
+    (small_mps("BOUNDS\n XX BND x 3"), "11: this is no bound; found 'XX'; expected one of UP"),
+    (small_mps("BOUNDS\n UP BND x"), "11: this bound has no number"),
+    (small_mps("BOUNDS\n LO BND x inf"), "11: the lower bound of x is infinite"),
+    (small_mps("SURPRISE\n x"), "10: this section is not read; found 'SURPRISE'"),
+    (small_mps("QUADOBJ\n x z 3"), "11: this column is not declared"),
+    (small_mps("QCMATRIX q\n x x 3"), "10: this row is not declared"),
+    (small_mps("INDICATORS\n IF r x 2"), "11: this is no condition"),
+    (small_mps("SOS\n x 1"), "11: this is no member of a set"),
+    (small_mps("").replace("NAME m", "NAME m\nOBJSENSE\n BEST"), "3: this is no sense"),
+    (small_mps("").replace(" y r 2", " M 'MARKER' 'SOSORG'"), "7: this is no marker"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), BAD_MPS)
+def test_bad_mps_files(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=f"model.mps:({message})"):
+        mps(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("m.lp", b"Minimize\n x\0y\nEnd", "m.lp:2: this is no text; found a zero byte"),
+        ("m.mps", bytes(range(256)) * 9, "m.mps:1: this is no text"),
+        ("m.lp.gz", gzip.compress(b"Minimize\n x\nEnd")[:-9], "damaged or cut off"),
+        ("m.lp.gz", b"\x1f\x8bnonsense", "damaged or cut off"),
+        ("m.lp.gz", gzip.compress(b"x" * 101_000_000), "the model is too large"),
+        ("m.txt", b"Minimize", "found '.txt'; expected a name that ends in .lp"),
+    ],
+)
+def test_bad_files(tmp_path: Path, name: str, data: bytes, message: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=message):
+        read_model(path)
+
+
+def test_no_file_and_no_regular_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot read the model: No such file"):
+        read_source(tmp_path / "m.lp")
+    with pytest.raises(InputError, match="no regular file"):
+        read_source(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Minimize\n x" + "(" * 200_000,
+        "Minimize\n " + "- " * 200_000 + "x\nst\n c: x >= 1\nend",
+        "Minimize\n " + "x[" * 100_000,
+        "Minimize\n " + "9" * 300_000 + "\nst\n c: x >= 1\nend",
+        "Minimize\n x\nst\n" + "c: " * 100_000,
+        "NAME\nROWS\n" + " N c\n" * 100_000,
+        "NAME\nROWS\n N c\nCOLUMNS\n x c " + "1" * 300_000 + "\nENDATA",
+    ],
+    ids=range(7),
+)
+@pytest.mark.parametrize("form", PARSERS)
+def test_hostile_sizes_end_quickly(form: str, text: str) -> None:
+    start = time.perf_counter()
+    with contextlib.suppress(InputError):
+        PARSERS[form](source_of(text))
+    assert time.perf_counter() - start < 3.0
+
+
+WORDS = st.sampled_from(
+    ["Minimize", "Subject To", "Bounds", "End", "x", "y", "c:", "+", "-", "3", "<=", ">=", "=", "[",
+     "]", "^", "*", "/", "2", "->", "inf", "nan", "free", "\n", "NAME", "ROWS", " N c", " L r",
+     "COLUMNS", " x r 1", "RHS", "BOUNDS", "ENDATA", " UP", "QUADOBJ", "SOS", "S1", ":", "é", "\t"]
+)  # fmt: skip
+
+
+@given(st.lists(st.one_of(WORDS, st.text(max_size=4)), max_size=40), st.sampled_from(list(PARSERS)))
+@example(["Minimize", "\n", "x", "\n", "End"], "lp")
+def test_any_text_is_a_model_or_a_located_error(words: list[str], form: str) -> None:
+    source = source_of(" ".join(words).replace("\n ", "\n"), "model")
+    found = outcome(source, form)
+    if isinstance(found, InputError):
+        places = found.file, found.line in range(1, len(source.lines) + 1)
+        assert places == ("model", True)
+        return
+    numbers = (found.cost, found.row_values, found.products.values)
+    assert all(np.isfinite(part).all() for part in numbers)
+    sides = (found.row_lower, found.row_upper, found.column_lower, found.column_upper)
+    assert not any(np.isnan(side).any() for side in sides)
+
+
+def outcome(source: SourceText, form: str) -> FlatModel | InputError:
+    """Return the model in a text, or why there is none."""
+    try:
+        return PARSERS[form](source)
+    except InputError as error:
+        return error
