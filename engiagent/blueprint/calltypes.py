@@ -4,7 +4,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engiagent.blueprint.grammar import Call, Convert, ExpressionError, Members, Node, Number, Ref
+from engiagent.blueprint.grammar import (
+    Call,
+    Choice,
+    Convert,
+    ExpressionError,
+    Members,
+    Node,
+    Number,
+    Ref,
+)
 from engiagent.blueprint.symbols import HOUR, NONLINEAR, ONE, Scope, Typed, type_error
 from engiagent.blueprint.units import Unit, parse_unit
 
@@ -127,6 +136,11 @@ def _same_points(checker: "TypeChecker", node: Call, xs: Node, ys: Node) -> None
         raise type_error("EB003", text, node, "both need the same points")
 
 
+def _where(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:
+    """``where(condition, a, b)``: the same as ``a if condition else b``."""
+    return checker.check(Choice(node.span, *node.args), scope)
+
+
 def _statement(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:
     raise type_error(
         "EB010", f"{node.function} states a constraint and has no value", node,
@@ -197,5 +211,6 @@ CALLS: dict[str, Callable[["TypeChecker", Call, Scope], Typed]] = {
     "sqrt": _elementary,
     "tanh": _elementary,
     "weekday": _element_function,
+    "where": _where,
     "within": _within,
 }

@@ -251,6 +251,100 @@ class ConstraintDef:
 
 
 @dataclass(frozen=True, kw_only=True)
+class DefinitionDef:
+    """A value that is computed, for every element of its binders."""
+
+    name: str
+    symbol: str | None = None
+    index: tuple[str, ...] = ()
+    expression: str
+    unit: str | None = None
+    quantity: str | None = None
+    description: str | None = None
+    source_reference: Json = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EquationDef:
+    """A differential equation: its rate holds within the periods that its index runs over."""
+
+    name: str
+    symbol: str | None = None
+    index: tuple[str, ...]
+    instants: str
+    rate: str
+    initial: int | float | str
+    unit: str
+    scheme: Literal["euler", "rk4", "exact"]
+    step: str | None = None
+    quantity: str | None = None
+    description: str | None = None
+    source_reference: Json = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawDef:
+    """Random numbers, one for every element of its binders, from a named generator and seed."""
+
+    name: str
+    symbol: str | None = None
+    index: tuple[str, ...] = ()
+    distribution: str
+    arguments: FrozenMap
+    unit: str | None = None
+    generator: str
+    seed: int
+    sha256: str | None = None
+    description: str | None = None
+    source_reference: Json = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChoiceDef:
+    """Something that is chosen: among listed values, or between two bounds."""
+
+    name: str
+    symbol: str | None = None
+    values: tuple[int | float, ...] = ()
+    lower: int | float | None = None
+    upper: int | float | None = None
+    points: int | None = None
+    unit: str | None = None
+    description: str | None = None
+    source_reference: Json = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DesignDef:
+    """Choices on a grid, or at random in a box, and the merit by which the best is taken."""
+
+    choices: tuple[ChoiceDef, ...]
+    sense: Literal["minimize", "maximize"]
+    merit: str
+    unit: str | None = None
+    where: str | None = None
+    samples: int | None = None
+    generator: str | None = None
+    seed: int | None = None
+    description: str | None = None
+    source_reference: Json = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimDef:
+    """A comparison that the answer asserts, with its tolerance."""
+
+    claim_id: str
+    name: str | None = None
+    forall: tuple[str, ...] = ()
+    where: str | None = None
+    expression: str
+    tolerance: int | float | str
+    description: str | None = None
+    source_reference: Json = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Core:
     """The model itself."""
 
@@ -262,6 +356,11 @@ class Core:
     expressions: tuple[ExpressionDef, ...] = ()
     objective_function: ObjectiveDef | None = None
     constraints: tuple[ConstraintDef, ...] = _always()
+    draws: tuple[DrawDef, ...] = ()
+    definitions: tuple[DefinitionDef, ...] = ()
+    equations: tuple[EquationDef, ...] = ()
+    design: DesignDef | None = None
+    claims: tuple[ClaimDef, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -281,7 +380,7 @@ class Blueprint:
     """A whole blueprint. Change one with :func:`dataclasses.replace`; nothing changes in place."""
 
     schema: str = SCHEMA
-    kind: Literal["programme"] = "programme"
+    kind: Literal["programme", "definitions"] = "programme"
     modeling_context: Context
     core_model_elements: Core
     extended_analysis_and_robustness: Extended | None = None

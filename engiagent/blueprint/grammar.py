@@ -49,9 +49,10 @@ FUNCTIONS: Final[dict[str, tuple[int, int]]] = {
     "sqrt": (1, 1),
     "tanh": (1, 1),
     "weekday": (1, 1),
+    "where": (3, 3),
     "within": (2, 2),
 }
-REDUCTIONS: Final = ("sum", "min", "max", "sumsq", "expect")
+REDUCTIONS: Final = ("sum", "min", "max", "sumsq", "expect", "first_index")
 LOGICAL: Final = ("complements", "either", "exclusive", "implies")
 """Functions that state a constraint and have no value."""
 

@@ -466,6 +466,8 @@ class TypeChecker:
 
     def _reduce(self, node: Node, scope: Scope) -> Typed:
         assert isinstance(node, Reduce)
+        if node.function == "first_index":
+            return self.check(_first_index(node), scope)
         inner = self.scope_of(node.binders, scope)
         where = self.condition(node.where, inner).node if node.where is not None else None
         written = replace(node, function="sum")
@@ -511,6 +513,21 @@ def _weighted(node: Reduce, sets: Mapping[str, SetInfo]) -> Node:
         )
     probability = Call(node.body.span, "prob", (Ref(binder.span, binder.names[0], ()),))
     return Binary(node.body.span, "*", probability, node.body)
+
+
+def _first_index(node: Reduce) -> Node:
+    """Return the least position at which a condition holds; the size of the set where none is."""
+    binder = node.binders[0]
+    if len(node.binders) > 1 or len(binder.names) > 1:
+        raise type_error(
+            "EB003", "first_index runs over one set", node, "write first_index(x[t] <= 0 for t in T)"
+        )
+    position = Call(node.body.span, "pos", (Ref(binder.span, binder.names[0], ()),))
+    none = Call(node.body.span, "len", (Ref(binder.span, binder.set, ()),))
+    found: Node = Choice(node.body.span, node.body, position, none)
+    if node.where is not None:
+        found = Choice(node.body.span, node.where, found, none)
+    return replace(node, function="min", body=found, where=None)
 
 
 def _is_zero(node: Node) -> bool:
