@@ -370,7 +370,7 @@ def _named_functions() -> Iterator[None]:
             "EB027",
         ) from None  # fmt: skip
     except MemoryError as error:
-        raise ExpressionError(str(error), 1, None, "EB028") from None
+        raise ExpressionError(str(error), 1, None, "EB003") from None
 
 
 def _goal(form: Form, given: Any, count: int) -> Goal:

@@ -150,6 +150,8 @@ def test_fragment(example: Example, folder: Path) -> None:
 def test_compiler_and_checker_read_a_fragment_alike(example: Example, folder: Path) -> None:
     blueprint = expand(extended(LANGUAGE, example.text))
     program = compile_blueprint(blueprint, folder)
+    if any(block.generated for block in (*program.columns, *program.rows)):
+        return  # rows that stand for functions: tests/formulations/test_lowering.py
     low = np.where(np.isfinite(program.column_lower), program.column_lower, -100.0)
     high = np.where(np.isfinite(program.column_upper), program.column_upper, 100.0)
     x = np.random.default_rng(1).uniform(low, high)
@@ -160,6 +162,8 @@ def test_compiler_and_checker_read_a_fragment_alike(example: Example, folder: Pa
     activity = program.activity_at(x)
     ids = {block.constraint_id: block for block in program.rows}
     for constraint in blueprint.core.constraints:
+        if constraint.hard is False:
+            continue  # its rows have a slack, which the checker works out itself
         ops, sides = evaluator.sides(
             constraint.expression, evaluator.frame(constraint.forall, constraint.where)
         )
@@ -213,7 +217,7 @@ def answer(
 
 
 def test_every_function_is_on_the_page_with_an_example() -> None:
-    written = "\n".join(e.text for e in examples(LANGUAGE) if e.language == "expr")
+    written = "\n".join(e.text for e in examples(LANGUAGE) if e.language in ("expr", "json"))
     for name in (*FUNCTIONS, *REDUCTIONS):
         assert re.search(rf"\b{name}\(", written), name
 

@@ -197,7 +197,8 @@ class _Bounds:
     def _scalar(self, text: str) -> float:
         checker = self.elaboration.checker()
         typed = checker.number(parse(text), {}, self.unit)
-        return float(self.elaboration.evaluator.number(typed.node, EMPTY_GRID))
+        value = self.elaboration.evaluator.number(typed.node, EMPTY_GRID)
+        return float(np.broadcast_to(value, (1,))[0])
 
 
 def checked_constraint(elaboration: Elaboration, position: int) -> Constraint:

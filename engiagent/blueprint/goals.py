@@ -207,7 +207,8 @@ class _Reader:
 
     def _number(self, given: int | float | str, unit: Unit) -> float:
         typed = self.elaboration.checker().number(parse(str(given)), {}, unit)
-        return float(self.elaboration.evaluator.number(typed.node, EMPTY_GRID))
+        value = self.elaboration.evaluator.number(typed.node, EMPTY_GRID)
+        return float(np.broadcast_to(value, (1,))[0])
 
 
 # --- soft constraints --------------------------------------------------------------------------
