@@ -21,10 +21,10 @@ from importlib.metadata import version as installed
 from typing import Final, Literal
 
 from engiagent.errors import EngiagentError
+from engiagent.formulations.classify import ProblemClass as ProblemClass
 from engiagent.formulations.program import Program
 from engiagent.solvers.result import Floats, Progress, SolveOptions, SolverResult
 
-ProblemClass = Literal["LP", "QP", "SOCP", "MILP", "MIQP", "MISOCP", "NLP", "MINLP"]
 Need = Literal["convex", "any"]
 Feature = Literal[
     "indicators", "sos1", "kinked", "duals", "farkas", "ray", "global", "start", "progress",

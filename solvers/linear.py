@@ -11,9 +11,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from engiagent.formulations.classify import ProblemClass
 from engiagent.formulations.program import Program
 from engiagent.solvers import farkas
-from engiagent.solvers.adapter import Feature, Need, ProblemClass, Watch
+from engiagent.solvers.adapter import Feature, Need, Watch
 from engiagent.solvers.highs import (
     AMBIGUOUS,
     DOUBTFUL,
