@@ -1,0 +1,190 @@
+"""Compilation in which parameters that change are columns, to be taken out again afterwards."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from engiagent.blueprint.checked import Constraint
+from engiagent.blueprint.diagnostics import located
+from engiagent.blueprint.document import Blueprint, VariableDef
+from engiagent.blueprint.elaborate import PATH
+from engiagent.blueprint.grammar import Compare, Node, Ref, parse, walk
+from engiagent.blueprint.grid import Grid
+from engiagent.blueprint.indexing import Value
+from engiagent.blueprint.units import parse_unit
+from engiagent.blueprint.values import unit_of
+from engiagent.formulations.compile import _Compiler as Compiler
+from engiagent.formulations.parametric.evaluator import DataColumns, Definition, ParametricEvaluator
+from engiagent.formulations.parametric.guard import (
+    GivenElaboration,
+    dependents,
+    names_in,
+    refuse_in_variables,
+)
+from engiagent.formulations.values import Floats, Form, as_form
+
+
+@dataclass(frozen=True, eq=False)
+class Limit:
+    """One side of columns or rows from ``start`` on that follows from a form of parameters."""
+
+    kind: str
+    start: int
+    form: Form
+    baked: Floats
+    """The value that the compiled array holds for the form, shape (size,)."""
+
+
+class ParametricCompiler(Compiler):
+    """A compilation with extra columns for parameters.
+
+    Attributes
+    ----------
+    data
+        The extra columns.
+    parameters
+        First column, size and name of each parameter that changes, those computed included.
+    recursive
+        Names of computed parameters that only their own recursion tells.
+    limits
+        Bounds of columns and rows that follow from parameters.
+    """
+
+    def __init__(
+        self, blueprint: Blueprint, elaboration: GivenElaboration, names: tuple[str, ...]
+    ) -> None:
+        core = blueprint.core
+        computed = dependents(core, frozenset(names))
+        every = (*names, *computed)
+        reached = _reached(elaboration, every)
+        refuse_in_variables(core, reached)
+        with elaboration.open():
+            super().__init__(blueprint, elaboration)
+        self._given = elaboration
+        self.data = DataColumns(self.builder)
+        self.limits: list[Limit] = []
+        self.recursive: list[str] = []
+        self._reached = reached
+        with elaboration.open():
+            sets = {name: elaboration.table(name).sets for name in every}
+            self.values = {name: elaboration.table(name).values for name in every}
+        self.parametric = ParametricEvaluator(
+            elaboration, self.variables, self.starts, self.data, sets, reached
+        )
+        self.evaluator = self.parametric
+        self._ends_as_numbers = False
+        for name in every:
+            self.parametric.starts_of_data[name] = self.data.declare(name, self.values[name].size)
+        for name in computed:
+            self._define(name)
+        self._bounds(core.decision_variables)
+
+    @property
+    def starts_of_data(self) -> dict[str, int]:
+        """The first column of every parameter that changes."""
+        return self.parametric.starts_of_data
+
+    def point(self) -> Floats:
+        """Return the values of all parameter columns as they are now, zero for variables."""
+        z = np.zeros(self.builder.column_count)
+        for name, start in self.starts_of_data.items():
+            values = self.values[name].reshape(-1)
+            z[start : start + len(values)] = values
+        for definition in self.data.definitions:
+            value = definition.form.at(z)
+            z[definition.start : definition.start + len(value)] = value
+        return z
+
+    # -- parameters computed from others --------------------------------------------------------
+
+    def _define(self, name: str) -> None:
+        position, definition = next(
+            (k, p) for k, p in enumerate(self.elaboration.core.parameters) if p.name == name
+        )
+        if name in names_in(definition.value):
+            self.recursive.append(name)
+            return
+        with located(f"{PATH}.parameters[{position}]", name):
+            binders = self.elaboration.binders(definition.index)
+            checker = self.elaboration.checker()
+            tree = parse(str(definition.value))
+            typed = checker.number(tree, checker.scope_of(binders), unit_of(definition))
+            grid = self.elaboration.grid(binders)
+            form = as_form(self.parametric.number(typed.node, grid), grid.size)
+        self.data.definitions.append(Definition(self.starts_of_data[name], form))
+
+    # -- bounds of variables --------------------------------------------------------------------
+
+    def _bounds(self, definitions: tuple[VariableDef, ...]) -> None:
+        """Take down bounds that follow from parameters; meanwhile nothing may rest on them."""
+        for position, definition in enumerate(definitions):
+            for side, free in (("lower", -np.inf), ("upper", np.inf)):
+                text = getattr(definition, side)
+                if not names_in(text) & self._reached:
+                    continue
+                variable = self.variables[definition.name]
+                with located(f"{PATH}.decision_variables[{position}].{side}", definition.name):
+                    binders = self.elaboration.binders(definition.index)
+                    checker = self.elaboration.checker()
+                    unit = parse_unit(definition.unit or "1")
+                    typed = checker.number(parse(text), checker.scope_of(binders), unit)
+                    value = self.parametric.number(typed.node, variable.grid)
+                start = self.starts[definition.name]
+                form = as_form(value, variable.size)
+                baked = np.full(variable.size, 0.0)
+                self.limits.append(Limit(f"column_{side}", start, form, baked))
+                array = getattr(self.builder, f"column_{side}")
+                array[start : start + variable.size] = free
+
+    # -- rows -----------------------------------------------------------------------------------
+
+    def _constraint(self, constraint: Constraint) -> None:
+        relation = constraint.relation
+        if not isinstance(relation, Compare) or not _is_range(relation):
+            super()._constraint(constraint)
+            return
+        with located(f"{constraint.path}.expression", constraint.definition.name):
+            ends = [
+                as_form(self._value(relation.operands[k], constraint.grid), constraint.grid.size)
+                for k in (0, 2)
+            ]
+        if not all(self.data.holds(end) for end in ends) or all(e.is_constant for e in ends):
+            super()._constraint(constraint)
+            return
+        self._ends_as_numbers = True
+        try:
+            super()._constraint(constraint)
+        finally:
+            self._ends_as_numbers = False
+        start = self.builder.rows[-1].block.start
+        low, high = ends if relation.ops[0] != ">=" else (ends[1], ends[0])
+        z = self.point()
+        self.limits.append(Limit("row_lower", start, low, low.at(z)))
+        self.limits.append(Limit("row_upper", start, high, high.at(z)))
+
+    def _value(self, node: Node, grid: Grid) -> Value:
+        value = super()._value(node, grid)
+        if self._ends_as_numbers and isinstance(value, Form) and self.data.holds(value):
+            return value.at(self.point())
+        return value
+
+
+def _is_range(relation: Compare) -> bool:
+    return len(relation.operands) == 3 and set(relation.ops) in ({"<="}, {">="})
+
+
+def _reached(elaboration: GivenElaboration, names: tuple[str, ...]) -> frozenset[str]:
+    """Return some parameters and every named expression that depends on one of them."""
+    reached = set(names)
+    expressions = elaboration.core.expressions
+    while True:
+        more = {
+            e.name for e in expressions if e.name not in reached and _names(e.expression) & reached
+        }
+        if not more:
+            return frozenset(reached)
+        reached |= more
+
+
+def _names(text: str) -> set[str]:
+    return {node.name for node in walk(parse(text)) if isinstance(node, Ref)}

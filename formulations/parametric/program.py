@@ -1,0 +1,255 @@
+"""A program whose numbers follow parameters, changed in place.
+
+Compiled once; then ``update`` writes new costs, bounds, right-hand sides and coefficients into the
+same arrays, and these are what a fresh compilation would have given.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from engiagent.blueprint.diagnostics import BlueprintError, MissingDataError
+from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.elaborate import Elaboration
+from engiagent.errors import InputError
+from engiagent.formulations.compile import _Compiler as Compiler
+from engiagent.formulations.expansion import expand
+from engiagent.formulations.parametric.agreement import difference
+from engiagent.formulations.parametric.compiler import ParametricCompiler
+from engiagent.formulations.parametric.follower import Computed, Follower
+from engiagent.formulations.parametric.guard import (
+    GivenElaboration,
+    StructureError,
+    dependents,
+    names_in,
+    structural,
+)
+from engiagent.formulations.parametric.inputs import ParameterInput
+from engiagent.formulations.parametric.projection import project
+from engiagent.formulations.program import Program
+from engiagent.formulations.values import Floats
+
+Structure = Literal["refuse", "recompile"]
+
+
+def compile_parametric(
+    blueprint: Blueprint,
+    folder: Path | str | None = None,
+    parameters: Sequence[str] = (),
+    *,
+    structure: Structure = "refuse",
+) -> "ParametricProgram":
+    """Compile a blueprint so that some of its parameters can change in place.
+
+    Parameters
+    ----------
+    blueprint
+        The blueprint; components not yet expanded are expanded first.
+    folder
+        Where its data files lie.
+    parameters
+        Names of numeric parameters that will change. What is computed from them follows.
+    structure
+        What to do when a parameter decides on structure (filters, sets, conditions, indices, the
+        way a function becomes rows): ``refuse``, or ``recompile`` at every update, which is slower
+        and gives a new program each time.
+
+    Raises
+    ------
+    StructureError
+        When a parameter decides on structure and ``structure`` is ``refuse``; names the place.
+    BlueprintError, MissingDataError
+        As :func:`engiagent.formulations.compile_blueprint` does.
+    InputError
+        When a name is not that of a numeric parameter with values of its own.
+    """
+    full = expand(blueprint)
+    source = _Source(full, Path(folder) if folder is not None else None)
+    names = tuple(dict.fromkeys(parameters))
+    inputs, values = source.inputs(names)
+    plain = source.compiled(values)
+    try:
+        follower: Follower | None = source.follower(names, values, plain)
+    except StructureError:
+        if structure != "recompile":
+            raise
+        follower = None
+    return ParametricProgram(source, inputs, values, plain, follower)
+
+
+class ParametricProgram:
+    """A compiled program and the parameters that it follows; see :func:`compile_parametric`."""
+
+    def __init__(
+        self,
+        source: "_Source",
+        inputs: dict[str, ParameterInput],
+        values: dict[str, Floats],
+        plain: Program,
+        follower: Follower | None,
+    ) -> None:
+        self._source = source
+        self._inputs = inputs
+        self._values = values
+        self._follower = follower
+        self._program = plain if follower is None else follower.program
+
+    @property
+    def program(self) -> Program:
+        """The program as it stands now; one object for all updates unless it is recompiled."""
+        return self._program
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the parameters that can change."""
+        return tuple(self._inputs)
+
+    @property
+    def in_place(self) -> bool:
+        """Whether updates change arrays in place; otherwise each compiles anew."""
+        return self._follower is not None
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Return the shape of a parameter's values, as its sets have it.
+
+        Raises
+        ------
+        InputError
+            When it is none of the parameters that can change.
+        """
+        return self._input(name).shape
+
+    def unit(self, name: str) -> str:
+        """Return the unit of a parameter; with units by label that of the first label."""
+        return str(self._input(name).unit)
+
+    def value(self, name: str) -> Floats:
+        """Return a copy of the current values of a parameter, in :meth:`unit`."""
+        return self._values[self._input(name).name].copy()
+
+    def update(self, **values: Any) -> None:
+        """Give parameters new values.
+
+        Parameters
+        ----------
+        values
+            By name: a number (for every element), an array of the parameter's shape, or an object
+            by label as in a blueprint, in the parameter's own unit; or a pair of one of these and
+            a unit, which is converted. All or nothing: with an error nothing changes.
+
+        Raises
+        ------
+        InputError
+            When a name, a shape, a label or a unit is wrong or a value is not finite.
+        BlueprintError
+            When a recompiled program cannot take the values.
+        """
+        new = {name: self._input(name).read(value) for name, value in values.items()}
+        if self._follower is not None:
+            self._follower.follow(new)
+        else:
+            self._program = self._source.compiled({**self._values, **new})
+        self._values.update(new)
+
+    def _input(self, name: str) -> ParameterInput:
+        found = self._inputs.get(name)
+        if found is None:
+            known = ", ".join(self._inputs) or "none"
+            raise InputError(f"{name!r} is none of the parameters that can change: {known}")
+        return found
+
+
+class _Source:
+    """A blueprint with its data, compiled in one way or the other."""
+
+    def __init__(self, blueprint: Blueprint, folder: Path | None) -> None:
+        self.blueprint = blueprint
+        self.folder = folder
+
+    def inputs(self, names: tuple[str, ...]) -> tuple[dict[str, ParameterInput], dict[str, Floats]]:
+        """Return how parameters are read, and their values in the blueprint."""
+        core = self.blueprint.core
+        elaboration = Elaboration(core, self.folder)
+        if elaboration.missing:
+            raise MissingDataError(elaboration.missing)
+        definitions = {p.name: p for p in core.parameters}
+        inputs, values = {}, {}
+        for name in names:
+            definition = definitions.get(name)
+            if definition is None:
+                raise InputError(f"the blueprint has no parameter {name!r}")
+            if (definition.type or "number") != "number":
+                raise InputError(f"{name!r} holds labels or elements, no numbers")
+            if isinstance(definition.value, str):
+                raise InputError(
+                    f"{name!r} is computed from others; name those, and it follows them"
+                )
+            table = elaboration.table(name)
+            inputs[name] = ParameterInput(definition, table.sets)
+            values[name] = table.values
+        return inputs, values
+
+    def compiled(self, values: Mapping[str, Floats]) -> Program:
+        """Return the program of a plain compilation with given values."""
+        elaboration = GivenElaboration(self.blueprint.core, self.folder, values)
+        elaboration.build()
+        return Compiler(self.blueprint, elaboration).run()
+
+    def follower(
+        self, names: tuple[str, ...], values: Mapping[str, Floats], plain: Program
+    ) -> Follower:
+        """Return what keeps a program at the values of some parameters.
+
+        Raises
+        ------
+        StructureError
+            When the values decide on structure.
+        """
+        core = self.blueprint.core
+        guarded = frozenset((*names, *dependents(core, frozenset(names))))
+        elaboration = GivenElaboration(core, self.folder, values, guarded)
+        try:
+            for definition in core.sets:
+                elaboration.index_set(definition.name)
+            with elaboration.open():
+                elaboration.build()
+            compiler = ParametricCompiler(self.blueprint, elaboration, names)
+            wide = compiler.run()
+        except BlueprintError as error:
+            raise structural(error) from None
+        starts = compiler.starts_of_data
+        computed = tuple(
+            Computed(
+                name,
+                starts[name],
+                compiler.values[name].size,
+                self._sources(name, frozenset(names)),
+                lambda given, name=name: self._table(name, given),  # type: ignore[misc]
+            )
+            for name in compiler.recursive
+        )
+        given = {name: starts[name] for name in names}
+        follower = Follower(project(compiler, wide), given, values, computed)
+        place = difference(follower.program, plain)
+        if place is not None:
+            raise StructureError(
+                f"how {place} becomes rows depends on {', '.join(names)}; ask for "
+                "structure='recompile', or leave the parameter in question out"
+            )
+        return follower
+
+    def _sources(self, name: str, names: frozenset[str]) -> frozenset[str]:
+        values = {p.name: p.value for p in self.blueprint.core.parameters}
+        found, waiting = set(), [name]
+        while waiting:
+            for used in names_in(values.get(waiting.pop())):
+                if used not in found:
+                    found.add(used)
+                    waiting.append(used)
+        return frozenset(found) & names
+
+    def _table(self, name: str, given: Mapping[str, Floats]) -> Floats:
+        values: Floats = (
+            GivenElaboration(self.blueprint.core, self.folder, given).table(name).values
+        )
+        return values
