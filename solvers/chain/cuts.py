@@ -98,10 +98,11 @@ def _transitions(program: Program, chain: StorageChain, pairs: Ints, step: Ints)
     is_after = columns == after[of_pair]
     is_pair = (columns == pairs[0][of_pair]) | (columns == pairs[1][of_pair])
     other = ~(is_after | is_pair | (columns == before[of_pair])) & ~chain.fixed[columns]
-    scale = np.bincount(of_pair, np.where(is_after, entries.values, 0.0), len(rows))
+    own = np.where(is_after, entries.values, 0.0)
+    scale: Floats = np.bincount(of_pair, own, len(rows)).astype(np.float64)
     good = (after >= 0) & (np.bincount(of_pair, other, len(rows)) == 0) & (scale != 0)
     good &= program.row_lower[rows] == program.row_upper[rows]
-    scale = np.where(good, scale, 1.0).astype(np.float64)
+    scale = np.where(good, scale, 1.0)
     factor = np.where(is_after | is_pair, 0.0, -entries.values / scale[of_pair])
     with np.errstate(invalid="ignore"):
         ends = [
