@@ -8,7 +8,8 @@ from ruamel.yaml import YAML
 Json = dict[str, Any]
 
 KEYS = {"about", "sets", "parameters", "variables", "expressions", "components", "constraints",
-        "objective", "files", "expect", "xfail"}  # fmt: skip
+        "objective", "files", "expect", "xfail",
+        "xfail_checker"}  # fmt: skip
 EXPECT = {"elements", "values", "matrix", "bounds", "objective", "class", "optimum", "solution",
           "status", "diagnostics", "refused"}  # fmt: skip
 

@@ -26,27 +26,27 @@ from tests.language.rows import (
     rows_of,
     squeezed,
 )
+from tests.language.second_route import compare_readings
 
 CASES = Path(__file__).parent / "cases"
 ACCURACY = 1e-6
 
 
-def collected() -> list[Any]:
-    """Return all cases, those with ``xfail`` marked so."""
+def collected(key: str) -> list[Any]:
+    """Return all cases, those that say under ``key`` why they do not pass yet marked so."""
     found = []
     for path in sorted(CASES.rglob("*.yaml")):
-        reason = read_case(path).get("xfail")
+        reason = read_case(path).get(key)
         marks = [pytest.mark.xfail(reason=reason)] if reason else []
         found.append(pytest.param(path, id=f"{path.parent.name}/{path.stem}", marks=marks))
     return found
 
 
-@pytest.mark.parametrize("path", collected())
+@pytest.mark.parametrize("path", collected("xfail"))
 def test_case(path: Path, tmp_path: Path) -> None:
     case = read_case(path)
     expect = case["expect"]
-    for name, text in (case.get("files") or {}).items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
+    write_files(case, tmp_path)
     if "refused" in expect:
         with pytest.raises(EngiagentError) as caught:
             expand(Blueprint.from_dict(blueprint_of(case)))
@@ -64,6 +64,23 @@ def test_case(path: Path, tmp_path: Path) -> None:
     check_data(expect, Elaboration(full.core, tmp_path))
     if set(expect) - {"diagnostics", "elements", "values"}:
         check_program(expect, compile_blueprint(full, tmp_path), full, tmp_path)
+
+
+@pytest.mark.parametrize("path", collected("xfail_checker"))
+def test_compiler_and_checker_read_a_case_alike(path: Path, tmp_path: Path) -> None:
+    case = read_case(path)
+    write_files(case, tmp_path)
+    try:
+        blueprint = expand(Blueprint.from_dict(blueprint_of(case)))
+        program = compile_blueprint(blueprint, tmp_path)
+    except EngiagentError:
+        return  # what has to be said of it, the other test demands
+    compare_readings(program, blueprint, tmp_path)
+
+
+def write_files(case: Mapping[str, Any], folder: Path) -> None:
+    for name, text in (case.get("files") or {}).items():
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def check_words(wanted: str | list[str], text: str) -> None:
