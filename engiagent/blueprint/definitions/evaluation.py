@@ -1,0 +1,115 @@
+"""From a blueprint of kind ``definitions`` to its results."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from engiagent.blueprint.definitions.design import DESIGN, engine_at, points_of, search
+from engiagent.blueprint.definitions.engine import Engine
+from engiagent.blueprint.definitions.model import Model, refuse
+from engiagent.blueprint.definitions.results import Results, Series
+from engiagent.blueprint.definitions.schedule import schedule
+from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, MissingDataError
+from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.indexing import Table
+from engiagent.blueprint.units import parse_unit
+
+
+def check_definitions(
+    blueprint: Blueprint, folder: Path | str | None = None
+) -> tuple[Diagnostic, ...]:
+    """Return all findings of static analysis; nothing is computed.
+
+    Never raises for what the blueprint says.
+    """
+    try:
+        model = Model(blueprint, Path(folder) if folder is not None else None)
+        schedule(model.items)
+        _ = model.claims
+        if blueprint.core.design is not None:
+            points_of(blueprint.core.design)
+    except BlueprintError as error:
+        return error.diagnostics
+    texts = [
+        Diagnostic("EB015", "warning", "core_model_elements.parameters", f"{name} is missing")
+        for name in model.missing
+    ]
+    return tuple(texts)
+
+
+def evaluate_definitions(
+    blueprint: Blueprint,
+    folder: Path | str | None = None,
+    *,
+    refine: int = 1,
+    choices: Mapping[str, float] | None = None,
+) -> Results:
+    """Return everything that a blueprint of kind ``definitions`` computes.
+
+    Parameters
+    ----------
+    folder
+        Where data files lie.
+    refine
+        By how much the steps of the differential equations are divided: 2 halves them.
+    choices
+        The point of the design to evaluate, in the choices' own units; None searches the best.
+
+    Raises
+    ------
+    BlueprintError
+        With every reason why it cannot be computed, each at its place.
+    MissingDataError
+        When the problem does not give a parameter.
+    """
+    model = Model(blueprint, Path(folder) if folder is not None else None)
+    _ = model.claims
+    if model.missing:
+        raise MissingDataError(model.missing)
+    engine, chosen = Engine(model, refine), None
+    design = blueprint.core.design
+    if design is None:
+        engine.run()
+    else:
+        base = _without_choices(model, refine)
+        if choices is None:
+            engine, chosen = search(model, base)
+        else:
+            _refuse_choices(model, choices)
+            engine = engine_at(model, base, choices)
+    series = {name: _series(model, name, engine.tables[name]) for name in model.items}
+    for choice in design.choices if design is not None else ():
+        values = np.asarray(engine.tables[choice.name].values)
+        series[choice.name] = Series(values, (), choice.unit or "1", None, choice.description)
+    return Results(series, dict(sorted(engine.fingerprints.items())), chosen, refine)
+
+
+def _without_choices(model: Model, refine: int) -> Engine:
+    """Compute once what no choice changes."""
+    from engiagent.blueprint.definitions.engine import dependants
+
+    design = model.core.design
+    assert design is not None
+    points_of(design)
+    engine = Engine(model, refine)
+    changed = dependants(model, [choice.name for choice in design.choices])
+    engine.run(frozenset(model.items) - changed)
+    return engine
+
+
+def _refuse_choices(model: Model, choices: Mapping[str, float]) -> None:
+    design = model.core.design
+    assert design is not None
+    wanted = {choice.name for choice in design.choices}
+    if wanted != set(choices):
+        text = f"choices are {', '.join(sorted(wanted))}; given are {', '.join(sorted(choices))}"
+        raise refuse("EB045", DESIGN, text)
+
+
+def _series(model: Model, name: str, table: Table) -> Series:
+    item = model.items[name]
+    unit = item.definition.unit or str(item.unit)
+    parse_unit(unit)
+    quantity = getattr(item.definition, "quantity", None)
+    return Series(table.values, item.sets, unit, quantity, item.definition.description)

@@ -1,0 +1,411 @@
+"""A blueprint of kind ``definitions`` after all checks: what is computed, and in which unit."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from engiagent.blueprint.definitions.draws import ARGUMENTS, LISTED
+from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, located
+from engiagent.blueprint.document import (
+    Blueprint,
+    ClaimDef,
+    Core,
+    DefinitionDef,
+    DrawDef,
+    EquationDef,
+)
+from engiagent.blueprint.elaborate import PATH, Elaboration
+from engiagent.blueprint.grammar import (
+    Binder,
+    Compare,
+    ExpressionError,
+    Node,
+    Number,
+    Ref,
+    Unary,
+    parse,
+    walk,
+)
+from engiagent.blueprint.setbuilders import MAX_ELEMENTS
+from engiagent.blueprint.sets import IndexSet
+from engiagent.blueprint.symbols import Symbol
+from engiagent.blueprint.typecheck import TypeChecker
+from engiagent.blueprint.units import Unit, parse_unit
+from engiagent.blueprint.values import unit_of
+
+GROUPS = ("draws", "definitions", "equations")
+FOREIGN = ("decision_variables", "components", "expressions", "objective_function", "constraints")
+
+
+@dataclass(frozen=True, eq=False)
+class Item:
+    """One computed name.
+
+    Attributes
+    ----------
+    binders
+        Its index; that of an equation ends in periods.
+    sets
+        The sets of its values; those of an equation end in instants.
+    nodes
+        Its checked expressions by what they are for: ``body``, ``rate`` and ``initial``, or the
+        arguments of a distribution.
+    lists
+        For a draw: the parameters that hold listed arguments, and the unit they are read in.
+    """
+
+    definition: DefinitionDef | EquationDef | DrawDef
+    path: str
+    unit: Unit
+    binders: tuple[Binder, ...]
+    sets: tuple[IndexSet, ...]
+    nodes: Mapping[str, Node]
+    lists: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.definition.name
+
+    @property
+    def size(self) -> int:
+        """How many values it has."""
+        size = 1
+        for index_set in self.sets:
+            size *= index_set.size
+        return size
+
+    @property
+    def uses(self) -> frozenset[str]:
+        """Every name that its expressions mention."""
+        names = {n.name for node in self.nodes.values() for n in walk(node) if isinstance(n, Ref)}
+        return frozenset(names) | frozenset(self.lists.values())
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """A comparison that the answer asserts; the tolerance is in ``unit``."""
+
+    definition: ClaimDef
+    path: str
+    binders: tuple[Binder, ...]
+    relation: Compare
+    unit: Unit
+    tolerance: float
+
+
+def refuse(
+    code: str, path: str, message: str, hint: str | None = None, name: str | None = None
+) -> BlueprintError:
+    """Return an error about a part of a blueprint."""
+    return BlueprintError([Diagnostic(code, "error", path, message, None, hint, name)])
+
+
+class Model:
+    """Everything that a blueprint of kind ``definitions`` computes and claims.
+
+    Raises
+    ------
+    BlueprintError
+        With what is wrong, and where.
+    """
+
+    def __init__(self, blueprint: Blueprint, folder: Path | None) -> None:
+        core = blueprint.core
+        self.core: Core = core
+        _refuse_kind(blueprint)
+        plain = replace(core, decision_variables=(), constraints=(), expressions=())
+        self.elaboration = Elaboration(plain, folder)
+        _refuse_names(core)
+        self.elaboration.build()
+        self.items: dict[str, Item] = {}
+        self._refuse_sizes()
+        for item in self._checked():
+            self.items[item.name] = item
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Parameters that the problem does not give."""
+        return self.elaboration.missing
+
+    def checker(self, symbols: Mapping[str, Symbol] | None = None) -> TypeChecker:
+        """Return a type checker over every name of the blueprint."""
+        return TypeChecker(self.elaboration.set_infos, symbols or self.symbols)
+
+    # -- names and units --------------------------------------------------------------------------
+
+    @cached_property
+    def symbols(self) -> dict[str, Symbol]:
+        """Parameters, choices and computed names; to an expression all are known numbers."""
+        symbols = dict(self.elaboration.symbols)
+        for position, choice in enumerate(self.core.design.choices if self.core.design else ()):
+            with located(f"{PATH}.design.choices[{position}]", choice.name):
+                unit = parse_unit(choice.unit or "1")
+            symbols[choice.name] = Symbol(choice.name, "parameter", (), unit)
+        waiting = []
+        for group in GROUPS:
+            for position, item in enumerate(getattr(self.core, group)):
+                path = f"{PATH}.{group}[{position}]"
+                if group == "definitions" and item.unit is None:
+                    waiting.append((path, item))
+                    continue
+                with located(path, item.name):
+                    dims = tuple(b.set for b in self.elaboration.binders(item.index))
+                    if group == "equations":
+                        dims = (*dims[:-1], item.instants)
+                    unit = parse_unit(item.unit or "1")
+                symbols[item.name] = Symbol(item.name, "parameter", dims, unit)
+        self._infer_units(symbols, waiting)
+        return symbols
+
+    def _infer_units(
+        self, symbols: dict[str, Symbol], waiting: list[tuple[str, DefinitionDef]]
+    ) -> None:
+        """Type the definitions without a unit, each after those that it uses."""
+        while waiting:
+            later = []
+            for path, item in waiting:
+                with located(f"{path}.expression", item.name):
+                    tree = parse(item.expression)
+                    uses = {n.name for n in walk(tree) if isinstance(n, Ref)}
+                    if uses & {other.name for _, other in waiting} - symbols.keys():
+                        later.append((path, item))
+                        continue
+                    checker = TypeChecker(self.elaboration.set_infos, symbols)
+                    binders = self.elaboration.binders(item.index)
+                    typed = checker.number(tree, checker.scope_of(binders))
+                dims = tuple(b.set for b in binders)
+                symbols[item.name] = Symbol(item.name, "parameter", dims, typed.unit)
+            if len(later) == len(waiting):
+                names = ", ".join(item.name for _, item in later)
+                path, item = later[0]
+                text = f"these need one another, and none says its unit: {names}"
+                raise refuse("EB042", path, text, 'add "unit" to each', item.name)
+            waiting = later
+
+    def _refuse_sizes(self) -> None:
+        """Refuse what no memory holds before any of it is made."""
+        total = 0
+        for group in GROUPS:
+            for position, item in enumerate(getattr(self.core, group)):
+                path = f"{PATH}.{group}[{position}]"
+                with located(path, item.name):
+                    size = 1
+                    for binder in self.elaboration.binders(item.index):
+                        size *= self.elaboration.index_set(binder.set).size + 1
+                total += size
+                if total > MAX_ELEMENTS:
+                    text = f"the blueprint would compute {total} values; at most {MAX_ELEMENTS}"
+                    raise refuse("EB047", path, text, "compute fewer, or in parts", item.name)
+
+    # -- checked expressions ----------------------------------------------------------------------
+
+    def _checked(self) -> Iterator[Item]:
+        makers: tuple[tuple[str, Any], ...] = (
+            ("draws", self._draw),
+            ("definitions", self._definition),
+            ("equations", self._equation),
+        )
+        found: list[Diagnostic] = []
+        items = []
+        for group, make in makers:
+            for position, definition in enumerate(getattr(self.core, group)):
+                try:
+                    items.append(make(definition, f"{PATH}.{group}[{position}]"))
+                except BlueprintError as error:
+                    found += error.diagnostics
+        if found:
+            raise BlueprintError(list(dict.fromkeys(found)))
+        yield from items
+
+    def _definition(self, definition: DefinitionDef, path: str) -> Item:
+        with located(f"{path}.expression", definition.name):
+            binders = self.elaboration.binders(definition.index)
+            checker = self.checker()
+            unit = self.symbols[definition.name].unit or parse_unit("1")
+            typed = checker.number(parse(definition.expression), checker.scope_of(binders), unit)
+        return Item(definition, path, unit, binders, self._sets(binders), {"body": typed.node})
+
+    def _sets(self, binders: Iterable[Binder]) -> tuple[IndexSet, ...]:
+        return tuple(self.elaboration.index_set(b.set) for b in binders)
+
+    def _equation(self, definition: EquationDef, path: str) -> Item:
+        with located(path, definition.name):
+            binders = self.elaboration.binders(definition.index)
+            unit = parse_unit(definition.unit)
+            if not binders:
+                raise refuse("EB041", path, "an equation runs over periods", None, definition.name)
+            *others, periods = self._sets(binders)
+            if periods.axis is None or periods.kind not in ("time", "periods"):
+                text = f"{periods.name} has no periods with a length in time"
+                raise refuse(
+                    "EB041", path, text, "end the index by a time set with a step", definition.name
+                )
+            edges = self.elaboration.index_set(definition.instants)
+            if edges.periods_of is not periods:
+                text = f"{edges.name} are not the instants of {periods.name}"
+                raise refuse("EB041", f"{path}.instants", text, None, definition.name)
+        steps = unit.difference() if unit.is_point else unit
+        nodes = {
+            "rate": self._rate(
+                definition, binders, steps / parse_unit(periods.axis.step_unit), path
+            )
+        }
+        with located(f"{path}.initial", definition.name):
+            checker = self.checker()
+            tree = parse(str(definition.initial))
+            scope = checker.scope_of(binders[:-1])
+            nodes["initial"] = checker.number(tree, scope, unit).node
+        return Item(definition, path, unit, binders, (*others, edges), nodes)
+
+    def _rate(
+        self, definition: EquationDef, binders: tuple[Binder, ...], unit: Unit, path: str
+    ) -> Node:
+        """Check a rate; ``exact`` needs one that is affine in the states, as the degree proves."""
+        exact = definition.scheme == "exact"
+        states = {e.name for e in self.core.equations if e.instants == definition.instants}
+        symbols = {
+            name: replace(symbol, degree=1) if exact and name in states else symbol
+            for name, symbol in self.symbols.items()
+        }
+        with located(f"{path}.rate", definition.name):
+            checker = self.checker(symbols)
+            hint = "use rk4"
+            try:
+                typed = checker.number(parse(definition.rate), checker.scope_of(binders), unit)
+            except ExpressionError as error:
+                if not exact or error.code not in ("EB008", "EB011"):
+                    raise
+                text = "the scheme exact needs a rate that is linear in the states"
+                raise ExpressionError(text, error.column, hint, "EB041") from None
+            if typed.degree > 1:
+                text = "the scheme exact needs a rate that is linear in the states"
+                column = (checker.nonlinear or typed.node).span[0] + 1
+                raise ExpressionError(text, column, hint, "EB041")
+        return typed.node
+
+    def _draw(self, definition: DrawDef, path: str) -> Item:
+        unit = self.symbols[definition.name].unit or parse_unit("1")
+        in_unit, pure = ARGUMENTS[definition.distribution]
+        given = set(definition.arguments)
+        if given != {*in_unit, *pure}:
+            text = f"{definition.distribution} takes {', '.join((*in_unit, *pure))}"
+            found = f"here are {', '.join(sorted(given)) or 'none'}"
+            raise refuse("EB044", f"{path}.arguments", text, found, definition.name)
+        with located(path, definition.name):
+            binders = self.elaboration.binders(definition.index)
+        nodes, lists = {}, {}
+        for key in (*in_unit, *pure):
+            text = str(definition.arguments[key])
+            wanted = unit if key in in_unit else parse_unit("1")
+            if key == "standard_deviation" and unit.is_point:
+                wanted = unit.difference()
+            with located(f"{path}.arguments.{key}", definition.name):
+                if key in LISTED:
+                    lists[key] = self._listed(text, wanted)
+                    continue
+                checker = self.checker()
+                nodes[key] = checker.number(parse(text), checker.scope_of(binders), wanted).node
+        return Item(definition, path, unit, binders, self._sets(binders), nodes, lists)
+
+    def _listed(self, text: str, unit: Unit) -> str:
+        symbol = self.elaboration.symbols.get(text)
+        if symbol is None or symbol.unit is None or len(symbol.dims) != 1:
+            hint = "declare a parameter with one index and write its name"
+            raise ExpressionError(f"{text!r} is no parameter over one set", 1, hint, "EB044")
+        if symbol.unit.dimension != unit.dimension or symbol.unit.is_point != unit.is_point:
+            raise ExpressionError(f"{text} is {symbol.unit}, needed is {unit}", 1, None, "EB005")
+        return text
+
+    # -- claims -----------------------------------------------------------------------------------
+
+    @cached_property
+    def claims(self) -> tuple[Claim, ...]:
+        """The claims, checked.
+
+        Raises
+        ------
+        BlueprintError
+            With every claim that is none.
+        """
+        found: list[Diagnostic] = []
+        claims = []
+        seen: set[str] = set()
+        for position, definition in enumerate(self.core.claims):
+            path = f"{PATH}.claims[{position}]"
+            label = definition.name or definition.claim_id
+            try:
+                if definition.claim_id in seen:
+                    text = f"the id {definition.claim_id!r} is used twice"
+                    raise refuse("EB012", path, text, None, label)
+                seen.add(definition.claim_id)
+                claims.append(self._claim(definition, path, label))
+            except BlueprintError as error:
+                found += error.diagnostics
+        if found:
+            raise BlueprintError(found)
+        return tuple(claims)
+
+    def _claim(self, definition: ClaimDef, path: str, label: str) -> Claim:
+        with located(f"{path}.expression", label):
+            binders = self.elaboration.binders(definition.forall)
+            checker = self.checker()
+            scope = checker.scope_of(binders)
+            try:
+                typed = checker.comparison(parse(definition.expression), scope)
+            except ExpressionError as error:
+                if error.code not in ("EB009", "EB010"):
+                    raise
+                hint = error.suggestion or "compare by <=, >= or =="
+                raise ExpressionError(error.message, error.column, hint, "EB046") from None
+            assert isinstance(typed.node, Compare)
+        steps = typed.unit.difference() if typed.unit.is_point else typed.unit
+        with located(f"{path}.tolerance", label):
+            checker = self.checker()
+            number = checker.number(parse(str(definition.tolerance)), {}, steps).node
+            if isinstance(number, Unary) or not isinstance(number, Number) or number.value < 0:
+                hint = 'write a number with its unit, as "0.05[kWh]"'
+                raise ExpressionError("a tolerance is a number from 0", 1, hint, "EB046")
+        return Claim(definition, path, binders, typed.node, steps, number.value)
+
+    def listed_values(self, item: Item, key: str) -> Any:
+        """Return a listed argument of a draw in the draw's unit, or as pure numbers."""
+        from engiagent.blueprint.units import conversion
+
+        name = item.lists[key]
+        own = next(unit_of(p) for p in self.core.parameters if p.name == name)
+        factor, shift = conversion(own, item.unit if key == "values" else parse_unit("1"))
+        return self.elaboration.table(name).values.reshape(-1) * factor + shift
+
+
+def _refuse_kind(blueprint: Blueprint) -> None:
+    if blueprint.kind != "definitions":
+        text = f"the kind is {blueprint.kind!r}; only definitions are computed"
+        raise refuse("EB040", "kind", text, 'write "kind": "definitions"')
+    for group in FOREIGN:
+        if getattr(blueprint.core, group):
+            hint = "write what is computed under definitions, equations, draws or design"
+            text = f"a blueprint of definitions has no {group}"
+            raise refuse("EB040", f"{PATH}.{group}", text, hint)
+
+
+def _refuse_names(core: Core) -> None:
+    from keyword import iskeyword
+
+    seen = {item.name: "sets" for item in core.sets}
+    seen |= {item.name: "parameters" for item in core.parameters}
+    groups = [(group, getattr(core, group)) for group in GROUPS]
+    if core.design is not None:
+        groups.append(("design.choices", core.design.choices))
+    for group, items in groups:
+        for position, item in enumerate(items):
+            path = f"{PATH}.{group}[{position}]"
+            if item.name in seen:
+                text = f"the name {item.name!r} is already used under {seen[item.name]!r}"
+                raise refuse("EB012", path, text)
+            if iskeyword(item.name):
+                text = f"the name {item.name!r} is a word of the expression syntax"
+                raise refuse("EB012", path, text)
+            seen[item.name] = group
