@@ -8,31 +8,17 @@ import json
 import resource
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter
 from typing import Any
 
 import battery_instance as instance
 import numpy as np
+from battery_laps import Lap
+from battery_peers import PEERS
 
 WARM_UP = 24
 """Periods of the instance that is solved before the clock starts."""
-
-
-@dataclass
-class Lap:
-    """Times of the stages of one run, in seconds."""
-
-    times: dict[str, float] = field(default_factory=dict)
-    started: float = field(default_factory=perf_counter)
-
-    def stop(self, stage: str) -> None:
-        """Give the time since the last stop to a stage."""
-        now = perf_counter()
-        self.times[stage] = self.times.get(stage, 0.0) + now - self.started
-        self.started = now
 
 
 def floor(periods: int, folder: Path) -> dict[str, Any]:
@@ -115,55 +101,11 @@ def engiagent_isolated(periods: int, folder: Path) -> dict[str, Any]:
     return engiagent(periods, folder, isolate=True)
 
 
-def pyomo(periods: int, folder: Path) -> dict[str, Any]:
-    """Solve an ordinary concrete Pyomo model by HiGHS in this process."""
-    import pyomo.environ as pyo
-    from pyomo.contrib.appsi.solvers.highs import Highs
-
-    prices = instance.prices(periods).tolist()
-    lap = Lap()
-    model = _pyomo_model(pyo, prices)
-    lap.stop("build_s")
-    solver = Highs()
-    solver.config.load_solution = True
-    result = solver.solve(model)
-    lap.stop("solve_s")
-    for part in (model.charge, model.discharge, model.energy):
-        np.array([part[index].value for index in part])
-    lap.stop("extract_s")
-    status = result.termination_condition.name
-    return {**lap.times, "status": status, "objective": pyo.value(model.profit)}
-
-
-def _pyomo_model(pyo: Any, prices: list[float]) -> Any:
-    n, model = len(prices), pyo.ConcreteModel()
-    power, energy = (0.0, instance.POWER), (0.0, instance.ENERGY)
-    model.charge = pyo.Var(range(n), bounds=power)
-    model.discharge = pyo.Var(range(n), bounds=power)
-    model.energy = pyo.Var(range(n + 1), bounds=energy)
-
-    def balance(m: Any, t: int) -> Any:
-        into = instance.EFFICIENCY * m.charge[t] - m.discharge[t] / instance.EFFICIENCY
-        return m.energy[t + 1] == m.energy[t] + into
-
-    model.balance = pyo.Constraint(range(n), rule=balance)
-    model.start = pyo.Constraint(expr=model.energy[0] == instance.ENERGY_START)
-    model.end = pyo.Constraint(expr=model.energy[n] >= instance.ENERGY_START)
-    model.profit = pyo.Objective(
-        expr=sum(
-            prices[t] * (model.discharge[t] - model.charge[t]) - instance.WEAR * model.discharge[t]
-            for t in range(n)
-        ),
-        sense=pyo.maximize,
-    )
-    return model
-
-
 TOOLS: dict[str, Callable[[int, Path], dict[str, Any]]] = {
     "floor": floor,
     "engiagent": engiagent,
     "engiagent-isolated": engiagent_isolated,
-    "pyomo": pyomo,
+    **PEERS,
 }
 GOOD = ("kOptimal", "certified", "optimal")
 
