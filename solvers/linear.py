@@ -70,22 +70,23 @@ def solve_here(program: Program, options: SolveOptions, watch: Watch | None = No
         When HiGHS refuses the program or an option.
     """
     started = time.perf_counter()
-    solve = _solve_mip if program.is_mip else _solve_lp
+    solve = _solve_mip if program.is_mip else solve_lp
     result = solve(program, options, watch)
     return replace(result, seconds=time.perf_counter() - started)
 
 
-def _solve_lp(program: Program, options: SolveOptions, watch: Watch | None) -> SolverResult:
+def solve_lp(program: Program, options: SolveOptions, watch: Watch | None) -> SolverResult:
+    """Solve a linear program; whole numbers are not looked at."""
     started = time.perf_counter()
     run = run_highs(program, options, watch)
     if run.status in DOUBTFUL:
-        run = run_highs(program, _remaining(options, started), watch, PLAIN_SIMPLEX)
+        run = run_highs(program, remaining(options, started), watch, PLAIN_SIMPLEX)
     if run.status in ("kOptimal", "kModelEmpty"):
         return _optimal_lp(program, run)
     if run.status == "kInfeasible":
-        return _infeasible_lp(program, run, _remaining(options, started), watch)
+        return _infeasible_lp(program, run, remaining(options, started), watch)
     if run.status == "kUnbounded":
-        return _unbounded_lp(program, run, _remaining(options, started), watch)
+        return _unbounded_lp(program, run, remaining(options, started), watch)
     return _stopped(program, options, run, run.point())
 
 
@@ -160,20 +161,20 @@ def _solve_mip(program: Program, options: SolveOptions, watch: Watch | None) -> 
     started = time.perf_counter()
     run = run_highs(program, options, watch)
     if run.status in DOUBTFUL and run.status != AMBIGUOUS:
-        run = run_highs(program, _remaining(options, started), watch, {"presolve": "off"})
+        run = run_highs(program, remaining(options, started), watch, {"presolve": "off"})
     if run.status == "kInfeasible":
-        return _infeasible_mip(program, run, _remaining(options, started), watch)
+        return _infeasible_mip(program, run, remaining(options, started), watch)
     if run.status in ("kUnbounded", AMBIGUOUS):
-        return _unbounded_mip(program, run, _remaining(options, started), watch)
+        return _unbounded_mip(program, run, remaining(options, started), watch)
     x = run.point()
     if x is None:
         return _stopped(program, options, run, None)
-    polished = _polish(program, options, x)
+    polished = polish(program, options, x)
     if polished is None and run.status == "kOptimal":
         # Whole numbers within the solver's tolerance were not good enough: ask for better ones.
-        run = run_highs(program, _remaining(options, started), watch, TIGHT)
+        run = run_highs(program, remaining(options, started), watch, TIGHT)
         x = run.point()
-        polished = None if x is None else _polish(program, options, x)
+        polished = None if x is None else polish(program, options, x)
     if polished is None:
         return _not_whole(program, options, run)
     if run.status != "kOptimal":
@@ -181,7 +182,7 @@ def _solve_mip(program: Program, options: SolveOptions, watch: Watch | None) -> 
     return _optimal_mip(program, options, run, polished)
 
 
-def _polish(program: Program, options: SolveOptions, x: Floats) -> SolverResult | None:
+def polish(program: Program, options: SolveOptions, x: Floats) -> SolverResult | None:
     """Round the whole numbers exactly, fix them, and solve the rest again.
 
     Returns None when no point is left, which tells of whole numbers that leaned on the tolerance.
@@ -195,7 +196,7 @@ def _polish(program: Program, options: SolveOptions, x: Floats) -> SolverResult 
         column_upper=np.where(whole, values, program.column_upper),
     )
     limit = None if options.time_limit is None else max(2.0, 0.1 * options.time_limit)
-    result = _solve_lp(fixed, replace(options, time_limit=limit), None)
+    result = solve_lp(fixed, replace(options, time_limit=limit), None)
     if result.status == "limit":
         point = np.where(whole, values, x)
         return replace(result, x=point, objective=program.objective_at(point))
@@ -249,7 +250,7 @@ def _not_whole(program: Program, options: SolveOptions, run: Run) -> SolverResul
 def _infeasible_mip(
     program: Program, run: Run, options: SolveOptions, watch: Watch | None
 ) -> SolverResult:
-    relaxed = _solve_lp(_relaxation(program), options, watch)
+    relaxed = solve_lp(relaxation(program), options, watch)
     reason = "no point satisfies all constraints"
     if relaxed.status != "infeasible":
         reason = "no point with whole numbers satisfies all constraints, says the branch and bound"
@@ -260,7 +261,7 @@ def _unbounded_mip(
     program: Program, run: Run, options: SolveOptions, watch: Watch | None
 ) -> SolverResult:
     """Tell unbounded from infeasible: by the relaxation, then by any point at all."""
-    relaxed = _solve_lp(_relaxation(program), options, watch)
+    relaxed = solve_lp(relaxation(program), options, watch)
     if relaxed.status == "infeasible":
         return _result(program, run, "infeasible", relaxed.reason, farkas=relaxed.farkas)
     if relaxed.status != "unbounded":
@@ -274,7 +275,8 @@ def _unbounded_mip(
     return _result(program, run, "unbounded", relaxed.reason, ray=relaxed.ray)
 
 
-def _relaxation(program: Program) -> Program:
+def relaxation(program: Program) -> Program:
+    """Return the program without the demand for whole numbers."""
     return replace(program, integrality=np.zeros_like(program.integrality))
 
 
@@ -321,7 +323,8 @@ def _result(program: Program, run: Run, status: Status, reason: str, **values: A
     )
 
 
-def _remaining(options: SolveOptions, started: float) -> SolveOptions:
+def remaining(options: SolveOptions, started: float) -> SolveOptions:
+    """Return the options with what is left of the time limit."""
     if options.time_limit is None:
         return options
     left = options.time_limit - (time.perf_counter() - started)

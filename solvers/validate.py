@@ -5,12 +5,14 @@ mere warning, and reads a bound of 1e20 as none. All of these are refused here, 
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from engiagent.errors import EngiagentError
-from engiagent.formulations.program import Block, Program
+from engiagent.formulations.program import OBJECTIVE, Block, Program
+from engiagent.formulations.values import Atom
 
 SMALLEST_COEFFICIENT = 1e-12
 LARGEST_COEFFICIENT = 1e15
@@ -75,6 +77,82 @@ def check_program(program: Program) -> None:
             f"sizes above {SMALLEST_COEFFICIENT:g} and below {LARGEST_COEFFICIENT:g}: "
             "choose units in which the numbers are of similar size"
         )
+    _check_curved(program)
+    _check_choices(program)
+
+
+def _check_curved(program: Program) -> None:
+    """Refuse products and functions with numbers that are not finite or columns that are not there.
+
+    HiGHS and SCIP both take NaN for a coefficient and may call the result optimal.
+    """
+    products = program.products
+    size = np.abs(products.values)
+    if not bool(np.all(size < LARGEST_COEFFICIENT)):
+        place = int(np.argmax(~(size < LARGEST_COEFFICIENT)))
+        names = [
+            place_of(program, program.columns, int(column[place]))
+            for column in (products.first, products.second)
+        ]
+        raise ProgramError(
+            f"the coefficient of {' * '.join(names)} is {products.values[place]:g}; it must be a "
+            f"number below {LARGEST_COEFFICIENT:g} in size"
+        )
+    _check_places(program, products.rows, (products.first, products.second))
+    for part in program.nonlinear:
+        _check_finite(part.coefficients, part.atom)
+        _check_places(program, part.row_numbers(), ())
+        _check_atom(program, part.atom)
+
+
+def _check_atom(program: Program, atom: Atom) -> None:
+    for numbers in atom.numbers:
+        _check_finite(numbers, atom)
+    for form in atom.args:
+        _check_finite(form.constant, atom)
+        for term in form.terms:
+            _check_finite(term.coefficients, atom)
+            _check_places(program, np.zeros(0, np.int64), (term.columns,))
+        for part in form.parts:
+            _check_finite(part.coefficients, part.atom)
+            _check_atom(program, part.atom)
+
+
+def _check_finite(values: npt.NDArray[np.float64], atom: Atom) -> None:
+    if not bool(np.all(np.abs(values) < INFINITE)):
+        where = f" in {atom.origin}" if atom.origin else ""
+        raise ProgramError(
+            f"a number of the function {atom.function}{where} is not finite or not below 1e20"
+        )
+
+
+def _check_places(
+    program: Program,
+    rows: npt.NDArray[np.integer[Any]],
+    columns: Sequence[npt.NDArray[np.integer[Any]]],
+) -> None:
+    inside = bool(np.all((rows >= OBJECTIVE) & (rows < program.row_count))) and all(
+        bool(np.all((places >= 0) & (places < program.column_count))) for places in columns
+    )
+    if not inside:
+        raise ProgramError("a product or a function names a row or a column that is not there")
+
+
+def _check_choices(program: Program) -> None:
+    """Refuse conditions on columns that are no binaries, and groups of columns not there."""
+    given = program.indicators
+    for columns in (given.columns, *program.sos1):
+        _check_places(program, np.zeros(0, np.int64), (columns,))
+    _check_places(program, given.rows, ())
+    if len(given.rows) and not (
+        given.rows.min() >= 0
+        and bool(np.all(program.integrality[given.columns]))
+        and bool(np.all(program.column_lower[given.columns] >= 0))
+        and bool(np.all(program.column_upper[given.columns] <= 1))
+        and bool(np.all((given.active == 0) | (given.active == 1)))
+        and len(np.unique(given.rows)) == len(given.rows)
+    ):
+        raise ProgramError("a row depends on a column that is not 0 or 1, or on two of them")
 
 
 def _check_repeats(program: Program) -> None:

@@ -1,0 +1,1 @@
+"""SCIP: mixed-integer and nonlinear programs, to global optimality."""

@@ -1,0 +1,301 @@
+"""The adapter of SCIP: every class, to global optimality.
+
+Whole numbers are rounded exactly; a program that is linear once they, and all conditions, are
+fixed is then solved again by the simplex method, so that the point is exact and duals exist.
+Infeasible linear programs come with multipliers that prove it, from the same method.
+"""
+
+import time
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+
+from engiagent.formulations.classify import ProblemClass
+from engiagent.formulations.program import NO_INDICATORS, Program
+from engiagent.solvers import linear
+from engiagent.solvers.adapter import Feature, Need, Watch, distribution_version
+from engiagent.solvers.feasibility import ACCEPTED, worst_violation
+from engiagent.solvers.result import Floats, SolveOptions, SolverResult, Status, relative_gap
+from engiagent.solvers.scip.build import Built, build
+from engiagent.solvers.scip.watching import watched
+
+NAME: Final = "SCIP"
+CLASSES: Final[dict[ProblemClass, Need]] = {
+    "LP": "any", "QP": "any", "SOCP": "any", "MILP": "any",
+    "MIQP": "any", "MISOCP": "any", "NLP": "any", "MINLP": "any",
+}  # fmt: skip
+FEATURES: Final[frozenset[Feature]] = frozenset(
+    {"indicators", "sos1", "kinked", "farkas", "global", "start", "progress", "interrupt",
+     "incumbents"}
+)  # fmt: skip
+OPTIONS: Final = {
+    "time_limit": "`limits/time`",
+    "gap": "`limits/gap` and `limits/absgap`",
+    "threads": "uses one",
+    "seed": "`randomization/randomseedshift`",
+    "log": "log file of the message handler",
+    "start": "`addSol`",
+}
+REQUIRES: Final = ("pyscipopt",)
+
+LIMITS: Final = {
+    "timelimit": "time limit",
+    "memlimit": "memory limit",
+    "nodelimit": "limit on the number of nodes",
+    "sollimit": "limit on the number of solutions",
+}
+SOLVED: Final = ("optimal", "gaplimit")
+TOLERANCE: Final = 1e-7
+ENDLESS: Final = 1e15
+
+
+def solve_here(program: Program, options: SolveOptions, watch: Watch | None = None) -> SolverResult:
+    """Solve a checked program in this process; see :mod:`engiagent.solvers.adapter`."""
+    started = time.perf_counter()
+    result = _solve(program, options, watch)
+    return replace(result, seconds=time.perf_counter() - started)
+
+
+def _solve(program: Program, options: SolveOptions, watch: Watch | None) -> SolverResult:
+    started = time.perf_counter()
+    built, status = _run(program, options, watch)
+    if status == "inforunbd":
+        return _infeasible_or_unbounded(program, built, linear.remaining(options, started), watch)
+    if status == "infeasible":
+        return _infeasible(program, built, linear.remaining(options, started))
+    if status == "unbounded":
+        return _result(program, built, "unbounded", linear.unbounded_reason(program, None))
+    x = _point(built)
+    if x is None:
+        return _stopped(program, options, built, status, None)
+    x, polished = _exact(program, linear.remaining(options, started), x)
+    if status not in SOLVED:
+        return _stopped(program, options, built, status, _with_point(program, built, x, polished))
+    return _optimal(program, options, built, _with_point(program, built, x, polished))
+
+
+def _run(program: Program, options: SolveOptions, watch: Watch | None) -> tuple[Built, str]:
+    built = build(program)
+    _set(built.model, options)
+    if options.start is not None:
+        _begin_at(built, options.start)
+    with watched(built, watch):
+        built.model.optimizeNogil()
+    return built, str(built.model.getStatus())
+
+
+def _set(model: Any, options: SolveOptions) -> None:
+    model.setParam("limits/gap", options.gap)
+    model.setParam("limits/absgap", options.gap)
+    model.setParam("randomization/randomseedshift", options.seed)
+    model.setParam("numerics/feastol", TOLERANCE)
+    if options.time_limit is not None:
+        model.setParam("limits/time", float(options.time_limit))
+    if options.memory_limit_mb is not None:
+        model.setParam("limits/memory", float(options.memory_limit_mb))
+    if options.log is not None:
+        model.setLogfile(options.log)
+
+
+def _begin_at(built: Built, start: Floats) -> None:
+    model = built.model
+    solution = model.createPartialSol()
+    for variable, value in zip(built.variables, start.tolist(), strict=True):
+        model.setSolVal(solution, variable, value)
+    model.addSol(solution)
+
+
+def _point(built: Built) -> Floats | None:
+    if built.model.getNSols() == 0:
+        return None
+    x = built.point(built.model.getBestSol())
+    return x if bool(np.all(np.isfinite(x))) else None
+
+
+def _exact(
+    program: Program, options: SolveOptions, x: Floats
+) -> tuple[Floats, SolverResult | None]:
+    """Return the point with whole numbers exactly whole, and what the simplex method made of it."""
+    whole = program.integrality
+    values = np.clip(np.round(x), np.ceil(program.column_lower), np.floor(program.column_upper))
+    rounded = np.where(whole, values, np.clip(x, program.column_lower, program.column_upper))
+    if program.products.rows.size or program.nonlinear:
+        return _refined(program, options, x, rounded)
+    if program.is_linear and not program.is_mip:
+        return rounded, None
+    result = linear.polish(decided(program, rounded), options, rounded)
+    return (rounded, None) if result is None or result.x is None else (result.x, result)
+
+
+def _refined(
+    program: Program, options: SolveOptions, x: Floats, rounded: Floats
+) -> tuple[Floats, None]:
+    """Solve the rest again where rounding broke a row of a program that is not linear."""
+    whole = program.integrality
+    broken = worst_violation(program, rounded).amount
+    if not whole.any() or broken <= max(2 * worst_violation(program, x).amount, TOLERANCE):
+        return rounded, None
+    fixed = replace(
+        linear.relaxation(program),
+        column_lower=np.where(whole, rounded, program.column_lower),
+        column_upper=np.where(whole, rounded, program.column_upper),
+    )
+    built, _ = _run(fixed, replace(options, start=None), None)
+    again = _point(built)
+    if again is None:
+        return rounded, None
+    again = np.where(whole, rounded, again)
+    better = worst_violation(program, again).amount < broken
+    return (again if better else rounded), None
+
+
+def decided(program: Program, x: Floats) -> Program:
+    """Return a linear program with every condition and choice as it is at a point."""
+    given = program.indicators
+    lower, upper = program.row_lower.copy(), program.row_upper.copy()
+    idle = given.rows[np.round(x[given.columns]) != given.active]
+    lower[idle], upper[idle] = -np.inf, np.inf
+    column_lower, column_upper = program.column_lower.copy(), program.column_upper.copy()
+    for group in program.sos1:
+        others = np.delete(group, int(np.argmax(np.abs(x[group]))))
+        column_lower[others] = column_upper[others] = 0.0
+    return replace(
+        program,
+        row_lower=lower,
+        row_upper=upper,
+        column_lower=column_lower,
+        column_upper=column_upper,
+        indicators=NO_INDICATORS,
+        sos1=(),
+    )
+
+
+def _with_point(
+    program: Program, built: Built, x: Floats, polished: SolverResult | None
+) -> SolverResult:
+    objective = program.objective_at(x)
+    bound = _bound(built)
+    return _result(
+        program,
+        built,
+        "feasible",
+        "",
+        x=x,
+        objective=objective,
+        bound=bound,
+        gap=None if bound is None else relative_gap(objective, bound),
+        row_dual=None if polished is None else polished.row_dual,
+        column_dual=None if polished is None else polished.column_dual,
+    )
+
+
+def _bound(built: Built) -> float | None:
+    bound = float(built.model.getDualbound())
+    return bound if abs(bound) < ENDLESS * 1e5 else None
+
+
+def _optimal(
+    program: Program, options: SolveOptions, built: Built, found: SolverResult
+) -> SolverResult:
+    assert found.x is not None
+    worst = worst_violation(program, found.x)
+    if not worst.amount <= ACCEPTED:
+        return replace(
+            found,
+            status="error",
+            reason=f"the solver's point breaks {worst.place} by {worst.amount:.2g}",
+            x=None,
+            objective=None,
+            gap=None,
+            row_dual=None,
+            column_dual=None,
+        )
+    if found.objective is not None and abs(found.objective) > ENDLESS:
+        return _result(program, built, "unbounded", linear.unbounded_reason(program, None))
+    if found.gap is None or found.gap > max(2 * options.gap, 1e-6):
+        reason = "the whole numbers were rounded exactly, which left a gap to the bound"
+        return replace(found, reason=reason)
+    return replace(found, status="optimal", reason="optimal")
+
+
+def _infeasible(program: Program, built: Built, options: SolveOptions) -> SolverResult:
+    if program.is_linear:
+        relaxed = linear.solve_lp(linear.relaxation(program), options, None)
+        if relaxed.status == "infeasible":
+            reason = "no point satisfies all constraints"
+            return _result(program, built, "infeasible", reason, farkas=relaxed.farkas)
+    what = "no point with whole numbers" if program.is_mip else "no point"
+    reason = f"{what} satisfies all constraints, says the branch and bound"
+    return _result(program, built, "infeasible", reason)
+
+
+def _infeasible_or_unbounded(
+    program: Program, built: Built, options: SolveOptions, watch: Watch | None
+) -> SolverResult:
+    """Tell the two apart by any point at all."""
+    anything = replace(
+        program,
+        cost=np.zeros_like(program.cost),
+        products=program.products.of_rows(),
+        nonlinear=_of_rows(program),
+    )
+    again, status = _run(anything, options, watch)
+    if status == "infeasible":
+        return _infeasible(program, built, options)
+    if _point(again) is None:
+        return _stopped(program, options, again, status, None)
+    return _result(program, built, "unbounded", linear.unbounded_reason(program, None))
+
+
+def _of_rows(program: Program) -> Any:
+    """Return the nonlinear parts without those of the objective."""
+    kept = []
+    for part in program.nonlinear:
+        rows = part.row_numbers()
+        inside = np.flatnonzero(rows >= 0)
+        if len(inside):
+            weights = np.broadcast_to(part.coefficients, rows.shape)[inside]
+            kept.append(replace(part, rows=rows[inside], coefficients=weights,
+                                atom=part.atom.take(inside)))  # fmt: skip
+    return tuple(kept)
+
+
+def _stopped(
+    program: Program,
+    options: SolveOptions,
+    built: Built,
+    status: str,
+    found: SolverResult | None,
+) -> SolverResult:
+    """Return the result of a run that ended early, or for a cause that nobody expected."""
+    done = f"after {built.model.getNTotalNodes():,} nodes".replace(",", " ")
+    kept = "no schedule found" if found is None else "the best schedule so far is kept"
+    word: Status = "limit" if found is None else "feasible"
+    if status in LIMITS:
+        name = LIMITS[status]
+        if status == "timelimit" and options.time_limit is not None:
+            name += f" of {options.time_limit:g} s"
+        reason = f"{name} reached {done}, {kept}"
+    elif status == "userinterrupt":
+        word, reason = "interrupted", f"interrupted {done}, {kept}"
+    else:
+        word, reason = "error", f"the solver ended with {status} {done}, {kept}"
+    if found is None:
+        return _result(program, built, word, reason, bound=_bound(built))
+    return replace(found, status=word, reason=reason)
+
+
+def _result(
+    program: Program, built: Built, status: Status, reason: str, **values: Any
+) -> SolverResult:
+    return SolverResult(
+        status=status,
+        reason=reason,
+        is_mip=program.is_mip,
+        solver=NAME,
+        solver_version=distribution_version(REQUIRES[0]) or "unknown",
+        iterations=int(built.model.getNLPIterations()),
+        nodes=int(built.model.getNTotalNodes()),
+        **values,
+    )
