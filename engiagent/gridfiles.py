@@ -13,6 +13,7 @@ import numpy.typing as npt
 from engiagent.errors import InputError
 from engiagent.files import open_inside
 from engiagent.headers import split_header
+from engiagent.tableformats import open_netcdf, read_stamps, read_variable
 from engiagent.tabular import MAX_CELLS, MAX_COLUMNS, TableColumn, TableFile, header_unit
 from engiagent.unitwords import resolve_unit
 
@@ -50,14 +51,8 @@ def read_grid(folder: Path, file: str, name: str) -> GridVariable:
         For a path that leaves the folder, an unreadable or overlarge file, a variable that is not
         there.
     """
-    import netCDF4
-
     data = open_inside(folder, file)
-    try:
-        source = netCDF4.Dataset("memory", mode="r", memory=data)
-    except (OSError, ValueError, MemoryError) as error:
-        raise InputError(f"no readable netCDF file: {str(error)[:200]}", file) from None
-    with source:
+    with open_netcdf(data, file) as source:
         if len(source.variables) > MAX_COLUMNS:
             raise InputError("too many variables", file, found=f"{len(source.variables)}")
         if name not in source.variables:
@@ -101,15 +96,12 @@ def _values(variable: Any, file: str) -> tuple[npt.NDArray[Any], tuple[str, ...]
     if size > MAX_CELLS:
         limit = f"at most {MAX_CELLS}"
         raise InputError("too many values", file, found=f"{size}", expected=limit)
-    try:
-        raw = variable[...]
-    except (RuntimeError, OSError, ValueError, IndexError) as error:
-        text = f"the variable {variable.name!r} cannot be read: {str(error)[:200]}"
-        raise InputError(text, file) from None
+    raw = read_variable(variable, file)
     dims = tuple(variable.dimensions)
     unit = str(getattr(variable, "units", ""))
     if " since " in unit:
-        return _stamps(variable, raw, unit, file), dims
+        stamps = np.array(read_stamps(variable, raw, file), dtype=object)
+        return stamps.reshape(np.shape(raw)), dims
     if variable.dtype is not str and variable.dtype.kind in "iuf":
         plain = np.ma.getdata(raw).astype(np.float64)
         return np.where(np.ma.getmaskarray(raw), np.nan, plain), dims
@@ -120,20 +112,6 @@ def _values(variable: Any, file: str) -> tuple[npt.NDArray[Any], tuple[str, ...]
     texts = np.empty(np.shape(raw), dtype=object)
     texts[...] = np.vectorize(lambda item: str(item).strip(), otypes=[object])(raw)
     return texts, dims
-
-
-def _stamps(variable: Any, raw: Any, unit: str, file: str) -> npt.NDArray[Any]:
-    import netCDF4
-
-    if np.ma.is_masked(raw):
-        raise InputError(f"the variable {variable.name!r}: a time stamp is missing", file)
-    try:
-        calendar = getattr(variable, "calendar", "standard")
-        dates: Any = netCDF4.num2date(np.ma.getdata(raw), unit, calendar)
-        texts = np.vectorize(lambda date: str(date.isoformat(" ")), otypes=[object])(dates)
-    except (ValueError, OverflowError, TypeError) as error:
-        raise InputError(f"the variable {variable.name!r}: {str(error)[:200]}", file) from None
-    return np.asarray(texts, dtype=object)
 
 
 def _coordinates(source: Any, dims: tuple[str, ...], file: str) -> Any:

@@ -405,3 +405,58 @@ def test_a_thousand_million_combinations_are_refused_before_they_are_built(tmp_p
     definition = {"name": "p", "index": list("ABC"), "data": "d.csv#v", "keys": list("abc")}
     (error,) = analyse(blueprint(sets=many, parameters=[definition]), tmp_path).errors
     assert "more than 50000000 combinations" in str(error)
+
+
+CELLS = ["A", "B", "G1", "G2", "1", "2", "3", "1.5", "nan", "", "2025-07-01 00:00", "x", "1,5", "٣",
+         "2025-07-01T02:00Z", "2025-13-01 00:00", "9999-12-31 23:59", "now", "20:00", '"q', "1e999"]  # fmt: skip
+HEADERS = ["a", "b", "v", "v [kWh]", "time", "G1", "G2 [MW]", "1", "*", "x [foo]"]
+
+
+@settings(max_examples=150)
+@given(st.data())
+def test_whatever_a_table_holds_is_a_value_or_a_finding(data: st.DataObject) -> None:
+    import tempfile
+
+    headers = data.draw(st.lists(st.sampled_from(HEADERS), min_size=1, max_size=4))
+    row = st.lists(st.sampled_from(CELLS), min_size=len(headers), max_size=len(headers))
+    rows = data.draw(st.lists(row, max_size=5))
+    names = [header.split(" ")[0] for header in headers]
+    definition = {
+        "name": "p",
+        "index": data.draw(st.lists(st.sampled_from([s["name"] for s in SETS]), max_size=3)),
+        "data": "d.csv#" + data.draw(st.sampled_from([*names, "*"])),
+        "keys": data.draw(st.lists(st.sampled_from(names), max_size=3)),
+        "type": data.draw(st.sampled_from(["number", "label", "element of G"])),
+    }
+    with tempfile.TemporaryDirectory() as name:
+        write(Path(name), "\n".join(",".join(cells) for cells in [headers, *rows]))
+        analyse(blueprint(sets=SETS, parameters=[definition]), Path(name))
+
+
+@pytest.mark.parametrize(
+    ("stamps", "units", "message"),
+    [
+        ([0.0, np.nan], "hours since 2025-07-01", "row 2: a value is missing"),
+        ([0, 1], "hours since tomorrow", "column 'g'"),
+        ([0.0, 1e300], "days since 2025-07-01", "column 'g'"),
+        (["G1", "G2"], None, ""),
+    ],
+)
+@pytest.mark.parametrize("reference", ["d.nc#p", "d.nc#*"])
+def test_stamps_of_arrays_that_are_none(
+    tmp_path: Path, stamps: Any, units: str | None, message: str, reference: str
+) -> None:
+    values = {"g": (("g",), stamps, units), "p": (("g",), [1.0, 2.0], "kW")}
+    write_netcdf(tmp_path, {"g": 2}, values)
+    index = ["G"] if reference == "d.nc#p" else ["G", "K"]
+    definition = {"name": "p", "index": index, "data": reference, "unit": "kW"}
+    found = analyse(blueprint(sets=SETS, parameters=[definition]), tmp_path).errors
+    assert all(message in str(error) for error in found)
+    assert found or (not message and reference == "d.nc#p")
+
+
+@pytest.mark.parametrize("kept", [0, 8, 100, 600, 2000])
+def test_a_netcdf_file_that_ends_too_early_is_a_finding(tmp_path: Path, kept: int) -> None:
+    write_netcdf(tmp_path, {"g": ["G1", "G2"]}, {"p": (("g",), [1.0, 2.0], "kW")})
+    (tmp_path / "d.nc").write_bytes((tmp_path / "d.nc").read_bytes()[:kept])
+    assert "d.nc" in refusal(tmp_path, "d.nc#p", "G")
