@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _MARK: Final = re.compile(r'"schema"\s*:\s*"engiagent-blueprint/')
 _GROUPS: Final = ("sets", "parameters", "decision_variables", "expressions", "constraints")
+_DATA_PLACE: Final = re.compile(r"([^:\n]+\.(?:csv|parquet|nc)):(\d+)(?::(\d+))?: ", re.IGNORECASE)
 _PATH_IN_MESSAGE: Final = re.compile(r"(?:[^:]+: )?(core_model_elements[\w.\[\]]*|[a-z_]+)[ :]")
 
 
@@ -30,11 +31,14 @@ class Finding:
         The value concerned, or the one character in its text that a column names.
     source
         The line of the file on which the region begins.
+    related
+        The data file, its line and its column that the message speaks of.
     """
 
     diagnostic: "Diagnostic"
     region: Region
     source: str
+    related: tuple[Path, Region] | None = None
 
 
 @dataclass(frozen=True)
@@ -125,21 +129,20 @@ def lint_file(path: Path) -> LintedFile:
         blueprint = Blueprint.load(path)
     except EngiagentError as error:
         return _unreadable(path, error)
-    places = JsonPlaces(path.read_text(encoding="utf-8"))
+    places, folder = JsonPlaces(path.read_text(encoding="utf-8")), problem_folder_of(path)
     try:
         full = expand(blueprint)
     except BlueprintError as error:
-        found = _found(error.diagnostics, blueprint, blueprint, places)
-        return LintedFile(path, found)
+        return LintedFile(path, _found(error.diagnostics, blueprint, blueprint, places, folder))
     except EngiagentError as error:
         # What a component lacks is said of the component by the one that builds it.
         place = _component_path(str(error), blueprint)
         diagnostic = Diagnostic("EB014", "error", place, str(error))
-        return LintedFile(path, _found([diagnostic], blueprint, blueprint, places))
-    analysis = analyse(full, problem_folder_of(path))
+        return LintedFile(path, _found([diagnostic], blueprint, blueprint, places, folder))
+    analysis = analyse(full, folder)
     return LintedFile(
         path,
-        _found(analysis.diagnostics, full, blueprint, places),
+        _found(analysis.diagnostics, full, blueprint, places, folder),
         analysis.problem_class,
         analysis.variables,
         analysis.constraints,
@@ -166,13 +169,24 @@ def _found(
     full: "Blueprint",
     written: "Blueprint",
     places: JsonPlaces,
+    folder: Path,
 ) -> tuple[Finding, ...]:
     result = []
     for diagnostic in diagnostics:
         steps = _written_path(path_steps(diagnostic.path), full, written)
         region = _region(steps, diagnostic.column, places)
-        result.append(Finding(diagnostic, region, places.line_text(region.line)))
+        source, related = places.line_text(region.line), _related(diagnostic.message, folder)
+        result.append(Finding(diagnostic, region, source, related))
     return tuple(result)
+
+
+def _related(message: str, folder: Path) -> tuple[Path, Region] | None:
+    """Return the place in a data file with which a message of its reader begins."""
+    match = _DATA_PLACE.match(message)
+    if match is None:
+        return None
+    line, column = int(match[2]), int(match[3] or 1)
+    return folder / match[1], Region(line, column, line, column + 1)
 
 
 def _region(steps: tuple[Step, ...], column: int | None, places: JsonPlaces) -> Region:

@@ -137,7 +137,11 @@ def _file_json(file: "LintedFile") -> dict[str, Any]:
 
 
 def _finding_json(finding: "Finding") -> dict[str, Any]:
-    return {**vars(finding.diagnostic), "region": dict(vars(finding.region))}
+    result = {**vars(finding.diagnostic), "region": dict(vars(finding.region))}
+    if finding.related is not None:
+        path, region = finding.related
+        result["related"] = {"file": str(path), "region": dict(vars(region))}
+    return result
 
 
 def text_lines(file: "LintedFile") -> list[str]:

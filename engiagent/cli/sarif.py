@@ -80,11 +80,16 @@ def _result(finding: Finding, file: LintedFile, number: int, places: dict[str, i
     result: Json = {"ruleId": item.code}
     if item.code in places:
         result["ruleIndex"] = places[item.code]
-    return result | {
+    result |= {
         "level": _LEVELS[item.severity],
         "message": {"text": text},
         "locations": [location],
     }
+    if finding.related is not None:
+        path, region = finding.related
+        place = {"artifactLocation": _artifact(path), "region": _region(region)}
+        result["relatedLocations"] = [{"physicalLocation": place}]
+    return result
 
 
 def _notification(file: LintedFile) -> Json:

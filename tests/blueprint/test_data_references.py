@@ -408,7 +408,8 @@ def test_a_thousand_million_combinations_are_refused_before_they_are_built(tmp_p
 
 
 CELLS = ["A", "B", "G1", "G2", "1", "2", "3", "1.5", "nan", "", "2025-07-01 00:00", "x", "1,5", "٣",
-         "2025-07-01T02:00Z", "2025-13-01 00:00", "9999-12-31 23:59", "now", "20:00", '"q', "1e999"]  # fmt: skip
+         "2025-07-01T02:00Z", "2025-13-01 00:00", "9999-12-31 23:59", "now", "20:00", '"q',
+         "1e999"]  # fmt: skip
 HEADERS = ["a", "b", "v", "v [kWh]", "time", "G1", "G2 [MW]", "1", "*", "x [foo]"]
 
 

@@ -237,6 +237,24 @@ def test_sarif_of_a_clean_blueprint_says_that_all_went_well(tmp_path: Path) -> N
     assert log["runs"][0]["invocations"] == [{"executionSuccessful": True}]
 
 
+def test_a_fault_in_a_data_file_leads_to_its_line_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    load = {"name": "load", "index": ["T"], "data": "load.csv#load", "unit": "kW"}
+    path = write(tmp_path / "p" / "expert" / "blueprint.json", CLEAN | {"parameters": [load]})
+    (tmp_path / "p" / "load.csv").write_text("time,load\n0,1\n1,2\n2,many\n3,4\n")
+    found = finding(path, "EB014")
+    assert pointed_at(path, found["region"]) == '"load"'
+    assert found["related"]["region"]["line"] == 4
+    log = json.loads(lint("p", "--format", "sarif").stdout)
+    jsonschema.Draft4Validator(SARIF).validate(log)
+    (result,) = (r for r in log["runs"][0]["results"] if r["ruleId"] == "EB014")
+    place = result["relatedLocations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "p/load.csv"
+    assert (place["region"]["startLine"], place["region"]["startColumn"]) == (4, 3)
+
+
 # --- explanations --------------------------------------------------------------------------------
 
 
