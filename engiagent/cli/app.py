@@ -18,6 +18,7 @@ from engiagent.cli.check import check
 from engiagent.cli.doctor import doctor
 from engiagent.cli.emit import emit, report
 from engiagent.cli.exit_codes import ExitCode
+from engiagent.cli.importing import import_model
 from engiagent.cli.lint import lint, schema
 from engiagent.cli.output import print_json, say, summary
 from engiagent.cli.problems import problems
@@ -111,5 +112,5 @@ def app() -> None:
     """
 
 
-for command in (run, solve, check, emit, report, problems, lint, schema, doctor):
+for command in (run, solve, check, emit, import_model, report, problems, lint, schema, doctor):
     app.add_command(command)

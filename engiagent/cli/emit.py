@@ -1,15 +1,22 @@
 """``engiagent emit`` and ``engiagent report``."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from engiagent.cli.output import print_json, say
 
+if TYPE_CHECKING:
+    from engiagent.blueprint import Blueprint
+
+FORMS = ("pyomo", "lp", "mps", "latex")
+
 
 @click.command()
 @click.argument("blueprint", type=click.Path(path_type=Path))
-@click.option("--to", type=click.Choice(["pyomo"]), required=True, help="The form.")
+@click.option("--to", type=click.Choice(FORMS), required=True, help="The form.")
 @click.option(
     "-o",
     "--output",
@@ -17,19 +24,38 @@ from engiagent.cli.output import print_json, say
     help="File to write; standard output otherwise.",
 )
 def emit(blueprint: Path, to: str, output: Path | None) -> None:
-    """Write BLUEPRINT as a script that runs without engiagent."""
+    """Write BLUEPRINT in a form that other tools read.
+
+    pyomo is a script that runs without engiagent, lp and mps are model files for any solver, and
+    latex is a document that says what the blueprint says.
+    """
     from engiagent.blueprint import Blueprint
     from engiagent.files import write_atomic
-    from engiagent.formulations import emit_pyomo
     from engiagent.runinputs import problem_folder_of
 
-    emitters = {"pyomo": emit_pyomo}
-    text = emitters[to](Blueprint.load(blueprint), problem_folder_of(blueprint))
+    text = _emitter(to)(Blueprint.load(blueprint), problem_folder_of(blueprint))
     if output is None:
         click.echo(text, nl=not text.endswith("\n"))
     else:
         write_atomic(output, text)
         say(f"written to {output}")
+
+
+def _emitter(form: str) -> "Callable[[Blueprint, Path], str]":
+    """Return what writes a form; only that one's modules are loaded."""
+    if form == "pyomo":
+        from engiagent.formulations.pyomo_script import emit_pyomo
+
+        return emit_pyomo
+    if form == "latex":
+        from engiagent.formulations.latex import emit_latex
+
+        return emit_latex
+    from engiagent.formulations.compile import compile_blueprint
+    from engiagent.formulations.exchange import write_lp, write_mps
+
+    write = write_lp if form == "lp" else write_mps
+    return lambda blueprint, folder: write(compile_blueprint(blueprint, folder))
 
 
 @click.command()

@@ -1,7 +1,7 @@
 """A blueprint as a LaTeX document of its own: sets, parameters, variables and every equation.
 
-The document needs ``amsmath``, ``amssymb``, ``booktabs`` and ``longtable`` only, which every
-distribution of LaTeX has.
+The document needs ``amsmath``, ``amssymb``, ``array``, ``booktabs``, ``geometry`` and ``longtable``
+only, which every distribution of LaTeX has.
 """
 
 import re
@@ -21,11 +21,13 @@ from engiagent.blueprint.document import (
 )
 from engiagent.blueprint.elaborate import PATH, Elaboration
 from engiagent.formulations.expansion import expand
-from engiagent.formulations.latex.expressions import Printer
+from engiagent.formulations.latex.expressions import Printer, width
 from engiagent.formulations.latex.text import escaped, number, unit
 
 FEW: Final = 6
+NARROW: Final = 24
 _HEAD: Final = r"""\documentclass[a4paper]{article}
+\usepackage[margin=2cm]{geometry}
 \usepackage[T1]{fontenc}
 \usepackage{textcomp}
 \usepackage{amsmath}
@@ -105,7 +107,7 @@ class _Document:
                 size = self.elaboration.index_set(d.name).size
                 rows.append((self._math(d.name), str(size), self._elements(d, size),
                              escaped(d.description or "")))  # fmt: skip
-        yield from _table(("Set", "Size", "Elements", "Meaning"), rows, "llp{.42}p{.3}")
+        yield from _table(("Set", "Size", "Elements", "Meaning"), rows, "p{.2}lp{.37}p{.27}")
 
     def _elements(self, d: SetDef, size: int) -> str:
         labels = self.elaboration.index_set(d.name).labels
@@ -131,7 +133,14 @@ class _Document:
                 rows.append((self._math(d.name, d.index), self._value(d), _units(d.unit),
                              escaped(d.description or ""), self._source(d)))  # fmt: skip
         head = ("Parameter", "Value", "Unit", "Meaning", "Source")
-        yield from _table(head, rows, "lp{.2}lp{.27}p{.22}")
+        yield from _table(head, rows, "p{.19}p{.19}p{.1}p{.2}p{.18}")
+        for d in self.core.parameters:
+            formula = isinstance(d.value, str) and (d.type or "number") == "number"
+            if formula and width(self.printer.text(d.value)) > NARROW:
+                left = self.printer.name(d.name, self._index_names(d.index))
+                body = self.printer.lines(d.value)
+                for_all = self._for_all(d.index, None)
+                yield from _display([f"{left} = {body[0]}", *body[1:]], for_all, d.name)
 
     def _value(self, d: ParameterDef) -> str:
         if d.status == "missing":
@@ -140,7 +149,8 @@ class _Document:
             return rf"\texttt{{{escaped(d.data or '')}}}"
         if isinstance(d.value, str):
             if (d.type or "number") == "number":
-                return f"${self.printer.text(d.value)}$"
+                text = self.printer.text(d.value)
+                return f"${text}$" if width(text) <= NARROW else "see below"
             return escaped(d.value)
         if isinstance(d.value, int | float):
             return f"${number(d.value)}$"
@@ -161,7 +171,7 @@ class _Document:
                 name = self._math(d.name, d.index)
                 rows.append((name, self._domain(d), _units(d.unit), where, meaning))
         head = ("Variable", "Domain", "Unit", "For", "Meaning")
-        yield from _table(head, rows, "lp{.26}lp{.2}p{.24}")
+        yield from _table(head, rows, "p{.17}p{.25}p{.08}p{.17}p{.18}")
 
     def _domain(self, d: VariableDef) -> str:
         name = self.printer.name(d.name, self._index_names(d.index))
@@ -193,7 +203,9 @@ class _Document:
             what = f"{escaped(d.distribution)}({inside}), {escaped(d.generator)}, seed {d.seed}"
             rows.append((self._math(d.name, d.index), what, _units(d.unit),
                          escaped(d.description or "")))  # fmt: skip
-        yield from _table(("Name", "Drawn from", "Unit", "Meaning"), rows, "lp{.4}lp{.3}")
+        yield from _table(
+            ("Name", "Drawn from", "Unit", "Meaning"), rows, "p{.19}p{.33}p{.1}p{.25}"
+        )
 
     # -- equations ------------------------------------------------------------------------------
 
@@ -350,11 +362,17 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], columns: str) -> 
         return
     ragged = columns.replace("p{", r">{\raggedright\arraybackslash}p{")
     layout = re.sub(r"p\{([.\d]+)\}", r"p{\1\\linewidth}", ragged)
+    yield r"{\footnotesize"
     yield rf"\begin{{longtable}}{{@{{}}{layout}@{{}}}}"
     yield rf"\toprule {' & '.join(head)} \\ \midrule \endhead"
-    yield from (rf"{' & '.join(row)} \\" for row in rows)
+    yield from (_breakable(rf"{' & '.join(row)} \\") for row in rows)
     yield r"\bottomrule"
-    yield r"\end{longtable}"
+    yield r"\end{longtable}}"
+
+
+def _breakable(row: str) -> str:
+    """Return a row in which long names of files and columns may run on to the next line."""
+    return re.sub(r"(\_|\#|/)(?=\w)", r"\1\\allowbreak{}", row)
 
 
 def _leaves(value: Any) -> Iterable[Any]:

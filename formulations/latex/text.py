@@ -103,7 +103,8 @@ def _given(text: str) -> tuple[str, list[str]]:
     inner = below[1:-1] if below.startswith("{") and below.endswith("}") else below
     if simple and inner and not re.search(r"[_^{}]", inner):
         return base.strip(), [inner]
-    return f"{{{spelled}}}", []
+    # The empty group keeps TeX from taking a lone accent out of its braces, subscripts and all.
+    return f"{{{spelled}{{}}}}", []
 
 
 def _balanced(text: str) -> bool:

@@ -142,10 +142,10 @@ def test_what_the_language_may_get_one_day_is_named() -> None:
     ("given_symbol", "wanted"),
     [
         (None, r"P_{\mathrm{max},t}"),
-        (r"\bar{P}", r"{\bar{P}}_{t}"),
+        (r"\bar{P}", r"{\bar{P}{}}_{t}"),
         (r"\eta_c", r"\eta_{c,t}"),
         ("η_c", r"\eta_{c,t}"),
-        ("P^{max}", r"{P^{max}}_{t}"),
+        ("P^{max}", r"{P^{max}{}}_{t}"),
         ("$E$", "E_{t}"),
         (r"\input{/etc/passwd}", r"\text{\textbackslash{}input\{/etc/passwd\}}_{t}"),
         (r"\write18{rm}", r"\text{\textbackslash{}write18\{rm\}}_{t}"),
@@ -200,10 +200,10 @@ def test_a_document_says_everything() -> None:
     parsed(text)
     for part in (
         r"\documentclass",
-        r"$\mathit{price}_{T}$ & $30$, $80.5$, $-5$, $10^{-6}$ & EUR/MWh & 50 \% \& more",
-        r"``30 \texteuro{}/MWh''",
-        r"${\bar{E}}$ & $200$ & kWh",
-        r"$0 \le \mathit{soc}_{i} \le {\bar{E}}$",
+        r"$\mathit{price}_{T}$ & $30$, $80.5$, $-5$, $10^{-6}$ & EUR/\allowbreak{}MWh",
+        r"& 50 \% \& more & ``30 \texteuro{}/\allowbreak{}MWh''",
+        r"${\bar{E}{}}$ & $200$ & kWh",
+        r"$0 \le \mathit{soc}_{i} \le {\bar{E}{}}$",
         r"$\mathit{on}_{g,t} \in \{0, 1\}$",
         r"$\mathit{starts}_{g} \in \mathbb{Z}$, $\mathit{starts}_{g} \ge 0$",
         r"\mathit{stored}_{t} = \mathit{soc}_{t + 1} - \mathit{soc}_{t} \qquad \forall\, t \in T",

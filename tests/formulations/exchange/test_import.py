@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.analysis import analyse
 from engiagent.errors import EngiagentError
-from engiagent.formulations import compile_blueprint
+from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.exchange import import_model, write_lp, write_mps
 from engiagent.formulations.exchange.families import split_name
 from engiagent.formulations.exchange.names import column_names, texts

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 
 from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError
-from engiagent.formulations import compile_blueprint
+from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.exchange import write_lp, write_mps
 from engiagent.formulations.program import Coordinate, Goal, Indicators, Program
 from engiagent.formulations.values import Atom, Part, variables

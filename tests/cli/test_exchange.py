@@ -1,0 +1,70 @@
+"""``emit`` to LP, MPS and LaTeX, and ``import`` of what others wrote."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from engiagent.blueprint import Blueprint
+from engiagent.cli.app import app
+from tests.cli import blueprints
+
+
+def invoke(*args: object) -> Result:
+    return CliRunner().invoke(app, [str(arg) for arg in args])
+
+
+@pytest.mark.parametrize(
+    ("form", "start"), [("lp", "Maximize\n"), ("mps", "NAME "), ("latex", "\\documentclass")]
+)
+def test_emit(tmp_path: Path, form: str, start: str) -> None:
+    path = blueprints.products(tmp_path / "products.json")
+    out = tmp_path / "out.txt"
+    result = invoke("emit", path, "--to", form, "-o", out)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert out.read_text().startswith(start)
+    assert invoke("emit", path, "--to", form).stdout == out.read_text()
+
+
+@pytest.mark.parametrize("suffix", ["lp", "mps", "lp.gz", "mps.gz"])
+def test_a_model_goes_out_comes_back_and_is_solved(tmp_path: Path, suffix: str) -> None:
+    path = blueprints.products(tmp_path / "products.json")
+    text = invoke("emit", path, "--to", suffix.removesuffix(".gz")).stdout.encode()
+    model, back = tmp_path / f"model.{suffix}", tmp_path / "back.json"
+    model.write_bytes(gzip.compress(text) if suffix.endswith("gz") else text)
+    result = invoke("import", model, "--out", back, "--json")
+    assert result.exit_code == 0, result.stderr
+    answer = json.loads(result.stdout)
+    assert answer["blueprint"] == str(back)
+    assert answer["assumptions"]
+    assert answer["variables"] == len(Blueprint.load(back).core.decision_variables)
+    assert "written to" in result.stderr
+    assert invoke("lint", back).exit_code == 0
+    solved = invoke("solve", back, "--out", tmp_path / "run", "--json")
+    assert json.loads(solved.stdout)["objective"]["value"] == pytest.approx(36.0)
+
+
+def test_the_blueprint_goes_to_standard_output_without_a_file(tmp_path: Path) -> None:
+    model = tmp_path / "model.lp"
+    model.write_text("max 2 x\nst\n c: x <= 4\nend\n")
+    assert Blueprint.from_json(invoke("import", model).stdout).core.decision_variables
+    result = invoke("import", model, "--json")
+    assert result.exit_code == 2
+    assert "--out" in result.stderr
+
+
+def test_what_cannot_be_read_is_located(tmp_path: Path) -> None:
+    model = tmp_path / "model.lp"
+    model.write_text("max 2 x\nst\n c: x <= four\nend\n")
+    out = tmp_path / "b.json"
+    out.write_text("kept")
+    model.write_text("max 2 x\nst\n c: 2 <= <= 4\nend\n")
+    result = invoke("import", model, "--out", out, "--json")
+    assert result.exit_code == 2
+    assert "model.lp:3:10: a term is needed here; found '<='" in result.stderr
+    assert json.loads(result.stdout)["error"]
+    assert out.read_text() == "kept"
+    assert invoke("import", tmp_path / "none.mps").exit_code == 2
+    assert invoke("import", tmp_path, "--out", out).exit_code == 2
