@@ -1,4 +1,4 @@
-"""Quadratic forms: are they convex, and if so, what are they the squares of?"""
+"""Quadratic forms: whether they are convex, and what they are the sum of squares of."""
 
 from typing import Any
 

@@ -13,8 +13,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from engiagent.formulations.classify import ProblemClass
 from engiagent.formulations.program import Program
-from engiagent.solvers.adapter import Feature, Need, ProblemClass, Watch, distribution_version
+from engiagent.solvers.adapter import Feature, Need, Watch, distribution_version
 from engiagent.solvers.convex.outcome import Ending, conclude
 from engiagent.solvers.convex.quadratic import Quadratic, quadratic
 from engiagent.solvers.result import SolveOptions, SolverResult

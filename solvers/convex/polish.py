@@ -27,6 +27,8 @@ LARGEST = 40_000
 """Rows and columns beyond which the factors could fill."""
 GOOD = 1e-12
 ROUNDING = 1e-13
+MOVED = 1e-5
+"""How much worse, relative to it, the objective may become when the point becomes exact."""
 
 
 def polished(program: Program, account: Account) -> Account:
@@ -44,7 +46,10 @@ def polished(program: Program, account: Account) -> Account:
     if solved is None:
         return account
     better = examine(program, *solved)
-    return better if _is_better(better, account) else account
+    sign = -1.0 if program.sense == "maximize" else 1.0
+    worse = sign * (better.objective - account.objective)
+    near = worse <= MOVED * max(1.0, abs(account.objective))
+    return better if near and _is_better(better, account) else account
 
 
 def _is_good(account: Account) -> bool:
