@@ -64,7 +64,8 @@ class Session:
     def __init__(
         self, program: Program | HoldsProgram, options: SolveOptions | None = None
     ) -> None:
-        self._program = program if isinstance(program, Program) else program.program
+        self._source = program
+        self._program = self.program
         self._options = options or SolveOptions()
         if self._options.memory_limit_mb is not None:
             raise EngiagentError("a memory limit needs a process of its own; a session has none")
@@ -74,7 +75,7 @@ class Session:
     @property
     def program(self) -> Program:
         """The program, whose arrays may be changed in place between solves."""
-        return self._program
+        return self._source if isinstance(self._source, Program) else self._source.program
 
     def solve(self) -> SolverResult:
         """Solve the program as its arrays stand now, starting from where the last solve ended.
@@ -84,6 +85,11 @@ class Session:
         ProgramError
             When a changed number is one that no solver can be trusted with.
         """
+        if self.program is not self._program:
+            # Compiled anew, perhaps with other rows and columns: nothing of the old one holds.
+            self._program = self.program
+            check_program(self._program)
+            self._engine = _engine(self._program, self._options)
         return self._engine.solve()
 
     def set_start(self, x: Floats) -> None:

@@ -33,6 +33,10 @@ def _names(blocks: tuple[Any, ...]) -> list[tuple[str, int]]:
 def _differences(live: Program, plain: Program) -> Iterator[str]:
     if len(live.indicators.rows) != len(plain.indicators.rows) or len(live.sos1) != len(plain.sos1):
         yield "a conditional row"
+    if bool(live.nonlinear) != bool(plain.nonlinear):
+        yield "a function that is not linear"
+    if bool(len(live.products.rows)) != bool(len(plain.products.rows)):
+        yield "a product"
     for name in ("cost", "row_lower", "row_upper"):
         if not _close(getattr(live, name), getattr(plain, name)):
             yield name.replace("_", " ")

@@ -144,11 +144,14 @@ class ParametricCompiler(Compiler):
             super()._constraint(constraint)
             return
         with located(f"{constraint.path}.expression", constraint.definition.name):
-            ends = [
-                as_form(self._value(relation.operands[k], constraint.grid), constraint.grid.size)
-                for k in (0, 2)
-            ]
-        if not all(self.data.holds(end) for end in ends) or all(e.is_constant for e in ends):
+            given = [self._value(relation.operands[k], constraint.grid) for k in (0, 2)]
+        ends = [as_form(value, constraint.grid.size) for value in given]
+        # An end that is a form of nothing, or on no rows, may speak of variables all the same.
+        plain = [not isinstance(value, Form) for value in given]
+        if all(plain) or not all(
+            number or (end.terms and end.size and self.data.holds(end))
+            for number, end in zip(plain, ends, strict=True)
+        ):
             super()._constraint(constraint)
             return
         self._ends_as_numbers = True

@@ -39,6 +39,7 @@ class DataColumns:
 
     builder: Builder
     definitions: list[Definition] = field(default_factory=list)
+    blocks: set[str] = field(default_factory=set)
     _ranges: list[tuple[int, int]] = field(default_factory=list)
     _mask: Bools = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
@@ -46,6 +47,7 @@ class DataColumns:
         """Add free columns and return the first."""
         start = self.builder.column_count
         self.builder.add_columns(f"{name}__data", size, -np.inf, np.inf)
+        self.blocks.add(self.builder.columns[-1].name)
         self._ranges.append((start, start + size))
         return start
 
@@ -128,8 +130,10 @@ class ParametricEvaluator(FormEvaluator):
         """Multiply; a parameter goes to each part of a form that is not linear."""
         if isinstance(left, Form) and isinstance(right, Form):
             for factor, other in ((left, right), (right, left)):
-                if self.data.holds(factor) and other.parts and not factor.is_constant:
-                    return self._spread(factor, other, node)
+                if self.data.holds(factor) and not factor.is_constant:
+                    if other.parts:
+                        return self._spread(factor, other, node)
+                    return super().product(factor, other, node)
         return super().product(left, right, node)
 
     def _spread(self, factor: Form, other: Form, node: Node) -> Form:

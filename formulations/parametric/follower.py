@@ -197,8 +197,8 @@ class Follower:
 
 
 def _write(target: Target, chosen: Bools) -> _Write:
-    at: Ints = target.at[chosen]
-    columns: Ints = target.columns[chosen]
+    at = np.asarray(target.at[chosen], dtype=np.int64)
+    columns = np.asarray(target.columns[chosen], dtype=np.int64)
     coefficients = target.coefficients[chosen]
     places, groups = np.unique(at, return_inverse=True)
     base = target.base[places]

@@ -77,8 +77,7 @@ class _Map:
         """Return the map onto an array, one entry for each pair; None when it is empty."""
         if not sum(len(part) for part in self.at):
             return None
-        at: Ints = np.concatenate(self.at)
-        columns: Ints = np.concatenate(self.columns)
+        at, columns = _joined(self.at), _joined(self.columns)
         values = np.concatenate(self.coefficients)
         order = np.lexsort((columns, at))
         at, columns, values = at[order], columns[order], values[order]
@@ -121,6 +120,7 @@ class _Projector:
     def __init__(self, compiler: ParametricCompiler, wide: Program) -> None:
         self.wide = wide
         self.limits: list[Limit] = compiler.limits
+        self.data_blocks = compiler.data.blocks
         # Expressions are evaluated last and may bring parameter columns beyond the program's own.
         self.is_data = compiler.data.mask()
         self.kept = ~self.is_data[: wide.column_count]
@@ -178,12 +178,9 @@ class _Projector:
     def _blocks(self) -> tuple[Any, ...]:
         found = []
         for block in self.wide.columns:
-            if self.is_data[block.start : block.stop].any():
-                continue
-            start = int(self.number[block.start]) if block.size else 0
-            if not block.size:
-                start = int((~self.is_data[: block.start]).sum())
-            found.append(replace(block, start=start, stop=start + block.size))
+            if block.name not in self.data_blocks:
+                start = int(self.kept[: block.start].sum())
+                found.append(replace(block, start=start, stop=start + block.size))
         return tuple(found)
 
     # -- linear parts ---------------------------------------------------------------------------
@@ -432,6 +429,10 @@ class _Projector:
             one = self._define(Form(len(keys), np.ones(())))
             entries.add(keys, one, values[~chosen])
         return True
+
+
+def _joined(parts: list[Ints]) -> npt.NDArray[np.int64]:
+    return np.concatenate([np.asarray(part, dtype=np.int64) for part in parts])
 
 
 def _finite(entries: _Map, array: Floats) -> _Map:

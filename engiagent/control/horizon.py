@@ -1,0 +1,171 @@
+"""What recedes: the time set of a blueprint, its states, and the series that move along it.
+
+The contract of a blueprint that can be controlled:
+
+* one evenly stepped set of kind ``time`` (the horizon) and its ``instants``;
+* every state is a variable over the instants, and a parameter holds its measured value at the
+  first one (the blueprint's own constraint or bound says so), indexed by the variable's other sets;
+* every parameter along the horizon moves: it has a longer series, or is given anew at each step,
+  or is the same in all periods, or is named as fixed;
+* nothing asks for the clock (``clock``, ``hour``, ``weekday``, ``at``, ``within``): the time of day
+  belongs in a series, since the horizon's own labels stay those of its first position.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.blueprint.document import Blueprint, Core
+from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.grammar import Call, ExpressionError, parse, walk
+from engiagent.errors import EngiagentError, InputError
+from engiagent.formulations.program import Block, ColumnBlock, Program
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+CLOCK: Final = ("clock", "hour", "weekday", "at", "within")
+
+
+class ControlError(EngiagentError):
+    """No control can be given, not even with all limits that may give way."""
+
+
+@dataclass(frozen=True)
+class State:
+    """A state: its variable and the parameter that holds its measured value."""
+
+    variable: str
+    parameter: str
+
+
+@dataclass(frozen=True, eq=False)
+class Horizon:
+    """The time set along which a horizon recedes.
+
+    Attributes
+    ----------
+    periods, instants
+        Names of the set of periods and of its edges.
+    size
+        Number of periods.
+    hours
+        Length of one period. [h]
+    """
+
+    periods: str
+    instants: str
+    size: int
+    hours: float
+
+
+def find_states(program: Program, wanted: Mapping[str, str]) -> tuple[State, ...]:
+    """Return the states for a mapping from variable or quantity to parameter.
+
+    Raises
+    ------
+    InputError
+        When a name is neither that of a variable nor of a quantity.
+    """
+    return tuple(State(find_variable(program, key).name, value) for key, value in wanted.items())
+
+
+def find_variable(program: Program, key: str) -> ColumnBlock:
+    """Return the variable of a name or, if there is none, of a quantity."""
+    for field in ("name", "quantity"):
+        for block in program.columns:
+            if getattr(block, field) == key and not block.generated:
+                return block
+    known = ", ".join(b.name for b in program.columns if not b.generated)
+    raise InputError(f"no variable and no quantity {key!r}; variables are {known}")
+
+
+def find_horizon(core: Core, elaboration: Elaboration, program: Program, states: Any) -> Horizon:
+    """Return the horizon on whose instants all states stand.
+
+    Raises
+    ------
+    InputError
+        When there is not exactly one, or its steps are not all of one length.
+    """
+    instants = set()
+    for state in states:
+        block = program.column_block(state.variable)
+        names = [s for s in block.sets if program.coordinates[s].kind == "instants"]
+        if len(names) != 1:
+            raise InputError(f"the state {state.variable} does not stand on the instants of a set")
+        instants |= set(names)
+    if len(instants) != 1:
+        raise InputError("the states stand on different sets of instants; one horizon is needed")
+    name = instants.pop()
+    definition = next(s for s in core.sets if s.name == name)
+    periods = definition.of if isinstance(definition.of, str) else (definition.of or ("",))[0]
+    axis = elaboration.index_set(periods).root.axis
+    steps = np.diff(axis.edges) if axis is not None else np.zeros(0)
+    if not len(steps) or np.any(np.abs(steps - steps[0]) > 1e-6):
+        raise InputError(f"the periods of {periods} differ in length; a horizon needs even steps")
+    return Horizon(periods, name, len(steps), float(steps[0]) / 3600.0)
+
+
+def refuse_clocks(blueprint: Blueprint) -> None:
+    """Refuse a blueprint that asks for the time of day.
+
+    Raises
+    ------
+    InputError
+        With the expression.
+    """
+    for text in _texts(blueprint.core):
+        try:
+            calls = [n.function for n in walk(parse(text)) if isinstance(n, Call)]
+        except ExpressionError:
+            continue
+        for function in calls:
+            if function in CLOCK:
+                raise InputError(
+                    f"{function}() in {text!r} does not move with the horizon; "
+                    "put what follows the clock into a parameter and give its longer series"
+                )
+
+
+def _texts(core: Core) -> Iterator[str]:
+    for variable in core.decision_variables:
+        yield from _only_text(variable.lower, variable.upper, variable.where)
+    for parameter in core.parameters:
+        if isinstance(parameter.value, str):
+            yield parameter.value
+    for expression in core.expressions:
+        yield from _only_text(expression.expression, expression.where)
+    for constraint in core.constraints:
+        yield from _only_text(constraint.expression, constraint.where)
+    for definition in core.sets:
+        if isinstance(definition.where, str):
+            yield definition.where
+    if core.objective_function is not None and core.objective_function.expression is not None:
+        yield core.objective_function.expression
+
+
+def _only_text(*values: object) -> Iterator[str]:
+    yield from (value for value in values if isinstance(value, str))
+
+
+def at_stage(block: Block, axis: int, position: int) -> Ints:
+    """Return element numbers of a block at one position of one of its sets.
+
+    Returns
+    -------
+    Shape of the other sets; -1 where a filter leaves the element out.
+    """
+    numbers = np.full(int(np.prod(block.shape, dtype=np.int64)), -1, dtype=np.int64)
+    kept = np.arange(block.size) if block.positions is None else block.positions
+    numbers[kept] = np.arange(block.size)
+    found: Ints = np.take(numbers.reshape(block.shape), position, axis=axis)
+    return found
+
+
+def pick(x: Floats, block: Block, numbers: Ints) -> Floats:
+    """Return values of elements of a block, NaN where there is none."""
+    values = x[block.start + np.maximum(numbers, 0)]
+    return np.where(numbers >= 0, values, np.nan)

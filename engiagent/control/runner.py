@@ -1,0 +1,404 @@
+"""The receding-horizon runner."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.elaborate import Elaboration
+from engiagent.control.elastic import Relaxation, find_limits, relaxations, relaxed
+from engiagent.control.horizon import (
+    ControlError,
+    Floats,
+    Ints,
+    at_stage,
+    find_horizon,
+    find_states,
+    pick,
+    refuse_clocks,
+)
+from engiagent.control.series import End, read_series
+from engiagent.control.stagecost import StageCost
+from engiagent.errors import InputError
+from engiagent.formulations.expansion import expand
+from engiagent.formulations.parametric import compile_parametric
+from engiagent.formulations.program import ColumnBlock, Program
+from engiagent.solvers.result import SolveOptions, SolverResult
+from engiagent.solvers.session import Session
+
+if TYPE_CHECKING:
+    from engiagent.control.closedloop import ClosedLoop
+
+Values = Mapping[str, Floats]
+Plant = Callable[[Values, Values, Values], Mapping[str, npt.ArrayLike]]
+"""``(state, controls, disturbances) -> state`` after the applied periods; all by name, each in its
+own unit: states by parameter, controls by variable, disturbances by parameter."""
+
+Outcome = Literal["optimal", "relaxed", "previous plan"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Control:
+    """What to do now.
+
+    Attributes
+    ----------
+    step
+        Number of the step, from 0.
+    outcome, reason
+        ``optimal``: the plan keeps all limits; ``relaxed``: it goes beyond some that may give way,
+        as little as is possible; ``previous plan``: none was found in time, so that the last one
+        goes on.
+    values
+        Controls by variable: its value in the first period, of the shape of its other sets, or of
+        (periods, others …) when several periods are applied at once.
+    units, quantities
+        By variable.
+    predicted
+        States at the end of the applied periods as the plan sees them, by parameter.
+    relaxations
+        Limits that the whole plan does not keep, with the exact amounts.
+    objective, stage_cost
+        Of the plan; and of it the share of the applied periods.
+    result
+        The solver's own account.
+    seconds
+        Time of the step: update, solve and read-out. No decision rests on it.
+    """
+
+    step: int
+    outcome: Outcome
+    reason: str
+    values: Values
+    units: Mapping[str, str]
+    quantities: Mapping[str, str | None]
+    predicted: Values
+    relaxations: tuple[Relaxation, ...]
+    objective: float | None
+    stage_cost: float
+    result: SolverResult
+    seconds: float
+
+
+class RecedingHorizon:
+    """Plans over a horizon again and again, each time from the measured state.
+
+    Parameters
+    ----------
+    blueprint, folder
+        The plan over one horizon; what it has to fulfil stands in
+        :mod:`engiagent.control.horizon`.
+    state
+        For each state variable or quantity the parameter that holds its measured value.
+    forecasts
+        For parameters along the horizon their longer series, in the parameter's own unit, of its
+        shape but longer along the horizon.
+    fixed
+        Parameters along the horizon that are right to stay as they are.
+    step
+        How many periods are applied before the next plan.
+    plant
+        What the world does with a control (see :data:`Plant`); None for the plan's own prediction.
+    limits
+        What may give way when there is no plan, by classes, the first to be given up first: ids of
+        constraints, names of variables for their bounds. None stands for the limits of states.
+    end
+        What to do where a series ends before the horizon: ``refuse``, ``hold``, ``repeat``.
+    stage_cost
+        A named expression along the horizon that says what a period costs; None takes the share of
+        the objective that stands on the applied periods' variables.
+    options
+        Limits and settings of each solve.
+
+    Raises
+    ------
+    InputError
+        When the blueprint does not fulfil the contract.
+    """
+
+    def __init__(
+        self,
+        blueprint: Blueprint,
+        folder: Path | str | None = None,
+        *,
+        state: Mapping[str, str],
+        forecasts: Mapping[str, npt.ArrayLike] | None = None,
+        fixed: Sequence[str] = (),
+        step: int = 1,
+        plant: Plant | None = None,
+        limits: Sequence[Sequence[str]] | None = None,
+        end: End = "refuse",
+        stage_cost: str | None = None,
+        options: SolveOptions | None = None,
+    ) -> None:
+        full = expand(blueprint)
+        refuse_clocks(full)
+        if not state:
+            raise InputError("no state is named; without one every plan would be the same")
+        elaboration = Elaboration(full.core, Path(folder) if folder is not None else None)
+        along = _moving(elaboration, set(fixed) | set(state.values()))
+        self.parametric = compile_parametric(full, folder, [*state.values(), *along])
+        program = self.program
+        self.states = find_states(program, state)
+        self.horizon = find_horizon(full.core, elaboration, program, self.states)
+        if not 1 <= step <= self.horizon.size:
+            raise InputError(f"step is {step}; give 1 to {self.horizon.size} periods")
+        self.applied, self.end, self.plant = step, end, plant
+        self.axes = self._axes(elaboration, along)
+        self.forecasts = read_series(forecasts or {}, self.axes)
+        self._refuse_still(self.axes)
+        self.limits = find_limits(program, limits, frozenset(s.variable for s in self.states))
+        self.controls = self._controls(program)
+        self.cost = StageCost(program, self.horizon, step, stage_cost)
+        self._options = options or SolveOptions()
+        self._session = Session(self.parametric, self._options)
+        self._count = 0
+        self._last: SolverResult | None = None
+        self._age = 0
+
+    @property
+    def program(self) -> Program:
+        """The program of one horizon, as it stands now."""
+        program: Program = self.parametric.program
+        return program
+
+    # -- set-up ---------------------------------------------------------------------------------
+
+    def _axes(
+        self, elaboration: Elaboration, along: Sequence[str]
+    ) -> dict[str, tuple[tuple[int, ...], int]]:
+        """Return shape and horizon's axis of every parameter along the horizon."""
+        found = {}
+        self._sets = {}
+        for name in along:
+            sets = self._sets[name] = tuple(s.name for s in elaboration.table(name).sets)
+            axes = [
+                k for k, s in enumerate(sets) if s in (self.horizon.periods, self.horizon.instants)
+            ]
+            if len(axes) == 1:
+                found[name] = (self.parametric.shape(name), axes[0])
+        return found
+
+    def other_sets(self, name: str) -> tuple[str, ...]:
+        """Return the sets of a parameter along the horizon without the horizon itself."""
+        axis = self.axes[name][1]
+        return tuple(s for k, s in enumerate(self._sets[name]) if k != axis)
+
+    def _refuse_still(self, shapes: Mapping[str, tuple[tuple[int, ...], int]]) -> None:
+        self._required = tuple(
+            name
+            for name, (_, axis) in shapes.items()
+            if name not in self.forecasts and np.ptp(self.parametric.value(name), axis=axis).any()
+        )
+
+    def _controls(self, program: Program) -> tuple[ColumnBlock, ...]:
+        names = {s.variable for s in self.states}
+        found = tuple(
+            block
+            for block in program.columns
+            if self.horizon.periods in block.sets
+            and not block.generated
+            and block.name not in names
+            and block.role in ("decision", None)
+        )
+        if not found:
+            raise InputError(f"no decision variable stands on {self.horizon.periods}")
+        return found
+
+    # -- one step -------------------------------------------------------------------------------
+
+    def step(
+        self,
+        measurement: Mapping[str, npt.ArrayLike],
+        forecast: Mapping[str, npt.ArrayLike] | None = None,
+    ) -> Control:
+        """Return the control for now.
+
+        Parameters
+        ----------
+        measurement
+            Measured states by parameter; and of parameters along the horizon the values of the
+            current period, where they are measured (they replace the forecast's first).
+        forecast
+            Windows by parameter, of the parameter's own shape, in place of those of the longer
+            series.
+
+        Raises
+        ------
+        InputError
+            When a value is missing or wrong.
+        ControlError
+            When there is no plan even without the limits that may give way, and no previous one.
+        """
+        started = time.perf_counter()
+        self.parametric.update(**self._inputs(measurement, forecast or {}))
+        if self._count and self._last is not None:
+            self._session.shift(self.applied)
+        result = self._session.solve()
+        outcome: Outcome = "optimal"
+        if result.x is None:
+            result, outcome = self._fallback(result)
+        moved = relaxations(self.program, self.limits, result) if outcome == "relaxed" else ()
+        self._age = self._age + self.applied if outcome == "previous plan" else 0
+        if outcome != "previous plan":
+            self._last = result
+        control = self._control(result, outcome, moved, started)
+        self._count += 1
+        return control
+
+    def _inputs(
+        self, measurement: Mapping[str, npt.ArrayLike], forecast: Mapping[str, npt.ArrayLike]
+    ) -> dict[str, Any]:
+        states = {s.parameter for s in self.states}
+        absent = states - set(measurement)
+        if absent:
+            raise InputError(f"no measurement of {', '.join(sorted(absent))}")
+        still = set(self._required) - set(forecast)
+        if still:
+            raise InputError(
+                f"{', '.join(sorted(still))} differs along the horizon and would not move with it; "
+                "give its longer series in forecasts, a window at each step, or name it in fixed"
+            )
+        new: dict[str, Any] = {
+            name: series.window(self._count * self.applied, self.end)
+            for name, series in self.forecasts.items()
+        }
+        new.update(forecast)
+        for name, value in measurement.items():
+            if name in states:
+                new[name] = value
+            else:
+                new[name] = self._with_first(name, new, value)
+        return new
+
+    def _with_first(self, name: str, new: Mapping[str, Any], value: npt.ArrayLike) -> Floats:
+        if name not in self.axes:
+            raise InputError(f"{name!r} is neither a state's parameter nor one along the horizon")
+        shape, axis = self.axes[name]
+        given = new[name] if name in new else self.parametric.value(name)
+        window = np.array(np.broadcast_to(np.asarray(given, dtype=np.float64), shape))
+        first = np.moveaxis(window, axis, 0)
+        first[0] = np.asarray(value, dtype=np.float64)
+        return window
+
+    def _fallback(self, failed: SolverResult) -> tuple[SolverResult, Outcome]:
+        """Return a plan with limits moved, else the rest of the previous plan."""
+        if failed.status == "infeasible":
+            wider = relaxed(self.program, self.limits, self._outside(), self._options)
+            if wider is not None:
+                result = Session(wider, self._options).solve()
+                if result.x is not None:
+                    objective = self.program.objective_at(result.x)
+                    return replace(result, objective=objective, reason=failed.reason), "relaxed"
+        if self._last is not None and self._age + self.applied < self.horizon.size:
+            return replace(self._last, reason=failed.reason), "previous plan"
+        raise ControlError(
+            f"step {self._count}: no control: {failed.reason}; "
+            "name in limits what may give way, or check the measurement"
+        )
+
+    def _outside(self) -> Ints:
+        """Return columns of states whose measured value lies outside their bounds."""
+        program, found = self.program, [np.zeros(0, dtype=np.int64)]
+        for state in self.states:
+            block = program.column_block(state.variable)
+            numbers = at_stage(block, block.sets.index(self.horizon.instants), 0).reshape(-1)
+            columns = block.start + numbers
+            measured = np.broadcast_to(
+                self.parametric.value(state.parameter).reshape(-1), columns.shape
+            )
+            bad = (measured < program.column_lower[columns]) | (
+                measured > program.column_upper[columns]
+            )
+            found.append(columns[bad & (numbers >= 0)])
+        return np.concatenate(found)
+
+    def _control(
+        self,
+        result: SolverResult,
+        outcome: Outcome,
+        moved: tuple[Relaxation, ...],
+        started: float,
+    ) -> Control:
+        assert result.x is not None
+        first = self._age
+        stop = first + self.applied
+        values = {b.name: self._over(result.x, b, first, stop) for b in self.controls}
+        predicted = {s.parameter: self._at_instant(result.x, s.variable, stop) for s in self.states}
+        return Control(
+            step=self._count,
+            outcome=outcome,
+            reason=result.reason,
+            values=MappingProxyType(values),
+            units=MappingProxyType({b.name: b.unit for b in self.controls}),
+            quantities=MappingProxyType({b.name: b.quantity for b in self.controls}),
+            predicted=MappingProxyType(predicted),
+            relaxations=moved,
+            objective=result.objective if outcome != "previous plan" else None,
+            stage_cost=self.cost.at(self.program, result.x, first),
+            result=result,
+            seconds=time.perf_counter() - started,
+        )
+
+    def _over(self, x: Floats, block: ColumnBlock, first: int, stop: int) -> Floats:
+        axis = block.sets.index(self.horizon.periods)
+        found = [pick(x, block, at_stage(block, axis, k)) for k in range(first, stop)]
+        return found[0] if self.applied == 1 else np.stack(found)
+
+    def _at_instant(self, x: Floats, variable: str, instant: int) -> Floats:
+        block = self.program.column_block(variable)
+        axis = block.sets.index(self.horizon.instants)
+        return pick(x, block, at_stage(block, axis, instant))
+
+    # -- many steps -----------------------------------------------------------------------------
+
+    def run(
+        self,
+        steps: int,
+        measured: Mapping[str, npt.ArrayLike],
+        *,
+        disturbances: Mapping[str, npt.ArrayLike] | None = None,
+        forecast: Callable[[int], Mapping[str, npt.ArrayLike]] | None = None,
+    ) -> "ClosedLoop":
+        """Close the loop for some steps.
+
+        Parameters
+        ----------
+        steps
+            How many controls to apply.
+        measured
+            The state at the start, by parameter.
+        disturbances
+            What really comes, by parameter: series as in ``forecasts``. The current value is
+            measured and known to each plan; what lies ahead is forecast. Without them what really
+            comes is what was forecast.
+        forecast
+            Windows for a step, by its number.
+
+        Returns
+        -------
+        :class:`engiagent.control.ClosedLoop`: the controls, the log as a dataset, the cost.
+        """
+        from engiagent.control.closedloop import close
+
+        truth = read_series(disturbances or {}, self.axes)
+        return close(self, steps, measured, truth, forecast)
+
+
+def _moving(elaboration: Elaboration, left_out: set[str]) -> list[str]:
+    """Return the numeric parameters with values of their own along a set of time."""
+    found = []
+    for definition in elaboration.core.parameters:
+        plain = (definition.type or "number") == "number" and not isinstance(definition.value, str)
+        if not plain or definition.name in left_out or not definition.index:
+            continue
+        sets = [elaboration.index_set(b.set) for b in elaboration.binders(definition.index)]
+        if any(s.root is s and s.kind in ("time", "instants") for s in sets):
+            found.append(definition.name)
+    return found
