@@ -45,7 +45,8 @@ def evaluate(model: Model, values: Floats, kernel: Kernel) -> Evaluation | None:
         When the method does not apply to these numbers.
     """
     numbers = numbers_at(model, values)
-    cost = step_cost(numbers.local)
+    compiled = kernel == "numba"
+    cost = step_cost(numbers.local, compiled)
     if cost is None:
         return None
     steps = Steps(
@@ -66,10 +67,10 @@ def evaluate(model: Model, values: Floats, kernel: Kernel) -> Evaluation | None:
     before = np.concatenate((np.zeros(1), states[:-1]))
     change = np.clip(states - model.ratio * before - steps.inflow, steps.least, steps.most)
     near = SNAP * np.maximum(np.maximum(size, np.abs(before)), steps.most - steps.least)
-    split = split_changes(numbers.local, cost, change, near)
+    split = split_changes(numbers.local, cost, change, near, compiled)
     at_bounds = states <= steps.lower + SNAP * size, states >= steps.upper - SNAP * size
     prices = state_prices(model.units, (-split.high, -split.low), at_bounds, kernel)
-    balances = balance_prices(numbers.local, split.x, prices)
+    balances = balance_prices(numbers.local, split.x, prices, compiled)
     return _assembled(model, values, states, split.x, prices, balances)
 
 

@@ -10,6 +10,7 @@ so that these prices are the slopes of :math:`\phi`; all steps are treated at on
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -64,9 +65,18 @@ class StepCost:
     changes: Floats
 
 
-def step_cost(local: Local) -> StepCost | None:
+def step_cost(local: Local, compiled: bool = False) -> StepCost | None:
     """Return the cost of changing the state, or None when a balance cannot be met."""
-    slopes = _slopes(local)
+    if not _balances(local):
+        return None
+    pairs = _pairs(local)
+    if compiled:
+        shape = len(pairs), local.cost.shape[1]
+        slopes, probes = np.empty(shape), np.empty((shape[0] + 1, shape[1]))
+        changes = np.empty_like(probes)
+        _compiled().step_cost(*_parts(local), np.array(pairs), slopes, probes, changes)
+        return StepCost(slopes, probes, changes)
+    slopes = _slopes(local, pairs)
     size = np.abs(slopes).max(axis=0, initial=0.0)
     probes = np.empty((len(slopes) + 1, slopes.shape[1]))
     probes[0] = slopes[0] - 1.0 - size
@@ -74,8 +84,6 @@ def step_cost(local: Local) -> StepCost | None:
     for k in range(1, len(slopes)):
         wide = slopes[k] - slopes[k - 1] > TIE * size
         probes[k] = np.where(wide, 0.5 * (slopes[k] + slopes[k - 1]), probes[k - 1])
-    if not _balances(local):
-        return None
     changes = np.empty_like(probes)
     for k in range(len(probes)):
         changes[k] = (local.alpha * columns_at(local, probes[k])).sum(axis=0)
@@ -83,30 +91,50 @@ def step_cost(local: Local) -> StepCost | None:
     return StepCost(slopes, probes, changes)
 
 
-def _slopes(local: Local) -> Floats:
+def _compiled() -> Any:
+    from engiagent.solvers.chain import compiled_local
+
+    return compiled_local
+
+
+def _parts(local: Local) -> tuple[Floats, ...]:
+    return local.cost, local.lower, local.upper, local.alpha, local.beta, local.demand
+
+
+def _pairs(local: Local) -> list[tuple[int, int]]:
+    """Return the columns whose prices are ever compared; a column with itself when it is alone."""
+    open_ = local.lower < local.upper
+    balanced, moving = open_ & (local.beta != 0), open_ & (local.alpha != 0)
+    found = []
+    for j in range(len(open_)):
+        if (moving[j] & ~balanced[j]).any():
+            found.append((j, j))
+        for i in range(j):
+            if (balanced[i] & balanced[j] & (moving[i] | moving[j])).any():
+                found.append((i, j))
+    return found or [(0, 0)]
+
+
+def _slopes(local: Local, pairs: list[tuple[int, int]]) -> Floats:
     """Return the prices at which the order of the columns changes, ascending, shape (M, N)."""
     cost, alpha, beta = local.cost, local.alpha, local.beta
     open_ = local.lower < local.upper
-    found = []
+    found = np.empty((len(pairs), cost.shape[1]))
     with np.errstate(divide="ignore", invalid="ignore"):
-        for j in range(len(cost)):
-            alone = open_[j] & (beta[j] == 0) & (alpha[j] != 0)
-            if alone.any():
-                found.append(np.where(alone, cost[j] / alpha[j], np.nan))
-            for i in range(j):
-                pair = open_[i] & open_[j] & (beta[i] != 0) & (beta[j] != 0)
-                turn = alpha[i] * beta[j] - alpha[j] * beta[i]
-                pair &= np.abs(turn) > TIE * np.abs(alpha[i] * beta[j])
-                if pair.any():
-                    price = (cost[i] * beta[j] - cost[j] * beta[i]) / turn
-                    found.append(np.where(pair, price, np.nan))
-    if not found:
-        return np.zeros((1, cost.shape[1]))
-    slopes = np.sort(np.array(found), axis=0)  # what does not exist stands last
+        for place, (i, j) in enumerate(pairs):
+            if i == j:
+                alone = open_[j] & (beta[j] == 0) & (alpha[j] != 0)
+                found[place] = np.where(alone, cost[j] / alpha[j], np.nan)
+                continue
+            pair = open_[i] & open_[j] & (beta[i] != 0) & (beta[j] != 0)
+            turn = alpha[i] * beta[j] - alpha[j] * beta[i]
+            pair &= np.abs(turn) > TIE * np.abs(alpha[i] * beta[j])
+            price = (cost[i] * beta[j] - cost[j] * beta[i]) / turn
+            found[place] = np.where(pair, price, np.nan)
+    slopes = np.sort(found, axis=0)  # what does not exist stands last
     for k in range(1, len(slopes)):
         np.copyto(slopes[k], slopes[k - 1], where=np.isnan(slopes[k]))
-    np.nan_to_num(slopes, copy=False, nan=0.0)
-    return slopes
+    return np.nan_to_num(slopes, copy=False, nan=0.0)
 
 
 def _balances(local: Local) -> bool:
@@ -170,7 +198,9 @@ class Split:
     high: Floats
 
 
-def split_changes(local: Local, cost: StepCost, change: Floats, near: Floats) -> Split:
+def split_changes(
+    local: Local, cost: StepCost, change: Floats, near: Floats, compiled: bool = False
+) -> Split:
     """Return the local columns that achieve ``change``, shape (N,), at least cost.
 
     Parameters
@@ -179,6 +209,11 @@ def split_changes(local: Local, cost: StepCost, change: Floats, near: Floats) ->
         How near, per step, a change counts as being at the end of a piece, shape (N,).
     """
     changes = cost.changes
+    if compiled:
+        x, low, high = np.empty_like(local.cost), np.empty_like(change), np.empty_like(change)
+        pieces = (cost.slopes, cost.probes, changes)
+        _compiled().split_changes(*_parts(local), *pieces, change, near, x, low, high)
+        return Split(x, low, high)
     length = np.diff(changes, axis=0)
     entered = (length > 0) & (changes[:-1] < change - near)
     ahead = (length > 0) & (changes[1:] > change + near)
@@ -195,7 +230,7 @@ def split_changes(local: Local, cost: StepCost, change: Floats, near: Floats) ->
     return Split(start + share * (stop - start), low, high)
 
 
-def balance_prices(local: Local, x: Floats, state_price: Floats) -> Floats:
+def balance_prices(local: Local, x: Floats, state_price: Floats, compiled: bool = False) -> Floats:
     """Return a price of the balance at which the local columns are best, shape (N,).
 
     Parameters
@@ -205,6 +240,10 @@ def balance_prices(local: Local, x: Floats, state_price: Floats) -> Floats:
     state_price
         What one more unit of the state costs, ∂cost/∂s, shape (N,).
     """
+    if compiled:
+        prices = np.empty_like(state_price)
+        _compiled().balance_prices(*_parts(local)[:5], x, state_price, prices)
+        return prices
     least = np.full(len(state_price), -np.inf)
     most = np.full(len(state_price), np.inf)
     cost = local.cost + state_price * local.alpha
@@ -219,5 +258,5 @@ def balance_prices(local: Local, x: Floats, state_price: Floats) -> Floats:
         at_most = np.where(beta > 0, below, above)
         np.fmax(least, np.where(at_least, ratio, np.nan), out=least)
         np.fmin(most, np.where(at_most, ratio, np.nan), out=most)
-    price = np.clip(0.0, least, np.maximum(least, most))
-    return np.where(np.isfinite(price), price, np.where(np.isfinite(most), most, 0.0))
+    price: Floats = np.minimum(np.maximum(0.0, least), np.maximum(least, most))
+    return price

@@ -15,7 +15,7 @@ from engiagent.solvers.chain.model import Model
 from engiagent.solvers.structure.entries import Floats
 
 MOST_EVALUATIONS = 200
-EXACT = 1e-12
+EXACT = 1e-11
 
 
 def best_value(
@@ -37,12 +37,14 @@ def best_value(
     if right.slope[0] <= 0.0:
         return _accepted(right, right.y)
     stale = 0
-    for _ in range(MOST_EVALUATIONS):
+    for turn in range(MOST_EVALUATIONS):
         width = right.values[0] - left.values[0]
         rise, fall = right.slope[0], left.slope[0]
         place = left.values[0] + (right.objective - left.objective - rise * width) / (fall - rise)
         lowest = left.objective + fall * (place - left.values[0])
-        aimed = stale < 3 and left.values[0] < place < right.values[0]
+        # Slopes of penalties aim badly: halve the range every other time while one end has them.
+        aimed = stale < 3 and (left.excess == 0.0 or turn % 2 == 1)
+        aimed = aimed and left.values[0] < place < right.values[0]
         if not aimed:
             middle = 0.5 * (left.values[0] + right.values[0])
             found = evaluate(model, np.array([middle]), kernel)
