@@ -97,9 +97,9 @@ def atom_jacobian(atom: Atom, x: Floats) -> Sparse:
     with np.errstate(all="ignore"):
         inner = [form.at(x) for form in atom.args]
         if atom.function in ("max", "min"):
-            chosen = _extreme_rows(atom, inner[0])
+            chosen = extreme_rows(atom, inner[0])
             return form_jacobian(atom.args[0].take(chosen), x)
-        factors = _SLOPES[atom.function](atom, inner)
+        factors = SLOPES[atom.function](atom, inner)
     total: Sparse = 0
     for factor, form in zip(factors, atom.args, strict=True):
         total = total + diags_array(np.asarray(factor, dtype=np.float64)) @ form_jacobian(form, x)
@@ -113,7 +113,7 @@ def _entries(rows: Any, columns: Any, values: Floats, shape: tuple[int, int | No
     return coo_array((values, (rows, columns)), shape=(shape[0], width)).tocsr()
 
 
-def _extreme_rows(atom: Atom, values: Floats) -> Any:
+def extreme_rows(atom: Atom, values: Floats) -> Any:
     """Return the row of the argument that gives each element of a ``max`` or ``min``."""
     assert atom.groups is not None
     order = np.lexsort((values if atom.function == "max" else -values, atom.groups))
@@ -134,7 +134,7 @@ def _piecewise_slopes(atom: Atom, u: list[Floats]) -> tuple[Floats, ...]:
     return (rise / (xs[rows, left + 1] - xs[rows, left]),)
 
 
-_SLOPES: Final[dict[str, Callable[[Atom, list[Floats]], tuple[Floats, ...]]]] = {
+SLOPES: Final[dict[str, Callable[[Atom, list[Floats]], tuple[Floats, ...]]]] = {
     "abs": lambda atom, u: (np.sign(u[0]),),
     "cos": lambda atom, u: (-np.sin(u[0]),),
     "exp": lambda atom, u: (np.exp(u[0]),),
