@@ -15,7 +15,7 @@ A module that adapts a family of solvers, as ``pyomo:<solver>``, has ``member(na
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed
 from typing import Final, Literal
@@ -94,6 +94,10 @@ class Adapter:
         Distributions that must be installed.
     solve_here
         Solves a checked program in this process.
+    install
+        The command that installs what is required.
+    own_version
+        The version, where it is not that of the first distribution required.
     """
 
     backend: str
@@ -103,7 +107,8 @@ class Adapter:
     options: Mapping[str, str]
     requires: tuple[str, ...]
     solve_here: SolveHere
-    install: str = field(default=INSTALL)
+    install: str = INSTALL
+    own_version: str | None = None
 
     def missing(self) -> tuple[str, ...]:
         """Return the distributions that are not installed."""
@@ -111,10 +116,14 @@ class Adapter:
 
     def version(self) -> str:
         """Return the version of the solver's library."""
+        if self.own_version is not None:
+            return self.own_version
         return (distribution_version(self.requires[0]) if self.requires else None) or "unknown"
 
-    def check(self, options: SolveOptions) -> None:
+    def check(self, options: SolveOptions, *, isolated: bool = True) -> None:
         """Refuse options that the solver would ignore, and a solver that is not installed.
+
+        A time limit that the solver does not know is obeyed by its process, when it has its own.
 
         Raises
         ------
@@ -130,6 +139,8 @@ class Adapter:
                 f"installed; {self.install}"
             )
         for name in given_options(options):
+            if name == "time_limit" and isolated:
+                continue
             if name not in self.options:
                 raise EngiagentError(
                     f"{self.name} does not take the option {name}; leave it out or choose a "

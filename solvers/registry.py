@@ -9,6 +9,8 @@ from engiagent.solvers.adapter import INSTALL, Adapter
 
 BACKENDS: Final = {
     "highs": "engiagent.solvers.linear",
+    "chain": "engiagent.solvers.special",
+    "exclusive": "engiagent.solvers.exclusive",
     "scip": "engiagent.solvers.scip.adapter",
     "piqp": "engiagent.solvers.convex.piqp",
     "clarabel": "engiagent.solvers.convex.clarabel",
@@ -53,6 +55,7 @@ def from_module(backend: str, module: ModuleType) -> Adapter:
         module.REQUIRES,
         module.solve_here,
         getattr(module, "INSTALL", INSTALL),
+        getattr(module, "VERSION", None),
     )
 
 

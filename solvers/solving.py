@@ -3,6 +3,7 @@
 import threading
 import time
 from dataclasses import replace
+from typing import Final
 
 from engiagent import __version__
 from engiagent.errors import EngiagentError
@@ -11,7 +12,9 @@ from engiagent.solvers.adapter import Watch
 from engiagent.solvers.registry import adapter
 from engiagent.solvers.result import OnProgress, SolveOptions, SolverResult
 from engiagent.solvers.validate import check_program, find_crossing
-from engiagent.solvers.worker import DEFAULT
+
+SELF_PROVEN: Final = ("highs", "chain")
+"""Backends whose points are known to obey linear programs."""
 
 
 def solve(
@@ -22,14 +25,16 @@ def solve(
     on_progress: OnProgress | None = None,
     cancel: threading.Event | None = None,
 ) -> SolverResult:
-    """Solve a linear or mixed-integer program.
+    """Solve a program of any class.
 
     Parameters
     ----------
     program
-        What to solve.
+        What to solve. Of several goals, those that come first are kept while the later ones are
+        reached; see :mod:`engiagent.solvers.goals`.
     options
-        Limits and settings; the defaults set no limit.
+        Limits and settings; the defaults set no limit and choose the solver by class and size
+        (:func:`engiagent.solvers.selection.select`).
     isolate
         Solve in a child process, so that a crash, a hang or too much memory in the solver is a
         result with a reason. Without it the memory limit is refused and only the solver itself
@@ -43,22 +48,76 @@ def solve(
     Raises
     ------
     EngiagentError
-        When the program holds a NaN or another number that no solver can be trusted with.
+        When the program holds a NaN or another number that no solver can be trusted with, or
+        when the backend asked for cannot take the program or an option.
     """
     options = options or SolveOptions()
     started = time.perf_counter()
-    adapter(options.backend or DEFAULT).check(options)
+    if program.goals:
+        from engiagent.solvers.goals import solve_goals
+
+        def one(stage: Program, given: SolveOptions) -> SolverResult:
+            return solve(stage, given, isolate=isolate, on_progress=on_progress, cancel=cancel)
+
+        return solve_goals(program, options, one)
+    if options.backend is not None:
+        adapter(options.backend).check(options, isolated=isolate)
+    _check_start(program, options)
     check_program(program)
     crossing = find_crossing(program)
     if crossing is not None:
         return _contradiction(program, crossing)
+    result = _short_way(program, options)
+    if result is None:
+        backend = _backend(program, options)
+        result = _solve_by(program, replace(options, backend=backend), isolate, on_progress, cancel)
+        if not (backend in SELF_PROVEN and program.is_linear):
+            result = _examined(program, result)
+    return replace(result, seconds=time.perf_counter() - started)
+
+
+def _check_start(program: Program, options: SolveOptions) -> None:
+    if options.start is not None and options.start.shape != (program.column_count,):
+        raise EngiagentError(
+            f"the start point has the shape {options.start.shape}; the program has "
+            f"{program.column_count} columns"
+        )
+
+
+def _short_way(program: Program, options: SolveOptions) -> SolverResult | None:
+    """Return the answer of the exact method for storage chains, where it is one.
+
+    It is plain arithmetic of this package that takes milliseconds, so it needs no process of its
+    own. A log can only be written by a solver.
+    """
+    from engiagent.solvers.special import try_chain
+
+    if options.backend is not None or options.log is not None:
+        return None
+    return try_chain(program, options)
+
+
+def _backend(program: Program, options: SolveOptions) -> str:
+    """Return the backend that is asked for, or the one chosen."""
+    if options.backend is None and program.is_linear and not program.is_mip:
+        return "highs"
+    from engiagent.solvers.selection import select
+
+    return select(program, options).backend
+
+
+def _solve_by(
+    program: Program,
+    options: SolveOptions,
+    isolate: bool,
+    on_progress: OnProgress | None,
+    cancel: threading.Event | None,
+) -> SolverResult:
     if isolate:
         from engiagent.solvers.isolation import solve_isolated
 
-        result = solve_isolated(program, options, on_progress, cancel)
-    else:
-        result = _solve_in_process(program, options, on_progress, cancel)
-    return replace(result, seconds=time.perf_counter() - started)
+        return solve_isolated(program, options, on_progress, cancel)
+    return _solve_in_process(program, options, on_progress, cancel)
 
 
 def _solve_in_process(
@@ -73,7 +132,9 @@ def _solve_in_process(
     plain = program.is_linear and not program.is_mip
     if not plain or on_progress is not None or cancel is not None:
         watch = Watch(on_progress, None, cancel.is_set if cancel else lambda: False)
-    solver = adapter(options.backend or DEFAULT)
+    assert options.backend is not None
+    solver = adapter(options.backend)
+    solver.check(options, isolated=False)
     try:
         return solver.solve_here(program, options, watch)
     except KeyboardInterrupt:
@@ -84,6 +145,30 @@ def _solve_in_process(
             solver=solver.name,
             solver_version=solver.version(),
         )
+
+
+def _examined(program: Program, result: SolverResult) -> SolverResult:
+    """Return the result, as an error when its point breaks the program."""
+    if result.x is None:
+        return result
+    from engiagent.solvers.feasibility import ACCEPTED, worst_violation
+
+    worst = worst_violation(program, result.x)
+    if worst.amount <= ACCEPTED:
+        return result
+    return SolverResult(
+        status="error",
+        reason=(
+            f"{result.solver} ended with {result.status} ({result.reason}), but its point breaks "
+            f"{worst.place} by {worst.amount:.2g}"
+        ),
+        is_mip=result.is_mip,
+        solver=result.solver,
+        solver_version=result.solver_version,
+        bound=result.bound,
+        iterations=result.iterations,
+        nodes=result.nodes,
+    )
 
 
 def _contradiction(program: Program, reason: str) -> SolverResult:

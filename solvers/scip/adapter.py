@@ -16,6 +16,7 @@ from engiagent.formulations.program import NO_INDICATORS, Program
 from engiagent.solvers import linear
 from engiagent.solvers.adapter import Feature, Need, Watch, distribution_version
 from engiagent.solvers.feasibility import ACCEPTED, worst_violation
+from engiagent.solvers.objectives import without_objective
 from engiagent.solvers.result import Floats, SolveOptions, SolverResult, Status, relative_gap
 from engiagent.solvers.scip.build import Built, build
 from engiagent.solvers.scip.watching import watched
@@ -234,31 +235,12 @@ def _infeasible_or_unbounded(
     program: Program, built: Built, options: SolveOptions, watch: Watch | None
 ) -> SolverResult:
     """Tell the two apart by any point at all."""
-    anything = replace(
-        program,
-        cost=np.zeros_like(program.cost),
-        products=program.products.of_rows(),
-        nonlinear=_of_rows(program),
-    )
-    again, status = _run(anything, options, watch)
+    again, status = _run(without_objective(program), options, watch)
     if status == "infeasible":
         return _infeasible(program, built, options)
     if _point(again) is None:
         return _stopped(program, options, again, status, None)
     return _result(program, built, "unbounded", linear.unbounded_reason(program, None))
-
-
-def _of_rows(program: Program) -> Any:
-    """Return the nonlinear parts without those of the objective."""
-    kept = []
-    for part in program.nonlinear:
-        rows = part.row_numbers()
-        inside = np.flatnonzero(rows >= 0)
-        if len(inside):
-            weights = np.broadcast_to(part.coefficients, rows.shape)[inside]
-            kept.append(replace(part, rows=rows[inside], coefficients=weights,
-                                atom=part.atom.take(inside)))  # fmt: skip
-    return tuple(kept)
 
 
 def _stopped(
