@@ -47,6 +47,8 @@ class LintedFile:
 
     Attributes
     ----------
+    kind
+        ``programme`` or ``definitions``; None when the file cannot be read.
     error
         Why the file is no blueprint that can be read; None when it is one.
     error_region
@@ -54,6 +56,7 @@ class LintedFile:
     """
 
     path: Path
+    kind: str | None = None
     findings: tuple[Finding, ...] = ()
     problem_class: str | None = None
     variables: int = 0
@@ -119,30 +122,48 @@ def _is_blueprint(path: Path) -> bool:
 
 def lint_file(path: Path) -> LintedFile:
     """Analyse one file; what makes it unreadable is part of the answer, never an exception."""
-    from engiagent.blueprint.analysis import analyse
-    from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic
     from engiagent.blueprint.document import Blueprint
-    from engiagent.formulations import expand
     from engiagent.runinputs import problem_folder_of
 
     try:
         blueprint = Blueprint.load(path)
     except EngiagentError as error:
         return _unreadable(path, error)
-    places, folder = JsonPlaces(path.read_text(encoding="utf-8")), problem_folder_of(path)
+    folder = problem_folder_of(path)
+    return (_lint_definitions if blueprint.kind == "definitions" else _lint_programme)(
+        path, blueprint, folder
+    )
+
+
+def _lint_definitions(path: Path, blueprint: "Blueprint", folder: Path) -> LintedFile:
+    from engiagent.blueprint.definitions import check_definitions
+
+    found = check_definitions(blueprint, folder)
+    missing = tuple(p.name for p in blueprint.core.parameters if p.status == "missing")
+    findings = _found(found, blueprint, blueprint, path, folder)
+    return LintedFile(path, blueprint.kind, findings, missing=missing)
+
+
+def _lint_programme(path: Path, blueprint: "Blueprint", folder: Path) -> LintedFile:
+    from engiagent.blueprint.analysis import analyse
+    from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic
+    from engiagent.formulations import expand
+
     try:
         full = expand(blueprint)
     except BlueprintError as error:
-        return LintedFile(path, _found(error.diagnostics, blueprint, blueprint, places, folder))
+        found = error.diagnostics
+        return LintedFile(path, blueprint.kind, _found(found, blueprint, blueprint, path, folder))
     except EngiagentError as error:
         # What a component lacks is said of the component by the one that builds it.
         place = _component_path(str(error), blueprint)
-        diagnostic = Diagnostic("EB014", "error", place, str(error))
-        return LintedFile(path, _found([diagnostic], blueprint, blueprint, places, folder))
+        found = (Diagnostic("EB014", "error", place, str(error)),)
+        return LintedFile(path, blueprint.kind, _found(found, blueprint, blueprint, path, folder))
     analysis = analyse(full, folder)
     return LintedFile(
         path,
-        _found(analysis.diagnostics, full, blueprint, places, folder),
+        blueprint.kind,
+        _found(analysis.diagnostics, full, blueprint, path, folder),
         analysis.problem_class,
         analysis.variables,
         analysis.constraints,
@@ -168,10 +189,10 @@ def _found(
     diagnostics: Sequence["Diagnostic"],
     full: "Blueprint",
     written: "Blueprint",
-    places: JsonPlaces,
+    path: Path,
     folder: Path,
 ) -> tuple[Finding, ...]:
-    result = []
+    places, result = JsonPlaces(path.read_text(encoding="utf-8")), []
     for diagnostic in diagnostics:
         steps = _written_path(path_steps(diagnostic.path), full, written)
         region = _region(steps, diagnostic.column, places)

@@ -63,7 +63,7 @@ def lint(
     for file in files:
         if file.error is not None:
             say(f"engiagent: {file.error}")
-        elif len(files) == 1:
+        elif len(files) == 1 and file.kind == "programme":
             counts = f"{file.variables} variables, {file.constraints} constraints"
             say(f"{file.problem_class or 'no class'}, {counts}")
     say(f"{len(files)} file(s), {errors} error(s), {warnings} warning(s)")
@@ -124,6 +124,7 @@ def to_json(files: Sequence["LintedFile"]) -> dict[str, Any]:
 def _file_json(file: "LintedFile") -> dict[str, Any]:
     result: dict[str, Any] = {
         "file": str(file.path),
+        "kind": file.kind,
         "problem_class": file.problem_class,
         "variables": file.variables,
         "constraints": file.constraints,

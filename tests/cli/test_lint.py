@@ -172,6 +172,16 @@ def test_a_component_that_cannot_be_built_is_a_finding_at_the_component(tmp_path
     assert (found["code"], pointed_at(path, found["region"])) == ("EB014", '"pack"')
 
 
+def test_a_blueprint_of_definitions_is_analysed_as_such(tmp_path: Path) -> None:
+    made = document(parameters=[], definitions=[{"name": "a", "expression": "2*b", "unit": "kW"}])
+    path = tmp_path / "b.json"
+    path.write_text(json.dumps(made | {"kind": "definitions"}, indent=1), encoding="utf-8")
+    wrong = finding(path, "EB002")
+    assert pointed_at(path, wrong["region"]) == "b"
+    (file,) = json.loads(lint(path, "--json").stdout)["files"]
+    assert file["kind"] == "definitions"
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(),
