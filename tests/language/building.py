@@ -8,10 +8,10 @@ from ruamel.yaml import YAML
 Json = dict[str, Any]
 
 KEYS = {"about", "sets", "parameters", "variables", "expressions", "components", "constraints",
-        "objective", "files", "expect", "xfail",
-        "xfail_checker"}  # fmt: skip
+        "objective", "definitions", "equations", "draws", "design", "claims", "files",
+        "expect", "xfail", "xfail_checker"}  # fmt: skip
 EXPECT = {"elements", "values", "matrix", "bounds", "objective", "class", "optimum", "solution",
-          "status", "diagnostics", "refused"}  # fmt: skip
+          "status", "computed", "chosen", "diagnostics", "refused"}  # fmt: skip
 
 
 def read_case(path: Path) -> Json:
@@ -40,11 +40,19 @@ def blueprint_of(case: Json) -> Json:
     if case.get("components"):
         items = _items(case["components"], "name")
         core["components"] = [{"parameters": {}} | item for item in items]
+    computed = {
+        "definitions": [_lists(d, "index") for d in _items(case.get("definitions"), "name")],
+        "equations": [_lists(d, "index") for d in _items(case.get("equations"), "name")],
+        "draws": [_lists(d, "index") for d in _items(case.get("draws"), "name")],
+        "claims": [_lists(c, "forall") for c in _items(case.get("claims"), "claim_id")],
+        "design": _design(case["design"]) if case.get("design") else None,
+    }
+    core |= {group: items for group, items in computed.items() if items}
     if case.get("objective"):
         core["objective_function"] = _objective(case["objective"])
     return {
         "schema": "engiagent-blueprint/1",
-        "kind": "programme",
+        "kind": "definitions" if any(computed.values()) else "programme",
         "modeling_context": {"problem_essence": case["about"]},
         "core_model_elements": core,
     }
@@ -70,6 +78,13 @@ def _variable(item: Json) -> Json:
         full = {k: v for k, v in full.items() if k in item or k not in ("lower", "upper")}
         full = _lists(full, "index")
     return {k: v for k, v in full.items() if v != "none"}
+
+
+def _design(given: Json) -> Json:
+    rest = {k: v for k, v in given.items() if k not in ("minimize", "maximize")}
+    sense = "minimize" if "minimize" in given else "maximize"
+    own = {"sense": sense, "merit": given[sense]} if sense in given else {}
+    return rest | own | {"choices": _items(given.get("choices"), "name")}
 
 
 def _objective(given: Json) -> Json:

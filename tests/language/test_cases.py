@@ -1,14 +1,15 @@
 """Runs the language test-suite in files; see README.md beside this file."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from engiagent.blueprint.analysis import Analysis, analyse
-from engiagent.blueprint.diagnostics import Diagnostic
+from engiagent.blueprint.analysis import analyse
+from engiagent.blueprint.definitions import check_definitions, evaluate_definitions
+from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.errors import EngiagentError
@@ -54,9 +55,12 @@ def test_case(path: Path, tmp_path: Path) -> None:
         return
     blueprint = Blueprint.from_dict(blueprint_of(case))
     assert Blueprint.from_json(blueprint.to_json()) == blueprint
+    if blueprint.kind == "definitions":
+        check_computed(expect, blueprint, tmp_path)
+        return
     full = expand(blueprint)
     analysis = analyse(full, tmp_path)
-    check_diagnostics(expect.get("diagnostics") or [], analysis)
+    check_diagnostics(expect.get("diagnostics") or [], analysis.diagnostics)
     if analysis.errors:
         with pytest.raises(EngiagentError):
             compile_blueprint(full, tmp_path)
@@ -72,6 +76,8 @@ def test_compiler_and_checker_read_a_case_alike(path: Path, tmp_path: Path) -> N
     write_files(case, tmp_path)
     try:
         blueprint = expand(Blueprint.from_dict(blueprint_of(case)))
+        if blueprint.kind == "definitions":
+            return  # nothing is compiled
         program = compile_blueprint(blueprint, tmp_path)
     except EngiagentError:
         return  # what has to be said of it, the other test demands
@@ -88,13 +94,33 @@ def check_words(wanted: str | list[str], text: str) -> None:
         assert words in text
 
 
-def check_diagnostics(wanted: list[Any], analysis: Analysis) -> None:
+def check_computed(expect: Mapping[str, Any], blueprint: Blueprint, folder: Path) -> None:
+    """Compare a blueprint of definitions: findings of its analysis, then what it computes."""
+    found = list(check_definitions(blueprint, folder))
+    results = None
+    if not any(d.severity == "error" for d in found):
+        try:
+            results = evaluate_definitions(blueprint, folder)
+        except BlueprintError as error:
+            found += error.diagnostics
+    check_diagnostics(expect.get("diagnostics") or [], found)
+    if results is None:
+        return
+    for name, wanted in (expect.get("computed") or {}).items():
+        values = results.series[name].values
+        np.testing.assert_allclose(values, np.array(wanted, float), rtol=1e-9, atol=1e-9)
+    for name, wanted in (expect.get("chosen") or {}).items():
+        assert results.design is not None
+        assert results.design.choices[name] == pytest.approx(wanted)
+
+
+def check_diagnostics(wanted: list[Any], found: Sequence[Diagnostic]) -> None:
     """Every finding listed is there, and every error is listed."""
     listed = [item if isinstance(item, dict) else {"code": item} for item in wanted]
-    shown = "\n".join(f"{d.severity} {d}" for d in analysis.diagnostics)
+    shown = "\n".join(f"{d.severity} {d}" for d in found)
     for item in listed:
-        assert any(fits(item, d) for d in analysis.diagnostics), f"no {item} in\n{shown}"
-    for diagnostic in analysis.errors:
+        assert any(fits(item, d) for d in found), f"no {item} in\n{shown}"
+    for diagnostic in (d for d in found if d.severity == "error"):
         assert any(fits(item, diagnostic) for item in listed), f"unexpected error in\n{shown}"
 
 
