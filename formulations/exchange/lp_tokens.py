@@ -49,10 +49,9 @@ _SECTION = re.compile(
 # A bracket that follows a name at once belongs to it, with whatever it holds: x[1,2], x(t-1).
 _HEAD = r"""[^\W\d]|[_!"#$%&,;?@'`{}|~]"""
 _TOKEN = re.compile(
-    rf"""(?P<arrow><->|->)|(?P<relation><=|=<|>=|=>|<|>|=)
+    rf"""\s*(?:(?P<name>(?:{_HEAD})(?:{_HEAD}|[\d./]|\[[^\[\]\s]*\]|\([^()\s]*\)|[()])*)
     |(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
-    |(?P<name>(?:{_HEAD})(?:{_HEAD}|[\d./]|\[[^\[\]\s]*\]|\([^()\s]*\)|[()])*)
-    |(?P<sign>[-+*^:/\[\]])|(?P<blank>\s+)""",
+    |(?P<arrow><->|->)|(?P<relation><=|=<|>=|=>|<|>|=)|(?P<sign>[-+*^:/\[\]]))""",
     re.VERBOSE,
 )
 _LP_SOLVE = re.compile(r"\s*(?:max|min|maximi[sz]e|minimi[sz]e)\s*:|\s*/[*/]", re.IGNORECASE)
@@ -96,17 +95,17 @@ def _no_beginning(source: SourceText, line: int, content: str) -> Exception:
 
 
 def _tokens(source: SourceText, line: int, text: str, start: int) -> Iterator[Token]:
-    while start < len(text):
-        match = _TOKEN.match(text, start)
-        if match is None:
-            raise source.error(
-                line,
-                "this character has no meaning here",
-                column=start + 1,
-                found=repr(text[start]),
-            )
+    text = text.rstrip()
+    place = start
+    for match in _TOKEN.finditer(text, start):
+        if match.start() != place:
+            break
         kind = match.lastgroup or ""
-        if kind != "blank":
-            word = match[0]
-            yield Token(word if kind == "sign" else kind, word, line, start + 1)
-        start = match.end()
+        word = match[kind]
+        yield Token(word if kind == "sign" else kind, word, line, match.start(kind) + 1)
+        place = match.end()
+    if place < len(text) and text[place:].strip():
+        place += len(text[place:]) - len(text[place:].lstrip())
+        raise source.error(
+            line, "this character has no meaning here", column=place + 1, found=repr(text[place])
+        )

@@ -118,6 +118,8 @@ def _variable(t: Translation, position: int) -> Json:
         entry["index"] = index.binders(t.parts.letters[: family.arity])
     integral, binary = bool(model.integrality[members[0]]), bool(model.binary[members[0]])
     entry["type"] = "binary" if binary else "integer" if integral else "continuous"
+    # Said outright, since without a unit a name such as charge would be taken for a power.
+    entry["unit"] = "1"
     if not binary:
         for side in ("lower", "upper"):
             text = _bound(t, position, side, line)

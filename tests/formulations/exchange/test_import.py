@@ -320,6 +320,55 @@ def test_no_bound_is_made_up(tmp_path: Path, text: str, message: str) -> None:
         import_model(path)
 
 
+@pytest.mark.parametrize("form", WRITERS)
+@settings(max_examples=20, suppress_health_check=SLOW)
+@given(program=programs(quadratic=True, whole=False), seed=st.integers(0, 99))
+def test_a_quadratic_objective_survives_the_way_through_a_file(
+    tmp_path: Path, form: str, program: Program, seed: int
+) -> None:
+    path = tmp_path / f"model.{form}"
+    path.write_text(WRITERS[form](program))
+    blueprint = import_model(path)
+    other = compile_blueprint(blueprint)
+    places = matching(program, blueprint, other)
+    generator = np.random.default_rng(seed)
+    for _ in range(5):
+        x = generator.uniform(program.column_lower, program.column_upper)
+        there = np.zeros(other.column_count)
+        there[places] = x
+        assert other.objective_at(there) == pytest.approx(program.objective_at(x), rel=1e-9)
+
+
+def test_many_products_go_into_a_table(tmp_path: Path) -> None:
+    names = range(1, 61)
+    squares = " + ".join(f"{k} x{k} ^2" for k in names)
+    pairs = " + ".join(f"x{k} * x{k + 1}" for k in range(1, 60))
+    path = tmp_path / "model.lp"
+    path.write_text(
+        f"min\n [ {squares} + {pairs} ] / 2\nst\n q: x1 + [ {squares} ] <= 90\n"
+        " c: x1 + x2 >= 1\nend"
+    )
+    blueprint = import_model(path)
+    assert blueprint.core.objective_function is not None
+    assert len(str(blueprint.core.objective_function.expression)) < 300
+    program = compile_blueprint(blueprint)
+    x = np.arange(1.0, 61.0)
+    weighted = float((np.arange(1, 61) * x**2).sum())
+    assert program.objective_at(x) == (weighted + float((x[:-1] * x[1:]).sum())) / 2
+    quadratic = program.row_block("q").start
+    assert program.activity_at(x)[quadratic] == 1.0 + weighted
+
+
+def test_a_quadratic_row_means_the_same_to_scip(tmp_path: Path) -> None:
+    path = tmp_path / "model.lp"
+    path.write_text("max\n x + y\nst\n q: [ x ^2 + y ^2 - x * y ] <= 9\nbounds\n y <= 8\nend")
+    best = _scip(path)
+    for form, write in WRITERS.items():
+        again = tmp_path / f"again.{form}"
+        again.write_text(write(compile_blueprint(import_model(path))))
+        assert _scip(again) == pytest.approx(best, rel=1e-5) == pytest.approx(6.0, rel=1e-5)
+
+
 def test_a_quadratic_objective_is_written_as_products(tmp_path: Path) -> None:
     path = tmp_path / "model.mps"
     path.write_text(

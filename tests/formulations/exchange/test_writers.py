@@ -271,3 +271,36 @@ def test_times_are_those_of_the_clock_on_the_wall() -> None:
     program = compile_blueprint(blueprint(**STORE))
     assert isinstance(program.coordinates["T"], Coordinate)
     assert "charge(2025_07_01T01.00)" in write_mps(program)
+
+
+ATOMS = [
+    ("max(x, y) <= 4", "x + 2*y"),
+    ("x + y >= 3", "0.1*z - max(x, y)"),
+    ("implies(b, x + y <= 4)", "x + y + b"),
+    ("either(x <= 2, y <= 3)", "x + y"),
+    ("exclusive(x, y)", "2*x + 3*y"),
+    ("y <= piecewise(x, (0, 2, 9), (0, 5, 1))", "y - 0.1*x"),
+    ("complements(x >= 1, 5 - y >= 0)", "2*x + y"),
+    ("abs(x - y) >= 3", "x + y"),
+    ("x*b <= 3", "x + 2*b"),
+    ("s >= 0.5*x + y - 6", "x + y - s"),
+]
+
+
+@pytest.mark.parametrize("form", WRITERS)
+@pytest.mark.parametrize(("relation", "objective"), ATOMS)
+def test_what_the_compiler_lowers_can_be_written(
+    tmp_path: Path, form: str, relation: str, objective: str
+) -> None:
+    semi = variable("s", unit="1", upper=5, lower=2, type="semicontinuous")
+    columns = [*(variable(name, upper=9, unit="1") for name in "xyz"), binary("b"), semi]
+    program = compile_blueprint(
+        blueprint(
+            decision_variables=columns,
+            constraints=[constraint(relation)],
+            objective_function={"sense": "maximize", "expression": objective},
+        )
+    )
+    path = tmp_path / f"model.{form}"
+    path.write_text(WRITERS[form](program))
+    assert _scip(path) == pytest.approx(optimum(program), rel=1e-6)
