@@ -8,6 +8,8 @@ The first solve and every outcome other than an optimum go through the same code
 :func:`engiagent.solvers.solve`, so that statuses, reasons, duals and proofs mean the same.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 from engiagent.errors import EngiagentError
@@ -16,6 +18,8 @@ from engiagent.formulations.values import Ints
 from engiagent.solvers.result import Floats, SolveOptions, SolverResult
 from engiagent.solvers.session_shift import stage_sources
 from engiagent.solvers.validate import check_program
+
+Sources = Callable[[], tuple[Ints, Ints]]
 
 
 class HoldsProgram(Protocol):
@@ -38,8 +42,11 @@ class Engine(Protocol):
         """Start the next solve from a point of shape (n,)."""
         ...
 
-    def shift(self, columns: Ints, rows: Ints) -> None:
-        """Let each column and row start from where another one ended."""
+    def shift(self, sources: Sources) -> None:
+        """Let each column and row start from where another one ended.
+
+        ``sources`` returns the numbers of the columns, shape (n,), and of the rows, shape (m,).
+        """
         ...
 
 
@@ -71,6 +78,7 @@ class Session:
             raise EngiagentError("a memory limit needs a process of its own; a session has none")
         check_program(self._program)
         self._engine = _engine(self._program, self._options)
+        self._moves: dict[int, tuple[Ints, Ints]] = {}
 
     @property
     def program(self) -> Program:
@@ -90,6 +98,7 @@ class Session:
             self._program = self.program
             check_program(self._program)
             self._engine = _engine(self._program, self._options)
+            self._moves.clear()
         return self._engine.solve()
 
     def set_start(self, x: Floats) -> None:
@@ -129,7 +138,13 @@ class Session:
         if stages < 0:
             raise EngiagentError(f"stages is {stages}; give a whole number of at least 0")
         if stages:
-            self._engine.shift(*stage_sources(self._program, stages))
+            self._engine.shift(partial(self._stage_sources, stages))
+
+    def _stage_sources(self, stages: int) -> tuple[Ints, Ints]:
+        known = self._moves.get(stages)
+        if known is None:
+            known = self._moves[stages] = stage_sources(self._program, stages)
+        return known
 
 
 def _engine(program: Program, options: SolveOptions) -> Engine:

@@ -1,8 +1,9 @@
 """Persistent HiGHS: linear programs hot from the last basis, mixed-integer ones from a point."""
 
 import time
+from collections import deque
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -15,10 +16,19 @@ from engiagent.solvers.result import Floats, SolveOptions, SolverResult, Status,
 from engiagent.solvers.session_changes import Snapshot, crosses
 from engiagent.solvers.validate import find_crossing
 
+if TYPE_CHECKING:
+    from engiagent.solvers.session import Sources
+
 PRIMAL_SIMPLEX: Final = 4
 CHOOSE_SIMPLEX: Final = 0
 MANY: Final = 1_000
 """From so many changed coefficients on, HiGHS gets its matrix anew."""
+PER_ITERATION: Final = 60
+"""Rows and columns whose new factorisation costs as much as one iteration."""
+TRIALS: Final = 2
+LATELY: Final = 8
+AGAIN: Final = 40
+"""Every so many moves the way that seems slower is tried again."""
 
 
 class _Model:
@@ -105,6 +115,34 @@ class _Model:
         self.highs = fresh
 
 
+class _Moves:
+    """Whether to move the basis along with a horizon or to keep it.
+
+    Moving saves iterations where the solution moves in time too, and costs a new factorisation.
+    Both are tried now and then, and the one that has taken less work lately is used. Work is
+    counted in iterations, so that equal inputs take equal ways.
+    """
+
+    def __init__(self, price: float) -> None:
+        self._price = {True: price, False: 0.0}
+        self._work: dict[bool, deque[float]] = {k: deque(maxlen=LATELY) for k in (True, False)}
+        self._count = 0
+
+    def choose(self) -> bool:
+        """Return whether to move the basis this time."""
+        self._count += 1
+        for way in (False, True):
+            if len(self._work[way]) < TRIALS:
+                return way
+        mean = {way: sum(work) / len(work) for way, work in self._work.items()}
+        best = mean[True] < mean[False]
+        return not best if self._count % AGAIN == 0 else best
+
+    def record(self, moved: bool, iterations: int) -> None:
+        """Take note of how many iterations a solve took."""
+        self._work[moved].append(iterations + self._price[moved])
+
+
 class HighsEngine:
     """Linear programs; the basis is kept from solve to solve."""
 
@@ -112,11 +150,16 @@ class HighsEngine:
         self.program = program
         self.options = options
         self._model = _Model(program, options)
+        self._moves = _Moves((program.column_count + program.row_count) / PER_ITERATION)
+        self._moved: bool | None = None
 
     def solve(self) -> SolverResult:
         """Solve the program as its arrays stand now."""
         started = time.perf_counter()
         result = self._solve(started)
+        if self._moved is not None:
+            self._moves.record(self._moved, result.iterations)
+            self._moved = None
         return replace(result, seconds=time.perf_counter() - started)
 
     def _solve(self, started: float) -> SolverResult:
@@ -157,9 +200,11 @@ class HighsEngine:
         """Give HiGHS a point from which it builds a basis."""
         self._model.start_from(x)
 
-    def shift(self, columns: Ints, rows: Ints) -> None:
-        """Start from the basis moved in time."""
-        self._model.shift(columns, rows)
+    def shift(self, sources: "Sources") -> None:
+        """Start from the basis, as it is or moved in time, whichever has taken less work so far."""
+        self._moved = self._moves.choose()
+        if self._moved:
+            self._model.shift(*sources())
 
 
 class HighsMipEngine:
@@ -235,10 +280,10 @@ class HighsMipEngine:
         """Give the branch and bound a first schedule."""
         self._start = x
 
-    def shift(self, columns: Ints, rows: Ints) -> None:
+    def shift(self, sources: "Sources") -> None:
         """Start from the last schedule moved in time."""
         if self._start is not None:
-            self._start = self._start[columns]
+            self._start = self._start[sources()[0]]
 
 
 def contradiction(program: Program) -> SolverResult:

@@ -15,7 +15,7 @@ programming solver, doi:10.1109/CDC49753.2023.10383915.
 import time
 from dataclasses import replace
 from functools import cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -28,9 +28,10 @@ from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.session_changes import Snapshot, crosses
 from engiagent.solvers.session_highs import contradiction
 
+if TYPE_CHECKING:
+    from engiagent.solvers.session import Sources
+
 NAME: Final = "PIQP"
-ACCURACY: Final = 1e-9
-"""Largest absolute residual and gap, and the same relative to the numbers of the program."""
 ACCEPTED: Final = 1e-6
 """Largest residual, relative to the numbers in it, of a point that is called optimal."""
 CURVATURE: Final = 1e-9
@@ -129,9 +130,6 @@ class PiqpEngine:
         self._pattern = pattern = _Pattern(program)
         self._solver = piqp.SparseSolver()
         settings = self._solver.settings
-        settings.eps_abs = settings.eps_rel = ACCURACY
-        settings.check_duality_gap = True
-        settings.eps_duality_gap_abs = settings.eps_duality_gap_rel = ACCURACY
         settings.max_iter = MOST_ITERATIONS
         a, g = pattern.matrices(program)
         lower, upper = _bounded(program.column_lower, program.column_upper)
@@ -225,7 +223,7 @@ class PiqpEngine:
     def set_start(self, x: Floats) -> None:
         """Take no notice: an interior-point method starts from a point of its own."""
 
-    def shift(self, columns: Ints, rows: Ints) -> None:
+    def shift(self, sources: "Sources") -> None:
         """Take no notice: an interior-point method starts from a point of its own."""
 
 

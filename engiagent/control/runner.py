@@ -161,6 +161,7 @@ class RecedingHorizon:
         self._count = 0
         self._last: SolverResult | None = None
         self._age = 0
+        self._places: dict[tuple[str, int], Ints] = {}
 
     @property
     def program(self) -> Program:
@@ -347,14 +348,20 @@ class RecedingHorizon:
         )
 
     def _over(self, x: Floats, block: ColumnBlock, first: int, stop: int) -> Floats:
-        axis = block.sets.index(self.horizon.periods)
-        found = [pick(x, block, at_stage(block, axis, k)) for k in range(first, stop)]
+        found = [self._values_at(x, block, self.horizon.periods, k) for k in range(first, stop)]
         return found[0] if self.applied == 1 else np.stack(found)
 
     def _at_instant(self, x: Floats, variable: str, instant: int) -> Floats:
         block = self.program.column_block(variable)
-        axis = block.sets.index(self.horizon.instants)
-        return pick(x, block, at_stage(block, axis, instant))
+        return self._values_at(x, block, self.horizon.instants, instant)
+
+    def _values_at(self, x: Floats, block: ColumnBlock, along: str, position: int) -> Floats:
+        key = (block.name, position)
+        numbers = self._places.get(key)
+        if numbers is None:
+            numbers = at_stage(block, block.sets.index(along), position)
+            self._places[key] = numbers
+        return pick(x, block, numbers)
 
     # -- many steps -----------------------------------------------------------------------------
 
