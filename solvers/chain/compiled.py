@@ -15,6 +15,29 @@ price = njit(cache=True)(passes.price)
 
 
 @njit(cache=True)
+def packed(slopes, lengths, factor, holding):  # type: ignore[no-untyped-def]
+    """Return where each step's segments start, their slopes negated and their lengths, scaled."""
+    count, width = lengths.shape[1], lengths.shape[0]
+    starts = np.empty(count + 1, np.int64)
+    total = 0
+    for t in range(count):
+        starts[t] = total
+        for k in range(width):
+            if lengths[k, t] > 0.0:
+                total += 1
+    starts[count] = total
+    turned, spans = np.empty(total), np.empty(total)
+    place = 0
+    for t in range(count):
+        for k in range(width):
+            if lengths[k, t] > 0.0:
+                turned[place] = -slopes[k, t] / factor[t] - holding[t]
+                spans[place] = lengths[k, t] * factor[t]
+                place += 1
+    return starts, turned, spans
+
+
+@njit(cache=True)
 def _place(kept, begin, end, slope):  # type: ignore[no-untyped-def]
     """Return the first place in ``begin:end`` whose slope is not below ``slope``."""
     while begin < end:

@@ -85,9 +85,9 @@ def step_cost(cost, lower, upper, alpha, beta, demand, pairs, slopes, probes, ch
         for k in range(count + 1):
             if k == 0:
                 probes[k, t] = slopes[0, t] - 1.0 - size
-            elif k == count:
-                probes[k, t] = slopes[count - 1, t] + 1.0 + size
-            elif slopes[k, t] - slopes[k - 1, t] > TIE * size:
+            elif k == found:
+                probes[k, t] = slopes[k - 1, t] + 1.0 + size
+            elif k < found and slopes[k, t] - slopes[k - 1, t] > TIE * size:
                 probes[k, t] = 0.5 * (slopes[k, t] + slopes[k - 1, t])
             else:
                 probes[k, t] = probes[k - 1, t]

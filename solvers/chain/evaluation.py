@@ -26,6 +26,8 @@ class Evaluation:
         The largest amount by which a bound is exceeded, at its penalty.
     x, y
         The point (n,) and the multipliers of the rows (m,).
+    reduced
+        Reduced costs of the columns (n,).
     """
 
     values: Floats
@@ -34,6 +36,7 @@ class Evaluation:
     excess: float
     x: Floats
     y: Floats
+    reduced: Floats
 
 
 def evaluate(model: Model, values: Floats, kernel: Kernel) -> Evaluation | None:
@@ -108,6 +111,7 @@ def _assembled(
         excess=float(np.abs(excess).max(initial=0.0)),
         x=x,
         y=y,
+        reduced=reduced,
     )
 
 

@@ -54,11 +54,7 @@ def best_states(steps: Steps, scale: Scale, kernel: Kernel) -> Floats | None:
     """Return the best state after each step, shape (N,), or None when nothing is allowed."""
     value_levels, plan, _ = _functions(kernel)
     factor = scale.factor
-    lengths = steps.lengths.T
-    real = lengths > 0
-    starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(real.sum(axis=1))))
-    slopes = (-steps.slopes / factor - scale.holding).T[real]
-    spans = (steps.lengths * factor).T[real]
+    starts, slopes, spans = _packed(steps, scale, kernel)
     low, high, inflow = steps.lower * factor, steps.upper * factor, steps.inflow * factor
     before = np.roll(low, 1), np.roll(high, 1)
     inside = [np.where(scale.begins, 0.0, end / scale.jumps) for end in before]
@@ -84,6 +80,19 @@ def best_states(steps: Steps, scale: Scale, kernel: Kernel) -> Floats | None:
     # The bounds themselves, and not what two roundings make of them.
     result = np.where(found == low, steps.lower, found / factor)
     return np.where(found == high, steps.upper, result)
+
+
+def _packed(steps: Steps, scale: Scale, kernel: Kernel) -> tuple[Any, Any, Any]:
+    """Return where each step's segments start, their slopes negated and their lengths, scaled."""
+    if kernel == "numba":
+        from engiagent.solvers.chain import compiled
+
+        made = compiled.packed(steps.slopes, steps.lengths, scale.factor, scale.holding)
+        return made[0], made[1], made[2]
+    real = steps.lengths.T > 0
+    starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(real.sum(axis=1))))
+    slopes = (-steps.slopes / scale.factor - scale.holding).T[real]
+    return starts, slopes, (steps.lengths * scale.factor).T[real]
 
 
 def state_prices(

@@ -105,9 +105,7 @@ def build_model(program: Program, chain: StorageChain) -> Model:
     """
     sign = -1.0 if program.sense == "maximize" else 1.0
     entries, n = chain.entries, program.column_count
-    is_coupler = np.zeros(n, dtype=bool)
-    is_coupler[chain.couplers] = True
-    couplings = entries.where(is_coupler[entries.columns])
+    couplings = _couplings(chain, n)
     coupled = np.zeros(program.row_count, dtype=bool)
     coupled[couplings.rows] = True
     known, lower, upper = _settled(program, chain, coupled)
@@ -149,6 +147,15 @@ def build_model(program: Program, chain: StorageChain) -> Model:
     )
 
 
+def _couplings(chain: StorageChain, size: int) -> Entries:
+    """Return the coefficients of the couplers."""
+    if not len(chain.couplers):
+        return chain.entries.where(np.zeros(0, dtype=np.int64))
+    is_coupler = np.zeros(size, dtype=bool)
+    is_coupler[chain.couplers] = True
+    return chain.entries.where(is_coupler[chain.entries.columns])
+
+
 def _settled(
     program: Program, chain: StorageChain, coupled: Bools
 ) -> tuple[Floats, Floats, Floats]:
@@ -177,17 +184,16 @@ def _settled(
 def _ratios(program: Program, chain: StorageChain) -> tuple[Floats, Floats, Floats]:
     """Return scale, ratio and turn of the states."""
     entries, steps = chain.entries, chain.steps
-    owner = np.full(program.row_count, -1, dtype=np.int64)
-    owner[chain.chain_rows] = np.arange(steps)
     after = np.full(program.column_count, -1, dtype=np.int64)
     linked = np.flatnonzero(chain.states >= 0)
     after[chain.states[linked]] = linked
-    row, state = owner[entries.rows], after[entries.columns]
-    chosen = (row >= 0) & (state >= 0)
-    row, state, values = row[chosen], state[chosen], entries.values[chosen]
+    chosen = np.flatnonzero(after[entries.columns] >= 0)
+    row, state = entries.rows[chosen], after[entries.columns[chosen]]
+    values = entries.values[chosen]
+    out, into = row == chain.chain_rows[state], row == chain.chain_rows[(state + 1) % steps]
     scale, coming = np.ones(steps), np.zeros(steps)
-    scale[row[row == state]] = values[row == state]
-    coming[row[row == state + 1]] = values[row == state + 1]
+    scale[state[out]] = values[out]
+    coming[state[into] + 1] = values[into]
     raw = -coming / scale
     turn = np.cumprod(np.where(raw < 0, -1.0, 1.0)).astype(np.float64)
     scale = scale * turn
@@ -214,6 +220,9 @@ def _table(program: Program, chain: StorageChain, slack_rows: Ints, excess_of: I
     """Return slots by steps with slacks and excesses, shape (J, N)."""
     n, steps = program.column_count, chain.steps
     total = n + len(slack_rows) + len(excess_of)
+    table = np.where(chain.local >= 0, chain.local, total)
+    if total == n:
+        return table
     step_of = np.full(total, -1, dtype=np.int64)
     slots, places = np.nonzero(chain.local >= 0)
     step_of[chain.local[slots, places]] = places
@@ -223,7 +232,6 @@ def _table(program: Program, chain: StorageChain, slack_rows: Ints, excess_of: I
     step_of_row[chain.balance_rows[tail]] = tail
     step_of[n : n + len(slack_rows)] = step_of_row[slack_rows]
     step_of[n + len(slack_rows) :] = step_of[excess_of]
-    table = np.where(chain.local >= 0, chain.local, total)
     extra = np.arange(n, total)
     extra = extra[step_of[extra] >= 0]
     if not len(extra):
@@ -245,10 +253,13 @@ def _coefficients(
     entries, n = chain.entries, program.column_count
     result = []
     for rows in (chain.chain_rows, chain.balance_rows[chain.balance_rows >= 0]):
+        part = np.zeros(total + 1)
+        if not len(rows):
+            result.append(part)
+            continue
         inside = np.zeros(program.row_count, dtype=bool)
         inside[rows] = True
-        chosen = inside[entries.rows]
-        part = np.zeros(total + 1)
+        chosen = np.flatnonzero(inside[entries.rows])
         part[entries.columns[chosen]] = entries.values[chosen]
         part[n : n + len(slack_rows)] = np.where(inside[slack_rows], -1.0, 0.0)
         part[n + len(slack_rows) : total] = part[excess_of]

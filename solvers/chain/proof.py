@@ -20,14 +20,11 @@ class Proof:
         At the point, and proven from below; without the program's constant.
     residual
         The largest amount by which a row or bound is missed, relative to the size of its terms.
-    reduced
-        Reduced costs, shape (n,).
     """
 
     objective: float
     bound: float
     residual: float
-    reduced: Floats
 
     @property
     def gap(self) -> float:
@@ -35,10 +32,14 @@ class Proof:
         return abs(self.objective - self.bound) / max(1.0, abs(self.objective))
 
 
-def prove(program: Program, entries: Entries, x: Floats, y: Floats, sign: float) -> Proof:
-    """Return what a point x and row multipliers y, shapes (n,) and (m,), are worth."""
+def prove(
+    program: Program, entries: Entries, x: Floats, y: Floats, reduced: Floats, sign: float
+) -> Proof:
+    """Return what a point x and row multipliers y, shapes (n,) and (m,), are worth.
+
+    ``reduced`` are the reduced costs ``sign * cost - Aᵀ y``, shape (n,).
+    """
     cost = sign * program.cost
-    reduced = cost - entries.transposed_times(y)
     bound = _least(y, program.row_lower, program.row_upper, np.zeros(len(y)))
     noise = np.zeros(len(x))
     infinite = ~(np.isfinite(program.column_lower) & np.isfinite(program.column_upper))
@@ -47,7 +48,7 @@ def prove(program: Program, entries: Entries, x: Floats, y: Floats, sign: float)
         noise = np.abs(cost) + np.bincount(entries.columns, sizes, len(x))
         noise = np.where(infinite, NOISE * noise, 0.0)
     bound += _least(reduced, program.column_lower, program.column_upper, noise)
-    return Proof(float((cost * x).sum()), bound, residual(program, entries, x), reduced)
+    return Proof(float((cost * x).sum()), bound, residual(program, entries, x))
 
 
 def _least(slope: Floats, lower: Floats, upper: Floats, noise: Floats) -> float:

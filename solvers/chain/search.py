@@ -6,6 +6,7 @@ best, and the two sets of multipliers, weighted so that their slopes cancel, pro
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,8 +21,8 @@ EXACT = 1e-11
 
 def best_value(
     model: Model, box: tuple[float, float], kernel: Kernel
-) -> tuple[Floats, Floats] | None:
-    """Return the best point (n,) and multipliers (m,) over one coupler, or None.
+) -> tuple[Floats, Floats, Floats] | None:
+    """Return the best point (n,), multipliers (m,) and reduced costs (n,), or None.
 
     Parameters
     ----------
@@ -33,9 +34,9 @@ def best_value(
         return None
     left, right = ends
     if left.slope[0] >= 0.0:
-        return _accepted(left, left.y)
+        return _accepted(left)
     if right.slope[0] <= 0.0:
-        return _accepted(right, right.y)
+        return _accepted(right)
     stale = 0
     for turn in range(MOST_EVALUATIONS):
         width = right.values[0] - left.values[0]
@@ -54,9 +55,15 @@ def best_value(
             return None
         if aimed and found.objective <= lowest + EXACT * max(1.0, abs(lowest)):
             share = rise / (rise - fall)
-            return _accepted(found, share * left.y + (1.0 - share) * right.y)
+            return _accepted(
+                replace(
+                    found,
+                    y=share * left.y + (1.0 - share) * right.y,
+                    reduced=share * left.reduced + (1.0 - share) * right.reduced,
+                )
+            )
         if found.slope[0] == 0.0:
-            return _accepted(found, found.y)
+            return _accepted(found)
         if found.slope[0] < 0.0:
             left = found
         else:
@@ -67,9 +74,9 @@ def best_value(
     return None
 
 
-def _accepted(found: Evaluation, y: Floats) -> tuple[Floats, Floats] | None:
+def _accepted(found: Evaluation) -> tuple[Floats, Floats, Floats] | None:
     scale = max(1.0, float(np.abs(found.values).max()))
-    return (found.x, y) if found.excess <= 1e-9 * scale else None
+    return (found.x, found.y, found.reduced) if found.excess <= 1e-9 * scale else None
 
 
 def _bracket(

@@ -60,11 +60,11 @@ def solve_chain(
     return None if result is None else _timed(result, time.perf_counter() - started)
 
 
-def _best(model: Model, kernel: Kernel) -> tuple[Floats, Floats] | None:
-    """Return a point and multipliers, or None."""
+def _best(model: Model, kernel: Kernel) -> tuple[Floats, Floats, Floats] | None:
+    """Return a point, multipliers and reduced costs, or None."""
     if not len(model.chain.couplers):
         found = evaluate(model, np.zeros(0), kernel)
-        return None if found is None else (found.x, found.y)
+        return None if found is None else (found.x, found.y, found.reduced)
     if outside(model)[model.excess_of[model.excess_of < model.program.column_count]].any():
         raise UnsuitableError("a coupler bounds a column that stands in no step")
     if len(model.chain.couplers) > 1:
@@ -78,12 +78,12 @@ def _box(model: Model) -> tuple[float, float]:
     return float(model.lower[coupler]), float(model.upper[coupler])
 
 
-def _proven(model: Model, x: Floats, y: Floats) -> SolverResult | None:
+def _proven(model: Model, x: Floats, y: Floats, reduced: Floats) -> SolverResult | None:
     program, sign = model.program, model.sign
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
         return None
     x = np.clip(x, program.column_lower, program.column_upper)
-    proof = prove(program, model.chain.entries, x, y, sign)
+    proof = prove(program, model.chain.entries, x, y, reduced, sign)
     if not (proof.gap <= PROVEN and proof.residual <= PROVEN):
         return None
     objective = sign * proof.objective + program.offset
@@ -96,7 +96,7 @@ def _proven(model: Model, x: Floats, y: Floats) -> SolverResult | None:
         solver_version=__version__,
         x=x,
         row_dual=sign * y + 0.0,
-        column_dual=sign * proof.reduced + 0.0,
+        column_dual=sign * reduced + 0.0,
         objective=objective,
         bound=bound,
         gap=relative_gap(objective, bound),

@@ -30,8 +30,9 @@ class Entries:
     row_count: int
     column_count: int
 
-    def where(self, keep: Bools) -> "Entries":
-        """Return the entries chosen by a mask of shape (k,)."""
+    def where(self, keep: Bools | Ints) -> "Entries":
+        """Return the entries chosen by a mask of shape (k,) or by their places."""
+        keep = np.flatnonzero(keep) if keep.dtype == np.bool_ else keep
         return Entries(
             self.rows[keep],
             self.columns[keep],
