@@ -78,6 +78,10 @@ def conclude(program: Program, options: SolveOptions, ending: Ending) -> SolverR
         if account.bound is None:
             reason = f"{ending.words}, but its multipliers prove no bound"
     else:
+        if has_linear_rows(program):
+            proof = _feasibility(program, options)
+            if proof.status == "infeasible":
+                return replace(plain(ending, "infeasible", proof.reason), farkas=proof.farkas)
         off = "" if account is None else f"; its point breaks a limit by {account.violation:.1e}"
         status, reason = "error", f"{ending.words}{off}"
     if found and account is not None:

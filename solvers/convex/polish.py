@@ -32,6 +32,8 @@ LARGEST = 40_000
 """Rows and columns beyond which the factors could fill."""
 GOOD = 1e-12
 ROUNDING = 1e-13
+EXACT = 1e-11
+"""Violation that is as good as none."""
 MOVED = 1e-5
 """How much worse, relative to it, the objective may become when the point becomes exact."""
 
@@ -40,7 +42,7 @@ Places = np.ndarray[tuple[int], np.dtype[np.intp]]
 
 def polished(program: Program, account: Account) -> Account:
     """Return a better account of the same optimum where there is one."""
-    if not np.isfinite(account.violation) or _is_good(account):
+    if not np.isfinite(account.violation) or _is_good(program, account):
         return account
     if program.column_count + program.row_count > LARGEST:
         return account
@@ -55,13 +57,18 @@ def polished(program: Program, account: Account) -> Account:
     return better if near and _is_better(better, account) else account
 
 
-def _is_good(account: Account) -> bool:
-    return account.violation <= GOOD and account.gap <= GOOD
+def _is_good(program: Program, account: Account) -> bool:
+    """Whether point, gap and the reduced costs of columns between bounds are exact already."""
+    x, z = account.x, np.abs(account.column_dual)
+    room = EXACT * np.maximum(1.0, np.abs(x))
+    inside = (x - program.column_lower > room) & (program.column_upper - x > room)
+    straight = float(np.max(z[inside], initial=0.0)) <= EXACT * max(1.0, float(z.max(initial=0.0)))
+    return account.violation <= GOOD and account.gap <= GOOD and straight
 
 
 def _is_better(new: Account, old: Account) -> bool:
     """Whether neither measure got worse beyond rounding."""
-    feasible = new.violation <= max(old.violation, ROUNDING)
+    feasible = new.violation <= max(old.violation, EXACT)
     return feasible and new.gap <= max(old.gap, ROUNDING)
 
 

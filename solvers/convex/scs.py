@@ -71,8 +71,11 @@ def _run(program: Program, options: SolveOptions, data: ConeProgram) -> Ending:
         settings["time_limit_secs"] = float(options.time_limit)
     if options.log is not None:
         settings["log_csv_filename"] = options.log
-    arrays = {"P": csc_matrix(triu(data.p)), "A": csc_matrix(data.a), "b": data.b, "c": data.c}
-    found = scs.SCS(arrays, _cones(data), **settings).solve()
+    a, b, cones = csc_matrix(data.a), data.b, _cones(data)
+    if not len(b):  # SCS takes no program without rows, so it gets 0 x <= 1
+        a, b, cones = csc_matrix((1, a.shape[1])), np.ones(1), {"l": 1}
+    arrays = {"P": csc_matrix(triu(data.p)), "A": a, "b": b, "c": data.c}
+    found = scs.SCS(arrays, cones, **settings).solve()
     info = found["info"]
     timed_out = (
         options.time_limit is not None

@@ -53,8 +53,7 @@ def make(
         for part in form.parts
     ]
     matrix = csr_array((m, n)) if not rows else affine_matrix(stack(*(r[0] for r in rows)), n)
-    shift = np.array([float(form.at(np.zeros(n))[0]) if not form.parts else
-                      float(Form(1, form.constant).at(np.zeros(n))[0]) for form, _, _ in rows])  # fmt: skip
+    shift = np.array([float(np.ravel(form.constant)[0]) for form, _, _ in rows])
     entries = sorted((r, max(i, j), min(i, j), v) for r, i, j, v in products)
     integrality = np.zeros(n, dtype=bool)
     integrality[list(integers)] = True

@@ -1,0 +1,233 @@
+"""What all adapters of convex programs have in common, on random programs and on broken ones."""
+
+from dataclasses import replace
+from types import ModuleType
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime
+
+from engiagent.errors import EngiagentError
+from engiagent.formulations.program import Program
+from engiagent.solvers import farkas, linear
+from engiagent.solvers.convex import clarabel, osqp, piqp, scs
+from engiagent.solvers.convex.derivatives import gradient, jacobian
+from engiagent.solvers.convex.optimality import examine
+from engiagent.solvers.convex.outcome import Ending, conclude
+from engiagent.solvers.convex.second_derivatives import lagrangian_hessian
+from engiagent.solvers.result import SolveOptions
+from tests.solvers.convex.programs import (
+    affine,
+    column,
+    function,
+    make,
+    random_cones,
+    random_quadratic,
+)
+
+INF = np.inf
+QUADRATIC = [piqp, clarabel, osqp, scs]
+CONIC = [clarabel, scs]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_all_agree_on_quadratic_programs_and_their_duals(seed: int) -> None:
+    sense = "maximize" if seed % 2 else "minimize"
+    program = random_quadratic(seed, sense=sense, linear=seed == 3)
+    first, *others = (solver.solve_here(program, SolveOptions()) for solver in QUADRATIC)
+    assert first.status == "optimal"
+    for other in others:
+        assert other.status == "optimal"
+        assert other.objective == pytest.approx(first.objective, rel=1e-9, abs=1e-9)
+        np.testing.assert_allclose(other.row_dual, first.row_dual, atol=1e-6)
+        np.testing.assert_allclose(other.column_dual, first.column_dual, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_all_agree_on_cones(seed: int) -> None:
+    program = random_cones(seed)
+    first, second = (solver.solve_here(program, SolveOptions()) for solver in CONIC)
+    assert first.status == second.status == "optimal"
+    assert first.objective == pytest.approx(second.objective, rel=1e-9)
+    np.testing.assert_allclose(first.row_dual, second.row_dual, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_linear_programs_have_the_duals_of_the_simplex_method(seed: int) -> None:
+    program = random_quadratic(seed, linear=True, sense="maximize" if seed % 2 else "minimize")
+    simplex = linear.solve_here(program, SolveOptions())
+    for solver in QUADRATIC:
+        result = solver.solve_here(program, SolveOptions())
+        np.testing.assert_allclose(result.row_dual, simplex.row_dual, atol=1e-6)
+        np.testing.assert_allclose(result.column_dual, simplex.column_dual, atol=1e-6)
+
+
+@pytest.mark.parametrize("solver", CONIC)
+@pytest.mark.parametrize("make_one", [random_quadratic, random_cones])
+def test_duals_are_what_a_little_more_room_is_worth(solver: ModuleType, make_one: object) -> None:
+    program: Program = make_one(5)  # type: ignore[operator]
+    base = solver.solve_here(program, SolveOptions())
+    step = 1e-4
+    for row in range(program.row_count):
+        if row in program.products.of_rows().rows and program.row_upper[row] == 0:
+            continue  # a cone is one only while its limit is 0
+        moved = []
+        for sign in (1.0, -1.0):
+            shift = np.zeros(program.row_count)
+            shift[row] = sign * step
+            other = replace(
+                program, row_lower=program.row_lower + shift, row_upper=program.row_upper + shift
+            )
+            moved.append(solver.solve_here(other, SolveOptions()).objective)
+        slope = (moved[0] - moved[1]) / (2 * step)
+        assert base.row_dual[row] == pytest.approx(slope, abs=2e-3)
+
+
+@pytest.mark.parametrize("solver", QUADRATIC)
+def test_infeasible_comes_with_a_proof(solver: ModuleType) -> None:
+    program = make([0, 0], [10, 10], affine([1, 1]),
+                   [(affine([1, 1]), 5, INF), (affine([1, 2]), -INF, 3)],
+                   products=[(-1, 0, 0, 1.0)])  # fmt: skip
+    result = solver.solve_here(program, SolveOptions())
+    assert result.status == "infeasible"
+    assert result.x is None
+    assert result.farkas is not None
+    assert farkas.margin(program, result.farkas) > 0
+
+
+@pytest.mark.parametrize("solver", CONIC)
+def test_an_empty_cone_is_infeasible(solver: ModuleType) -> None:
+    program = make([2, 0], [10, 10], affine([1, 1]), [(affine([0, 0]), -INF, 3)],
+                   products=[(0, 0, 0, 1.0), (0, 1, 1, 1.0)])  # fmt: skip
+    result = solver.solve_here(program, SolveOptions())
+    assert result.status == "infeasible"
+    assert solver.NAME in result.reason
+
+
+@pytest.mark.parametrize("solver", QUADRATIC)
+def test_unbounded_names_what_runs_away(solver: ModuleType) -> None:
+    program = make([0, 0], [INF, INF], affine([-1, 1]), [(affine([1, -5]), -INF, 3)],
+                   products=[(-1, 1, 1, 1.0)])  # fmt: skip
+    assert solver.solve_here(program, SolveOptions()).status == "optimal"
+    endless = replace(program, row_upper=np.array([INF]))
+    result = solver.solve_here(endless, SolveOptions())
+    assert result.status == "unbounded"
+    assert "x[0]" in result.reason
+    np.testing.assert_allclose(result.ray, [1, 0], atol=1e-6)
+
+
+@pytest.mark.parametrize("solver", QUADRATIC)
+def test_neither_feasible_nor_bounded_is_infeasible(solver: ModuleType) -> None:
+    program = make([-INF, 0], [INF, 1], affine([-1, 0]), [(affine([0, 1]), 2, INF)])
+    assert solver.solve_here(program, SolveOptions()).status == "infeasible"
+
+
+@pytest.mark.parametrize("solver", QUADRATIC)
+def test_what_is_not_convex_is_refused(solver: ModuleType) -> None:
+    bent = make([0, 0], [1, 1], affine([1, 1]), products=[(-1, 1, 0, 1.0)])
+    with pytest.raises(EngiagentError, match="not convex"):
+        solver.solve_here(bent, SolveOptions())
+    whole = make([0], [1], affine([1]), integers=[0])
+    with pytest.raises(EngiagentError, match="whole numbers"):
+        solver.solve_here(whole, SolveOptions())
+
+
+REFUSED = [
+    # a row or objective that no rule proves convex, and what the message says of it
+    ([(function("log", column(0)), -INF, 1.0)], affine([1, 1]), "log in the log"),
+    ([(function("sin", column(0)), -INF, 0.5)], affine([1, 1]), "sin"),
+    ([], function("power", column(0) - 5.0, numbers=(3.0,)), "power"),
+    ([(function("exp", column(0)), 1.0, 1.0)], affine([1, 1]), "exp"),
+]
+
+
+@pytest.mark.parametrize("solver", CONIC)
+@pytest.mark.parametrize(("rows", "objective", "said"), REFUSED)
+def test_what_is_not_known_to_be_convex_is_refused_by_name(
+    solver: ModuleType, rows: list[object], objective: object, said: str
+) -> None:
+    program = make([0.1, 0.1], [9, 9], objective, rows)  # type: ignore[arg-type]
+    with pytest.raises(EngiagentError, match=said):
+        solver.solve_here(program, SolveOptions())
+
+
+@pytest.mark.parametrize("solver", CONIC)
+def test_a_row_with_a_saddle_is_refused_by_name(solver: ModuleType) -> None:
+    program = make([-1, -1], [1, 1], affine([1, 1]), [(affine([0, 0]), -INF, -0.5)],
+                   products=[(0, 1, 0, 1.0)])  # fmt: skip
+    with pytest.raises(EngiagentError, match="C0"):
+        solver.solve_here(program, SolveOptions())
+
+
+def test_a_wrong_claim_is_not_repeated() -> None:
+    """A solver that says `solved` and lies is found out."""
+    program = random_quadratic(2)
+    best = clarabel.solve_here(program, SolveOptions())
+
+    def ended(x: object, dual: object) -> str:
+        ending = Ending(kind="solved", words="it ended with solved", solver="Liar", version="1",
+                        x=x, row_dual=dual)  # type: ignore[arg-type]  # fmt: skip
+        return conclude(program, SolveOptions(), ending).status
+
+    assert ended(best.x, best.row_dual) == "optimal"
+    assert ended(np.full(12, np.nan), best.row_dual) == "error"
+    assert ended(np.full(12, 100.0), best.row_dual) == "error"
+    inner = 0.9 * best.x + 0.1 * piqp.solve_here(
+        replace(program, cost=-program.cost), SolveOptions()
+    ).x  # fmt: skip
+    assert ended(inner, np.zeros(8)) in ("feasible", "optimal")
+    account = examine(program, inner, np.zeros(8))
+    assert account.bound is None or account.bound <= best.objective + 1e-9
+
+
+@pytest.mark.parametrize("solver", [clarabel, osqp, scs])
+def test_the_time_limit_ends_a_run(solver: ModuleType) -> None:
+    program = random_quadratic(3, n=400, m=300)
+    result = solver.solve_here(program, SolveOptions(time_limit=1e-6))
+    assert result.status in ("limit", "feasible")
+    assert "time limit of 1e-06 s" in result.reason
+
+
+def test_the_bound_holds_for_any_multipliers() -> None:
+    """Weak duality, whatever the multipliers, at whatever point."""
+    random = np.random.default_rng(0)
+    for seed in range(5):
+        program = random_quadratic(seed)
+        best = clarabel.solve_here(program, SolveOptions()).objective
+        for _ in range(20):
+            x = random.uniform(program.column_lower, program.column_upper)
+            account = examine(program, x, random.normal(size=8) * 3)
+            assert account.bound is not None
+            assert account.bound <= best + 1e-9
+
+
+def test_derivatives_are_those_of_differences() -> None:
+    x = np.array([0.7, 1.3, 0.4])
+    inner = column(0) + column(1) * 2.0
+    forms = [
+        function("product", function("exp", column(0)), function("sin", inner)),
+        function("quotient", inner + 1.0, function("sqrt", column(2))),
+        function("power", function("log", inner), numbers=(3.0,)) * 2.0 + column(2),
+        function("tanh", function("product", column(0), column(1))),
+        function("cos", function("quotient", column(0), column(1))),
+    ]
+    rows = [(form, -INF, 1.0) for form in forms]
+    products = [(-1, 1, 0, 2.0), (2, 2, 2, 3.0)]
+    program = make([0.1] * 3, [2] * 3, forms[0] + forms[1], rows, products=products)
+    y = np.array([0.3, -1.0, 0.5, 2.0, -0.7])
+    np.testing.assert_allclose(
+        gradient(program, x), approx_fprime(x, program.objective_at, 1e-7), rtol=1e-5
+    )
+    np.testing.assert_allclose(
+        jacobian(program, x).toarray(), approx_fprime(x, program.activity_at, 1e-7), atol=1e-5
+    )
+
+    def slope(point: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+        return np.asarray(gradient(program, point) - jacobian(program, point).T @ y)
+
+    np.testing.assert_allclose(
+        lagrangian_hessian(program, x, y).toarray(),
+        approx_fprime(x, slope, 1e-7),
+        rtol=1e-5,
+        atol=1e-5,
+    )
