@@ -160,15 +160,31 @@ def _lint_programme(path: Path, blueprint: "Blueprint", folder: Path) -> LintedF
         found = (Diagnostic("EB014", "error", place, str(error)),)
         return LintedFile(path, blueprint.kind, _found(found, blueprint, blueprint, path, folder))
     analysis = analyse(full, folder)
+    found, problem_class = analysis.diagnostics, analysis.problem_class
+    if not analysis.errors and not analysis.missing:
+        more, problem_class = _compiled(full, folder)
+        found = (*more, *found)
     return LintedFile(
         path,
         blueprint.kind,
-        _found(analysis.diagnostics, full, blueprint, path, folder),
-        analysis.problem_class,
+        _found(found, full, blueprint, path, folder),
+        problem_class,
         analysis.variables,
         analysis.constraints,
         analysis.missing,
     )
+
+
+def _compiled(full: "Blueprint", folder: Path) -> tuple[tuple["Diagnostic", ...], str | None]:
+    """Return what only rewriting finds out, as a divisor that may be zero, and the class."""
+    from engiagent.blueprint.diagnostics import BlueprintError
+    from engiagent.formulations import compile_blueprint
+    from engiagent.formulations.classify import classify
+
+    try:
+        return (), classify(compile_blueprint(full, folder)).problem_class
+    except BlueprintError as error:
+        return error.diagnostics, None
 
 
 def _unreadable(path: Path, error: EngiagentError) -> LintedFile:

@@ -172,6 +172,22 @@ def test_a_component_that_cannot_be_built_is_a_finding_at_the_component(tmp_path
     assert (found["code"], pointed_at(path, found["region"])) == ("EB014", '"pack"')
 
 
+def test_what_only_the_compiler_finds_out_is_a_finding_too(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "b.json",
+        CLEAN | {"constraints": [constraint("1[kW]/x[t] <= s[t]/3[kWh]", "t in T")]},
+    )
+    assert lint(path).exit_code == 1
+    assert pointed_at(path, finding(path, "EB027")["region"])
+    rows = [
+        constraint("x[t]**2 <= 9[kW^2]", "t in T"),
+        constraint("s[t] >= 1", "t in T", constraint_id="C2"),
+    ]
+    curved = CLEAN | {"constraints": rows}
+    (file,) = json.loads(lint(write(path, curved), "--json").stdout)["files"]
+    assert file["problem_class"] == "SOCP"
+
+
 def test_a_blueprint_of_definitions_is_analysed_as_such(tmp_path: Path) -> None:
     made = document(parameters=[], definitions=[{"name": "a", "expression": "2*b", "unit": "kW"}])
     path = tmp_path / "b.json"

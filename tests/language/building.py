@@ -10,8 +10,9 @@ Json = dict[str, Any]
 KEYS = {"about", "sets", "parameters", "variables", "expressions", "components", "constraints",
         "objective", "definitions", "equations", "draws", "design", "claims", "files",
         "expect", "xfail", "xfail_checker"}  # fmt: skip
-EXPECT = {"elements", "values", "matrix", "bounds", "objective", "class", "optimum", "solution",
-          "status", "computed", "chosen", "diagnostics", "refused"}  # fmt: skip
+EXPECT = {"elements", "values", "matrix", "bounds", "objective", "class", "convexity",
+          "optimum", "solution", "status", "computed", "chosen", "diagnostics",
+          "refused"}  # fmt: skip
 
 
 def read_case(path: Path) -> Json:
