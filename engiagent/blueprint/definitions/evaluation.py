@@ -1,6 +1,6 @@
 """From a blueprint of kind ``definitions`` to its results."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from engiagent.blueprint.definitions.design import DESIGN, engine_at, points_of, search
 from engiagent.blueprint.definitions.engine import Engine
 from engiagent.blueprint.definitions.model import Model, refuse
-from engiagent.blueprint.definitions.results import Results, Series
+from engiagent.blueprint.definitions.results import Chosen, Results, Series
 from engiagent.blueprint.definitions.schedule import schedule
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, MissingDataError
 from engiagent.blueprint.document import Blueprint
@@ -78,11 +78,39 @@ def evaluate_definitions(
         else:
             _refuse_choices(model, choices)
             engine = engine_at(model, base, choices)
+    return _results(model, engine, chosen)
+
+
+def _results(model: Model, engine: Engine, chosen: Chosen | None) -> Results:
+    design = model.core.design
     series = {name: _series(model, name, engine.tables[name]) for name in model.items}
     for choice in design.choices if design is not None else ():
         values = np.asarray(engine.tables[choice.name].values)
         series[choice.name] = Series(values, (), choice.unit or "1", None, choice.description)
-    return Results(series, dict(sorted(engine.fingerprints.items())), chosen, refine)
+    return Results(series, dict(sorted(engine.fingerprints.items())), chosen, engine.refine)
+
+
+def evaluate_points(
+    blueprint: Blueprint, folder: Path | str | None = None
+) -> Iterator[tuple[dict[str, float], Results]]:
+    """Yield the choices and the results at every point of the design, in order.
+
+    Raises
+    ------
+    BlueprintError
+        As :func:`evaluate_definitions` does; also when there is no design.
+    """
+    model = Model(blueprint, Path(folder) if folder is not None else None)
+    design = blueprint.core.design
+    if design is None:
+        raise refuse("EB045", DESIGN, "there is no design, so there are no points")
+    if model.missing:
+        raise MissingDataError(model.missing)
+    points = points_of(design)
+    base = _without_choices(model, 1)
+    for place in range(points.count):
+        choices = {name: float(values[place]) for name, values in points.values.items()}
+        yield choices, _results(model, engine_at(model, base, choices), None)
 
 
 def _without_choices(model: Model, refine: int) -> Engine:

@@ -22,7 +22,6 @@ from engiagent.blueprint.grammar import Ref, walk
 from engiagent.blueprint.grid import Grid
 from engiagent.blueprint.indexing import Table, evaluation_error
 from engiagent.blueprint.timeaxis import parse_step
-from engiagent.blueprint.units import conversion, parse_unit
 
 if TYPE_CHECKING:
     from engiagent.blueprint.definitions.engine import TableEvaluator
@@ -72,7 +71,9 @@ class Integrator:
             return np.full(self.periods, self.refine, dtype=np.int64)
         with located(f"{item.path}.step", item.name):
             length, unit = parse_step(text)
-            step = length * conversion(parse_unit(unit), parse_unit(step_unit))[0]
+            if unit != step_unit:
+                raise ValueError(f"the step is in {unit}, the periods are in {step_unit}")
+            step = length / 3600.0 if unit == "h" else length
         ratio = self.lengths / step
         cuts = np.rint(ratio).astype(np.int64)
         if np.any(cuts < 1) or not np.all(np.abs(ratio - cuts) <= 1e-9 * ratio):

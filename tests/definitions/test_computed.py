@@ -1,0 +1,256 @@
+"""Computed answers against closed forms, plain loops and brute force."""
+
+import hashlib
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from engiagent.blueprint.definitions import evaluate_definitions
+from tests.definitions.cases import blueprint, cooling, hours, number, shortfall, thermostat
+
+CLOSED_FORM = 20 + 70 * np.exp(-np.arange(11) / 5)
+
+
+def run(core: dict[str, Any], **options: Any) -> Any:
+    return evaluate_definitions(blueprint(**core), **options)
+
+
+def test_a_battery_under_random_sun_is_what_a_plain_loop_makes_of_the_samples() -> None:
+    results = run(shortfall(scenarios=50))
+    sun = [
+        900 * max(0.0, math.sin(math.pi * (t - 5) / 13)) if 5 <= t <= 18 else 0.0 for t in range(24)
+    ]
+    total = 0.0
+    for cloud in results["cloud"]:
+        stored = 2.0
+        for t in range(24):
+            surplus = 10 * 0.2 * sun[t] / 1000 * cloud[t] - 0.6
+            total += max(0.0, -(stored + surplus))
+            stored = max(0.0, min(8.0, stored + surplus))
+    assert float(results["shortfall"]) == pytest.approx(total / 50, rel=1e-12)
+
+
+def test_a_thermostat_switches_where_an_event_loop_switches() -> None:
+    results = run(thermostat())
+    room, on, states, temperatures = 20.0, 0.0, [], [20.0]
+    for _ in range(144):
+        on = 1.0 if room < 19 else 0.0 if room > 21 else on
+        states.append(on)
+        equilibrium = -5 + 6 * on / 0.15
+        room = equilibrium + (room - equilibrium) * math.exp(-0.15 / 2 / 6)
+        temperatures.append(room)
+    np.testing.assert_array_equal(results["on"], states)
+    np.testing.assert_allclose(results["room"], temperatures, rtol=1e-12)
+    assert float(results["starts"]) >= 2
+
+
+@pytest.mark.parametrize(("scheme", "order"), [("euler", 1), ("rk4", 4)])
+def test_half_the_step_divides_the_error_by_two_to_the_order(scheme: str, order: int) -> None:
+    errors = [
+        np.abs(run(cooling(scheme, step))["tank"] - CLOSED_FORM).max()
+        for step in ("30 min", "15 min", "450 s")
+    ]
+    observed = np.log2(np.array(errors[:-1]) / errors[1:])
+    np.testing.assert_allclose(observed, order, atol=0.1)
+
+
+def test_the_exact_scheme_is_exact_at_any_step() -> None:
+    np.testing.assert_allclose(run(cooling("exact"))["tank"], CLOSED_FORM, rtol=1e-13)
+
+
+def test_refining_is_the_same_as_writing_half_the_step() -> None:
+    np.testing.assert_array_equal(
+        run(cooling("rk4", "1 h"), refine=2)["tank"], run(cooling("rk4", "30 min"))["tank"]
+    )
+
+
+@pytest.mark.parametrize("scheme", ["rk4", "exact"])
+def test_coupled_zones_follow_the_matrix_exponential(scheme: str) -> None:
+    from scipy.linalg import expm
+
+    core: dict[str, Any] = {
+        "sets": [*hours(6), {"name": "Z", "kind": "labels", "elements": ["a", "b"]}],
+        "parameters": [
+            number("k", 0.4, "1/h"),
+            number("start", {"a": 10, "b": 30}, "K", index=["Z"]),
+        ],
+        "equations": [
+            {
+                "name": "x", "index": ["z in Z", "t in T"], "instants": "I", "unit": "K",
+                "rate": "k*sum(x[y, t] - x[z, t] for y in Z) + 1[K/h]", "initial": "start[z]",
+                "scheme": scheme, "step": "3 min",
+            }
+        ],
+    }  # fmt: skip
+    matrix = np.array([[-0.4, 0.4, 1], [0.4, -0.4, 1], [0, 0, 0]])
+    wanted = [(expm(matrix * hour) @ [10, 30, 1])[:2] for hour in range(7)]
+    np.testing.assert_allclose(run(core)["x"], np.transpose(wanted), rtol=1e-8)
+
+
+def test_two_recursions_that_need_one_another_are_a_forecast_with_level_and_trend() -> None:
+    sales = [12.0, 15.0, 14.0, 18.0, 21.0, 20.0]
+    core: dict[str, Any] = {
+        "sets": [{"name": "M", "kind": "periods", "periods": 6}],
+        "parameters": [
+            number("sales", sales, "MWh", index=["M"]),
+            number("a", 0.5),
+            number("b", 0.3),
+        ],
+        "definitions": [
+            {
+                "name": "level", "index": ["m in M"], "unit": "MWh",
+                "expression": "a*sales[m] + (1 - a)*(prev(level[m], 12[MWh]) + prev(trend[m], 0))",
+            },
+            {
+                "name": "trend", "index": ["m in M"], "unit": "MWh",
+                "expression": "b*(level[m] - prev(level[m], 12[MWh])) + (1 - b)*prev(trend[m], 0)",
+            },
+            {"name": "next", "expression": "level[last(M)] + trend[last(M)]"},
+        ],
+    }  # fmt: skip
+    level, trend = 12.0, 0.0
+    for value in sales:
+        before = level
+        level = 0.5 * value + 0.5 * (level + trend)
+        trend = 0.3 * (level - before) + 0.7 * trend
+    results = run(core)
+    assert float(results["next"]) == pytest.approx(level + trend, rel=1e-13)
+    assert results.series["next"].unit == "MWh"
+
+
+def test_first_index_is_the_position_and_the_length_of_the_set_where_there_is_none() -> None:
+    core: dict[str, Any] = {
+        "sets": hours(5),
+        "parameters": [number("E", [9, 4, 0, -3, 2], "kWh", index=["T"])],
+        "definitions": [
+            {"name": "empty", "expression": "first_index(E[t] <= 0 for t in T)"},
+            {"name": "never", "expression": "first_index(E[t] > 10 for t in T)"},
+            {"name": "later", "expression": "first_index(E[t] > 0 for t in T if pos(t) > 1)"},
+        ],
+    }
+    results = run(core)
+    assert [float(results[n]) for n in ("empty", "never", "later")] == [2, 5, 4]
+
+
+DISTRIBUTIONS: dict[str, tuple[dict[str, Any], Any]] = {
+    "normal": ({"mean": 3, "standard_deviation": 2}, stats.norm(3, 2)),
+    "uniform": ({"lower": -1, "upper": 4}, stats.uniform(-1, 5)),
+    "lognormal": (
+        {"median": 2, "log_standard_deviation": 0.5},
+        stats.lognorm(0.5, scale=2),
+    ),
+    "exponential": ({"mean": 4}, stats.expon(scale=4)),
+    "triangular": ({"lower": 0, "mode": 1, "upper": 4}, stats.triang(0.25, 0, 4)),
+    "weibull": ({"scale": 8, "shape": 2}, stats.weibull_min(2, scale=8)),
+}
+
+
+def drawn(distribution: str, arguments: dict[str, Any], **more: Any) -> dict[str, Any]:
+    draw = {
+        "name": "x", "index": ["s in S"], "distribution": distribution, "arguments": arguments,
+        "generator": "PCG64", "seed": 7, **more,
+    }  # fmt: skip
+    return {
+        "sets": [
+            {"name": "S", "kind": "range", "start": 1, "stop": 4000},
+            {"name": "K", "kind": "range", "start": 1, "stop": 3},
+        ],
+        "parameters": [
+            number("v", [1, 5, 9], index=["K"]),
+            number("p", [0.2, 0.5, 0.3], index=["K"]),
+        ],
+        "draws": [draw],
+    }
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_samples_have_their_distribution(distribution: str) -> None:
+    arguments, wanted = DISTRIBUTIONS[distribution]
+    assert stats.kstest(run(drawn(distribution, arguments))["x"], wanted.cdf).pvalue > 1e-3
+
+
+def test_discrete_and_empirical_samples_come_as_often_as_they_should() -> None:
+    found = run(drawn("discrete", {"values": "v", "probabilities": "p"}))["x"]
+    shares = [float(np.mean(found == value)) for value in (1, 5, 9)]
+    np.testing.assert_allclose(shares, [0.2, 0.5, 0.3], atol=0.03)
+    found = run(drawn("empirical", {"values": "v"}))["x"]
+    np.testing.assert_allclose([np.mean(found == v) for v in (1, 5, 9)], 1 / 3, atol=0.03)
+
+
+def test_draws_of_one_seed_are_independent_and_a_further_one_changes_no_other() -> None:
+    core = drawn("normal", {"mean": 0, "standard_deviation": 1})
+    alone = run(core)["x"]
+    core["draws"] = [{**core["draws"][0], "name": "y"}, *core["draws"]]
+    both = run(core)
+    np.testing.assert_array_equal(both["x"], alone)
+    assert abs(np.corrcoef(both["x"], both["y"])[0, 1]) < 0.06
+
+
+def test_the_hash_is_that_of_the_stored_samples() -> None:
+    results = run(drawn("uniform", {"lower": 0, "upper": 1}))
+    text = hashlib.sha256(results["x"].astype("<f8").tobytes()).hexdigest()
+    assert results.draws == {"x": text}
+    core = drawn("uniform", {"lower": 0, "upper": 1}, sha256=text)
+    np.testing.assert_array_equal(run(core)["x"], results["x"])
+
+
+def design(**more: Any) -> dict[str, Any]:
+    core = shortfall(scenarios=20)
+    core["parameters"] = [p for p in core["parameters"] if p["name"] not in ("area", "E_max")] + [
+        number("c_area", 30, "EUR/m2"),
+        number("c_store", 60, "EUR/kWh"),
+    ]
+    return {
+        **core,
+        "design": {
+            "choices": [
+                {"name": "area", "values": [5, 10, 20, 30], "unit": "m2"},
+                {"name": "E_max", "lower": 2, "upper": 14, "points": 4, "unit": "kWh"},
+            ],
+            "sense": "minimize",
+            "merit": "c_area*area + c_store*E_max + 500[EUR/kWh]*shortfall",
+            "unit": "EUR",
+            **more,
+        },
+    }
+
+
+def test_a_design_on_a_grid_is_the_best_by_brute_force() -> None:
+    results = run(design())
+    best = math.inf, (0.0, 0.0)
+    for area, size in itertools.product((5, 10, 20, 30), (2, 6, 10, 14)):
+        core = shortfall(scenarios=20)
+        core["parameters"][0]["value"], core["parameters"][3]["value"] = area, size
+        merit = 30 * area + 60 * size + 500 * float(run(core)["shortfall"])
+        best = min(best, (merit, (area, size)))
+    chosen = results.design
+    assert (chosen.choices["area"], chosen.choices["E_max"]) == best[1]
+    assert chosen.merit == pytest.approx(best[0], rel=1e-12)
+    assert chosen.wording == "best of all 16 admissible points of the grid"
+
+
+def test_a_design_by_samples_is_the_best_of_those_evaluated_and_a_filter_holds() -> None:
+    choices = [
+        {"name": "area", "lower": 5, "upper": 30, "unit": "m2"},
+        {"name": "E_max", "lower": 2, "upper": 14, "unit": "kWh"},
+    ]
+    results = run(
+        design(choices=choices, samples=30, generator="PCG64", seed=1, where="E_max <= 8[kWh]")
+    )
+    chosen = results.design
+    assert chosen.choices["E_max"] <= 8
+    assert chosen.merit == np.nanmin(chosen.merits)
+    allowed = int((chosen.points["E_max"] <= 8).sum())
+    assert chosen.wording == f"best of {allowed} evaluated"
+
+
+def test_results_go_to_a_dataset_with_coordinates_and_units() -> None:
+    dataset = run(design()).to_dataset()
+    assert dataset["stored"].dims == ("S", "I")
+    assert dataset["stored"].attrs["units"] == "kWh"
+    assert dataset["design__merit"].size == 16
+    assert list(dataset["T"].values[:2]) == ["00:00", "01:00"]

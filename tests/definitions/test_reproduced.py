@@ -1,0 +1,299 @@
+"""The second evaluation: what is right is reproduced, and every fault is found."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engiagent.blueprint.definitions import Results, evaluate_definitions
+from engiagent.blueprint.document import Blueprint
+from engiagent.problems import Problem
+from engiagent.verify.definitions import reproduce
+from tests.definitions.cases import blueprint, cooling, hours, number, shortfall, thermostat
+
+TEXT = """# A tank cools
+
+A tank at 90 degC stands in a room of 20 degC. Its time constant is 5 h.
+After 10 h the tank is at 29.47 degC.
+"""
+
+
+def quoted(words: str) -> dict[str, Any]:
+    start = TEXT.index(words)
+    return {"kind": "text", "span": [start, start + len(words)], "quote": words}
+
+
+def tank(scheme: str = "rk4", step: str | None = None, **claim: Any) -> dict[str, Any]:
+    core = cooling(scheme, step)
+    for parameter, words in zip(core["parameters"], ("20 degC", "5 h"), strict=True):
+        parameter["source_reference"] = quoted(words)
+    core["equations"][0]["source_reference"] = quoted("A tank at 90 degC")
+    core["claims"] = [
+        {
+            "claim_id": "K1", "expression": "tank[last(I)] == 29.47[degC]",
+            "tolerance": "0.005[K]",
+            "source_reference": quoted("After 10 h the tank is at 29.47 degC"), **claim,
+        }
+    ]  # fmt: skip
+    return core
+
+
+@pytest.fixture
+def problem(tmp_path: Path) -> Problem:
+    (tmp_path / "problem.md").write_text(TEXT, encoding="utf-8")
+    return Problem.load(tmp_path)
+
+
+def assumed(core: dict[str, Any]) -> Blueprint:
+    """Give every number of a case the source that it is a test's own."""
+    source = {"kind": "assumption", "reason": "a test's own"}
+    for group in ("parameters", "definitions", "equations", "draws", "claims"):
+        for item in core.get(group, []):
+            item["source_reference"] = source
+    if "design" in core:
+        core["design"]["source_reference"] = source
+    return blueprint(**core)
+
+
+def bare(tmp_path: Path) -> Problem:
+    (tmp_path / "problem.md").write_text("# A case\n\nCompute it.\n", encoding="utf-8")
+    return Problem.load(tmp_path)
+
+
+def test_a_right_claim_is_reproduced(problem: Problem) -> None:
+    certificate = reproduce(problem, None, blueprint(**tank()))
+    assert certificate.verdict == "reproduced", certificate.to_json()
+    check = certificate.levels["algebra"]["checks"][-1]
+    assert check["quote"] == "After 10 h the tank is at 29.47 degC"
+    assert check["half_step_change"] < check["tolerance"]
+
+
+def test_a_wrong_claim_is_a_violation_with_its_amount(problem: Problem) -> None:
+    core = tank(expression="tank[last(I)] <= 29.4[degC]", source_reference="the text")
+    certificate = reproduce(problem, None, blueprint(**core))
+    assert certificate.verdict == "violated"
+    (violation,) = certificate.violations
+    assert violation["check"] == "K1"
+    assert violation["amount"] == pytest.approx(0.0738, abs=1e-3)
+
+
+def test_a_claim_that_misquotes_its_number_is_a_violation(problem: Problem) -> None:
+    core = tank(expression="tank[last(I)] == 29.46[degC]", tolerance="0.1[K]")
+    certificate = reproduce(problem, None, blueprint(**core))
+    assert certificate.verdict == "violated"
+    assert certificate.violations[0]["level"] == "data"
+
+
+def test_a_step_too_coarse_for_the_tolerance_is_not_reproduced(problem: Problem) -> None:
+    core = tank("euler", "1 h", tolerance="2[K]")
+    assert reproduce(problem, None, blueprint(**core)).verdict == "reproduced"
+    core = tank("euler", "1 h", tolerance="0.97[K]")
+    certificate = reproduce(problem, None, blueprint(**core))
+    assert certificate.verdict == "undecided"
+    assert "half the step changes it" in certificate.levels["algebra"]["findings"][0]
+
+
+def test_a_missing_parameter_leaves_it_undecided(problem: Problem) -> None:
+    core = tank()
+    core["parameters"][1] = {"name": "tau", "unit": "h", "status": "missing"}
+    certificate = reproduce(problem, None, blueprint(**core))
+    assert (certificate.verdict, certificate.missing) == ("undecided", ("tau",))
+
+
+def test_what_cannot_be_computed_is_undecided_and_says_why(problem: Problem) -> None:
+    core = tank()
+    core["equations"][0]["rate"] = "(ambient - tank[t])/0[h]"
+    certificate = reproduce(problem, None, blueprint(**core))
+    assert certificate.verdict == "undecided"
+    assert any("division by zero" in note for note in certificate.notes)
+
+
+def sampled(distribution: str, arguments: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {
+        "sets": [
+            {"name": "S", "kind": "range", "start": 1, "stop": 300},
+            {"name": "K", "kind": "range", "start": 1, "stop": 3},
+        ],
+        "parameters": [
+            number("v", [1, 5, 9], "kW", index=["K"]),
+            number("p", [0.2, 0.5, 0.3], index=["K"]),
+        ],
+        "draws": [
+            {
+                "name": "x", "index": ["s in S"], "distribution": distribution, "unit": "kW",
+                "arguments": arguments, "generator": "Philox", "seed": 3, **more,
+            }
+        ],
+        "definitions": [
+            {"name": "mean", "expression": "sum(x[s] for s in S)/len(S)"},
+            {"name": "used", "expression": "sum(v[k]*p[k] for k in K)"},
+        ],
+    }  # fmt: skip
+
+
+CASES: dict[str, dict[str, Any]] = {
+    "shortfall": shortfall(scenarios=30),
+    "thermostat": thermostat(),
+    "normal": sampled("normal", {"mean": 3, "standard_deviation": "200[W]"}),
+    "constant": sampled("normal", {"mean": 3, "standard_deviation": 0}),
+    "uniform": sampled("uniform", {"lower": "1000[W]", "upper": 4}),
+    "lognormal": sampled("lognormal", {"median": 2, "log_standard_deviation": 0.5}),
+    "exponential": sampled("exponential", {"mean": 4}),
+    "triangular": sampled("triangular", {"lower": 0, "mode": 1, "upper": 4}),
+    "weibull": sampled("weibull", {"scale": 8, "shape": 2}),
+    "discrete": sampled("discrete", {"values": "v", "probabilities": "p"}),
+    "empirical": sampled("empirical", {"values": "v"}),
+    "exact": cooling("exact"),
+    "euler": cooling("euler", "10 min"),
+    "degrees": {
+        **cooling("exact"),
+        "draws": [
+            {
+                "name": "ambient_noise", "index": ["t in T"], "distribution": "normal",
+                "unit": "degC", "generator": "SFC64", "seed": 1,
+                "arguments": {"mean": "ambient", "standard_deviation": "2[K]"},
+            }
+        ],
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_computed_is_found_again(case: str, tmp_path: Path) -> None:
+    plan = assumed(CASES[case])
+    certificate = reproduce(bare(tmp_path), None, plan)
+    assert certificate.verdict == "reproduced", certificate.to_json()
+    through_file = evaluate_definitions(plan).to_dataset()
+    again = reproduce(bare(tmp_path), through_file, plan)
+    assert again.verdict == "reproduced"
+    assert again.levels == certificate.levels
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_any_number_that_is_altered_is_found(case: str, tmp_path: Path) -> None:
+    plan = assumed(CASES[case])
+    results = evaluate_definitions(plan)
+    for name in results.series:
+        certificate = reproduce(bare(tmp_path), altered(results, name), plan)
+        assert certificate.verdict == "violated", name
+
+
+def altered(results: Results, name: str) -> Results:
+    """Return results in which the last number of one series is moved by one part in a thousand."""
+    series = results.series[name]
+    values = np.array(series.values, dtype=np.float64)
+    flat = values.reshape(-1)
+    flat[-1] = flat[-1] * 1.001 + 1e-3
+    changed = replace(series, values=values)
+    return replace(results, series={**results.series, name: changed})
+
+
+def designed(**more: Any) -> Blueprint:
+    core: dict[str, Any] = {
+        "sets": [],
+        "parameters": [number("k", 3, "EUR/m2"), number("q", 12, "EUR*m2")],
+        "definitions": [{"name": "cost", "expression": "k*a + q/a", "unit": "EUR"}],
+        "design": {
+            "choices": [{"name": "a", "values": [0.5, 1, 2, 3, 4], "unit": "m2"}],
+            "sense": "minimize", "merit": "cost", "unit": "EUR", **more,
+        },
+    }  # fmt: skip
+    return assumed(core)
+
+
+def test_the_best_of_a_grid_is_reproduced_and_a_worse_one_is_not(tmp_path: Path) -> None:
+    plan = designed()
+    certificate = reproduce(bare(tmp_path), None, plan)
+    assert certificate.verdict == "reproduced", certificate.to_json()
+    assert certificate.objective is not None
+    assert certificate.objective["value"] == pytest.approx(12.0)
+    level = certificate.levels["optimality"]
+    assert (level["status"], level["points"]) == ("pass", 5)
+    worse = evaluate_definitions(plan, choices={"a": 3.0})
+    certificate = reproduce(bare(tmp_path), worse, plan)
+    assert certificate.verdict == "violated"
+    assert "better merit" in certificate.violations[0]["message"]
+
+
+def test_a_point_off_the_grid_is_refused(tmp_path: Path) -> None:
+    plan = designed(sense="maximize")
+    beyond = evaluate_definitions(plan, choices={"a": 0.01})
+    certificate = reproduce(bare(tmp_path), beyond, plan)
+    assert certificate.verdict == "violated"
+
+
+def test_a_sample_of_a_box_claims_no_optimum(tmp_path: Path) -> None:
+    box = [{"name": "a", "lower": 1, "upper": 4, "unit": "m2"}]
+    plan = designed(choices=box, samples=25, generator="PCG64", seed=9)
+    certificate = reproduce(bare(tmp_path), None, plan)
+    assert certificate.verdict == "reproduced", certificate.to_json()
+    assert certificate.levels["optimality"]["status"] == "unchecked"
+    assert certificate.levels["optimality"]["wording"] == "best of 25 evaluated"
+
+
+BROKEN: list[Callable[[dict[str, Any]], None]] = [
+    lambda c: c["claims"][0].update(tolerance="1e-4[K]"),
+    lambda c: c["equations"][0].update(initial="91[degC]"),
+    lambda c: c["parameters"][1].update(value=5.5),
+]
+
+
+@pytest.mark.parametrize("fault", BROKEN)
+def test_a_fault_in_the_blueprint_never_passes(
+    fault: Callable[[dict[str, Any]], None], problem: Problem
+) -> None:
+    core = tank()
+    fault(core)
+    assert reproduce(problem, None, blueprint(**core)).verdict == "violated"
+
+
+def test_a_claim_for_every_period_names_the_worst_place(tmp_path: Path) -> None:
+    core = {
+        "sets": hours(4),
+        "parameters": [number("E", [5, 7, 3, 6], "kWh", index=["T"])],
+        "definitions": [{"name": "twice", "index": ["t in T"], "expression": "2*E[t]"}],
+        "claims": [
+            {
+                "claim_id": "K", "forall": ["t in T"], "expression": "twice[t] <= 12[kWh]",
+                "tolerance": "0.5[kWh]",
+            }
+        ],
+    }  # fmt: skip
+    certificate = reproduce(bare(tmp_path), None, assumed(core))
+    (violation,) = certificate.violations
+    assert violation["where"] == {"t": "01:00"}
+    assert violation["amount"] == pytest.approx(2.0)
+
+
+SCRIPT = """
+import json, sys
+from pathlib import Path
+from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.definitions import evaluate_definitions
+from engiagent.problems import Problem
+from engiagent.verify.definitions import reproduce
+plan = Blueprint.from_dict(json.loads(sys.stdin.read()))
+print(reproduce(Problem.load(Path(sys.argv[1])), None, plan).to_json())
+"""
+
+
+def test_the_certificate_has_the_same_bytes_under_every_hash_seed(tmp_path: Path) -> None:
+    bare(tmp_path)
+    text = json.dumps(assumed(shortfall(scenarios=10)).to_dict())
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT, str(tmp_path)],
+            input=text, capture_output=True, text=True, check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("0", "1", "77")
+    }  # fmt: skip
+    assert len(outputs) == 1
+    assert '"verdict": "reproduced"' in outputs.pop()

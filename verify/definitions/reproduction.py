@@ -1,0 +1,224 @@
+"""Whether a computed answer can be reproduced: the check of blueprints of kind ``definitions``.
+
+* data: every number is traced to the text, as for a programme;
+* algebra: every computed value is put into its own definition once more, by an evaluator that
+  shares nothing with the one that computed it; then the claims are judged;
+* physics: differential equations are computed again with half their step, checked alike, and the
+  claims must not move by more than their tolerance;
+* optimality: every point of a design is computed and checked again.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from engiagent.blueprint.definitions import Results, check_definitions, evaluate_definitions
+from engiagent.blueprint.document import Blueprint, ConstraintDef
+from engiagent.errors import EngiagentError
+from engiagent.verify.case import input_hashes
+from engiagent.verify.certificate import Certificate
+from engiagent.verify.definitions.bench import Bench, answers_of
+from engiagent.verify.definitions.claims import check_claim
+from engiagent.verify.definitions.design import check_design
+from engiagent.verify.definitions.residuals import Outcome, check_values
+from engiagent.verify.documents import Bench as PlainBench
+from engiagent.verify.documents import Declarations
+from engiagent.verify.findings import Report, Violation
+from engiagent.verify.levels.data import check_data
+from engiagent.verify.levels.sources import ProblemLike
+from engiagent.verify.tolerances import TOLERANCES, tolerances_sha256
+
+UNCHECKED = Report("unchecked", {"findings": ["not reached"]})
+
+
+def reproduce(problem: ProblemLike, results: Any, blueprint: Blueprint) -> Certificate:
+    """Return the certificate of a computed answer.
+
+    Parameters
+    ----------
+    problem
+        The problem, whose text and data the blueprint must rest on.
+    results
+        What was computed, or the dataset that it was written to; None to compute it here.
+
+    Returns
+    -------
+    The certificate, with the verdict ``reproduced``, ``violated`` or ``undecided``.
+    """
+    findings = [str(d) for d in check_definitions(blueprint, problem.folder)]
+    missing = [p.name for p in blueprint.core.parameters if p.status == "missing"]
+    if missing or findings:
+        levels = {"algebra": Report("unchecked", {"findings": findings, "checks": []})}
+        return _certificate(problem, blueprint, "undecided", levels, [], missing, [], findings)
+    plain = _as_programme(blueprint)
+    data, open_sentences = check_data(
+        problem, plain, PlainBench(Declarations(plain.core, problem.folder), {})
+    )
+    levels = {"data": data}
+    notes: list[str] = []
+    objective: dict[str, Any] | None = None
+    inputs: dict[str, str] = {}
+    try:
+        objective = _judge(problem, results, blueprint, levels, notes, inputs)
+    except EngiagentError as error:
+        notes.append(str(error))
+        levels.setdefault("algebra", Report("unchecked", {"findings": [str(error)], "checks": []}))
+    violations = [v for report in levels.values() for v in report.violations]
+    verdict = _verdict(levels, violations, open_sentences, blueprint)
+    if not blueprint.core.claims:
+        notes.append("nothing is claimed; the computed values were reproduced or not as they are")
+    return _certificate(
+        problem, blueprint, verdict, levels, violations, missing, open_sentences, notes, objective,
+        inputs,
+    )  # fmt: skip
+
+
+def _judge(
+    problem: ProblemLike,
+    results: Any,
+    blueprint: Blueprint,
+    levels: dict[str, Report],
+    notes: list[str],
+    inputs: dict[str, str],
+) -> dict[str, Any] | None:
+    """Fill in the levels beyond data; return the objective where there is a design."""
+    if results is None:
+        results = evaluate_definitions(blueprint, problem.folder)
+        notes.append("no results were given: they were computed for this check")
+    declarations = Declarations(blueprint.core, problem.folder)
+    bench = Bench(declarations, answers_of(results))
+    inputs["schedule"] = bench.sha256()
+    finer = None
+    if any(e.scheme != "exact" for e in blueprint.core.equations):
+        finer = Bench(declarations, answers_of(_with_half_step(problem, blueprint, bench)))
+        levels["physics"] = _physics(list(check_values(finer, refine=2)))
+    else:
+        text = "no differential equation is approximated, so there is no step to halve"
+        levels["physics"] = Report("pass", {"findings": [text]})
+    outcomes = [
+        *check_values(bench),
+        *(check_claim(bench, claim, finer) for claim in blueprint.core.claims),
+    ]
+    levels["algebra"] = _algebra(outcomes)
+    if blueprint.core.design is None:
+        levels["optimality"] = Report("unchecked", {"findings": ["nothing was chosen"]})
+        return None
+    levels["optimality"], objective = check_design(blueprint, problem.folder, bench)
+    return objective or None
+
+
+def _with_half_step(problem: ProblemLike, blueprint: Blueprint, bench: Bench) -> Results:
+    design = blueprint.core.design
+    choices = None
+    if design is not None:
+        choices = {c.name: float(bench.answers[c.name].values) for c in design.choices}
+    return evaluate_definitions(blueprint, problem.folder, refine=2, choices=choices)
+
+
+def _algebra(outcomes: Sequence[Outcome]) -> Report:
+    statuses = {outcome.status for outcome in outcomes}
+    status = "fail" if "fail" in statuses else "unchecked" if "unchecked" in statuses else "pass"
+    findings = [str(o.check["reason"]) for o in outcomes if "reason" in o.check]
+    body = {
+        "source": "blueprint",
+        "checks": [o.check for o in outcomes],
+        "findings": findings,
+    }
+    return Report(status, body, tuple(o.violation for o in outcomes if o.violation is not None))
+
+
+def _physics(outcomes: Sequence[Outcome]) -> Report:
+    """Return what became of the same with half the step; only the claims can fail by it."""
+    bad = [str(o.check["id"]) for o in outcomes if o.status != "pass"]
+    findings = [f"{name} is not reproduced with half the step" for name in bad]
+    return Report("unchecked" if bad else "pass", {"findings": findings})
+
+
+def _verdict(
+    levels: dict[str, Report],
+    violations: Sequence[Violation],
+    not_understood: Sequence[str],
+    blueprint: Blueprint,
+) -> str:
+    if violations:
+        return "violated"
+    if not_understood:
+        return "undecided"
+    needed = [levels.get(level, UNCHECKED).status for level in ("data", "algebra", "physics")]
+    if blueprint.core.design is not None:
+        report = levels.get("optimality", UNCHECKED)
+        # A sample of a box proves no best, yet what is said of it ("best of n") is reproduced.
+        sampled = blueprint.core.design.samples is not None
+        found = report.body.get("findings")
+        needed.append("pass" if sampled and found == [] else report.status)
+    return "reproduced" if all(status == "pass" for status in needed) else "undecided"
+
+
+def _as_programme(blueprint: Blueprint) -> Blueprint:
+    """Return the same numbers and sources as rules of a programme, so that they can be traced."""
+    core = blueprint.core
+    rules = [_rule(d.name, d.expression, d.source_reference) for d in core.definitions]
+    for equation in core.equations:
+        name = equation.name
+        rules.append(_rule(f"{name}.rate", equation.rate, equation.source_reference))
+        rules.append(_rule(f"{name}.initial", str(equation.initial), equation.source_reference))
+    for draw in core.draws:
+        for key, text in draw.arguments.items():
+            rules.append(_rule(f"{draw.name}.{key}", str(text), draw.source_reference))
+    for claim in core.claims:
+        rules.append(_rule(claim.claim_id, claim.expression, claim.source_reference, claim.where))
+    if core.design is not None:
+        design = core.design
+        rules.append(_rule("merit", design.merit, design.source_reference, design.where))
+        for choice in design.choices:
+            source = choice.source_reference or design.source_reference
+            unit = f"[{choice.unit}]" if choice.unit else ""
+            bounds = [v for v in (choice.lower, choice.upper) if v is not None]
+            for value in (*choice.values, *bounds):
+                rules.append(_rule(choice.name, f"{value}{unit}", source))
+    plain = replace(
+        core, constraints=tuple(rules), draws=(), definitions=(), equations=(), design=None,
+        claims=(),
+    )  # fmt: skip
+    return replace(blueprint, kind="programme", core_model_elements=plain)
+
+
+def _rule(name: str, text: str, source: Any, where: str | None = None) -> ConstraintDef:
+    return ConstraintDef(
+        constraint_id=name,
+        expression=text,
+        where=where,
+        category="Physical Laws",
+        source_reference=source,
+    )
+
+
+def _certificate(
+    problem: ProblemLike,
+    blueprint: Blueprint,
+    verdict: str,
+    levels: dict[str, Report],
+    violations: Sequence[Violation],
+    missing: Sequence[str],
+    not_understood: Sequence[str],
+    notes: Sequence[str],
+    objective: dict[str, Any] | None = None,
+    inputs: Mapping[str, str] | None = None,
+) -> Certificate:
+    import engiagent
+
+    names = ("data", "algebra", "physics", "optimality")
+    return Certificate(
+        verdict=verdict,
+        problem=problem.id,
+        inputs={**input_hashes(problem), "blueprint": blueprint.sha256, **(inputs or {})},
+        objective=objective,
+        levels={name: levels.get(name, UNCHECKED).to_dict() for name in names},
+        violations=tuple(violation.to_dict() for violation in violations),
+        missing=tuple(missing),
+        not_understood=tuple(not_understood),
+        notes=tuple(notes),
+        tolerances=TOLERANCES,
+        tolerances_sha256=tolerances_sha256(),
+        versions={"engiagent": engiagent.__version__},
+    )

@@ -1,0 +1,139 @@
+"""Whether each computed value is what its definition says, given all the others.
+
+Nothing is stepped through here: the numbers as computed are put into every right-hand side at once,
+and what comes out is compared with the left-hand side. Numbers that agree everywhere are a solution
+of all recursions, however they were found.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from engiagent.blueprint.document import DefinitionDef, DrawDef, EquationDef
+from engiagent.blueprint.grammar import parse
+from engiagent.blueprint.units import Unit, parse_unit
+from engiagent.errors import EngiagentError
+from engiagent.verify.definitions.bench import Bench, computed, in_unit
+from engiagent.verify.definitions.chances import misfit
+from engiagent.verify.definitions.flow import carried
+from engiagent.verify.findings import Violation
+from engiagent.verify.frames import Frame, label_of
+from engiagent.verify.tolerances import TOLERANCES
+from engiagent.verify.values import Floats, Value
+
+LEVEL = "algebra"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one check found, as the certificate lists it."""
+
+    check: dict[str, object]
+    violation: Violation | None = None
+
+    @property
+    def status(self) -> str:
+        """``pass``, ``fail`` or ``unchecked``."""
+        return str(self.check["status"])
+
+
+def check_values(bench: Bench, refine: int = 1) -> Iterator[Outcome]:
+    """Yield the outcome for every draw, definition and equation."""
+    for item in computed(bench.core):
+        try:
+            if isinstance(item, DrawDef):
+                yield _draw(bench, item)
+            elif isinstance(item, DefinitionDef):
+                yield _definition(bench, item)
+            else:
+                yield _equation(bench, item, refine)
+        except EngiagentError as error:
+            text = f"{item.name}: {error}"
+            yield Outcome({"id": item.name, "status": "unchecked", "reason": text})
+
+
+def _definition(bench: Bench, item: DefinitionDef) -> Outcome:
+    frame = bench.frame(item.index)
+    evaluator = bench.evaluator()
+    stored = bench.data(item.name)
+    value = in_unit(evaluator.number(parse(item.expression), frame), stored.unit)
+    return _compared(item.name, item.expression, value, stored, frame, evaluator.close_calls)
+
+
+def _equation(bench: Bench, item: EquationDef, refine: int) -> Outcome:
+    periods = bench.declarations.dims(item.index)[0][-1]
+    stored = bench.data(item.name)
+    first = bench.frame(item.index[:-1])
+    start = in_unit(bench.evaluator().number(parse(str(item.initial)), first), stored.unit)
+    edges = stored.data.reshape(-1, periods.size + 1)
+    begun = replace(stored, data=edges[:, 0], size=np.abs(edges[:, 0]))
+    outcome = _compared(item.name, str(item.initial), start, begun, first, 0)
+    if outcome.status != "pass":
+        return outcome
+    value, calls = carried(bench, item, refine)
+    after = edges[:, 1:].reshape(-1)
+    kept = replace(stored, data=after, size=np.abs(after))
+    text = f"{item.rate} by {item.scheme}"
+    return _compared(item.name, text, value, kept, bench.frame(item.index), calls)
+
+
+def _compared(
+    name: str, text: str, value: Value, stored: Value, frame: Frame, calls: int
+) -> Outcome:
+    """Compare computed with stored numbers, row by row."""
+    defect = np.abs(value.data - stored.data)
+    allowed = TOLERANCES["of_terms"] * (value.size + np.abs(stored.data)) + _least(stored.unit)
+    good = defect <= allowed  # NaN is no good
+    worst = int(np.argmax(np.where(np.isfinite(defect), defect - allowed, np.inf))) if (
+        defect.size
+    ) else 0  # fmt: skip
+    amount = float(defect[worst]) if defect.size else 0.0
+    steps = stored.unit.difference() if stored.unit.is_point else stored.unit
+    where = {n: label_of(e.set, int(e.positions[worst])) for n, e in frame.names.items()}
+    shown = amount / float(steps.factor)
+    check: dict[str, object] = {
+        "id": name,
+        "text": text,
+        "rows": int(defect.size),
+        "worst": {"where": where if defect.size else {}, "defect": shown, "unit": str(steps)},
+        "tolerance": float(allowed[worst]) / float(steps.factor) if defect.size else None,
+        "status": "pass",
+    }
+    if bool(np.all(good)):
+        return Outcome(check)
+    if calls:
+        reason = f"{name}: {calls} decisions lie within rounding of their limit"
+        return Outcome({**check, "status": "unchecked", "reason": reason})
+    found = float(stored.shown[worst])
+    wanted = float(replace(value, unit=stored.unit).shown[worst])
+    place = ", ".join(f"{n} = {label}" for n, label in where.items())
+    message = f"{name}{f' at {place}' if place else ''} is {found:.9g} {stored.unit}, "
+    message += f"but evaluating it again gives {wanted:.9g} {stored.unit}"
+    tolerance = float(allowed[worst]) / float(steps.factor)
+    violation = Violation(LEVEL, name, name, message, where, shown, str(steps), tolerance)
+    return Outcome({**check, "status": "fail"}, violation)
+
+
+def _least(unit: Unit) -> float:
+    """Return what is nothing at all in a unit, in SI."""
+    return 1e-15 * float(unit.factor)
+
+
+def _draw(bench: Bench, item: DrawDef) -> Outcome:
+    stored = bench.data(item.name)
+    unit = parse_unit(item.unit or "1")
+    amount: Floats = misfit(bench, item, in_unit(stored, unit))
+    wrong = np.flatnonzero(~(amount <= 0.0))
+    check: dict[str, object] = {
+        "id": item.name,
+        "text": f"{item.distribution}, {item.generator}, seed {item.seed}",
+        "rows": int(amount.size),
+        "status": "fail" if wrong.size else "pass",
+    }
+    if not wrong.size:
+        return Outcome(check)
+    frame = bench.frame(item.index)
+    where = frame.labels(int(wrong[0])) if frame.names else {}
+    message = f"{item.name}: {wrong.size} samples are not those of {item.generator} and the seed"
+    return Outcome(check, Violation(LEVEL, item.name, item.name, message, where))
