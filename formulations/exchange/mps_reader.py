@@ -5,7 +5,6 @@ is read by the columns of fixed MPS.
 """
 
 import math
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -15,17 +14,15 @@ import numpy as np
 from engiagent.errors import InputError
 from engiagent.formulations.exchange.collecting import (
     INFINITE,
-    Collector,
     Column,
     Row,
     unlimited,
 )
 from engiagent.formulations.exchange.flat import FlatModel, SpecialOrderedSet
+from engiagent.formulations.exchange.mps_state import MpsState
 from engiagent.formulations.exchange.source import SourceText, read_source
 
 _FIXED: Final = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
-_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?")
-_INFINITY: Final = ("inf", "infinity", "1.#inf")
 _SENSES: Final = {"MIN": False, "MINIMIZE": False, "MINIMISE": False,
                   "MAX": True, "MAXIMIZE": True, "MAXIMISE": True}  # fmt: skip
 _OPENING: Final = ("NAME", "OBJSENSE", "OBJNAME", "OBJECT", "ROWS", "ENDATA")
@@ -54,24 +51,8 @@ def parse_mps(source: SourceText) -> FlatModel:
             raise error from None
 
 
-class _Reader:
-    """One file in one layout."""
-
-    def __init__(self, source: SourceText, fixed: bool) -> None:
-        self.source = source
-        self.fixed = fixed
-        self.collector = Collector(source)
-        self.name = "model"
-        self.objective: str | None = None
-        self.wanted: str | None = None
-        self.free_rows: dict[str, int] = {}
-        self.rows: dict[str, Row] = {}
-        self.kinds: dict[str, str] = {}
-        self.given: dict[str, set[str]] = {"RHS": set(), "RANGES": set()}
-        self.whole = False
-        self.sets: dict[str, str] = {}
-        self.argument = ""
-        self.latest = ""
+class _Reader(MpsState):
+    """Reads one file in one layout."""
 
     def read(self) -> FlatModel:
         section = ""
@@ -86,18 +67,12 @@ class _Reader:
                 continue
             reader = _SECTIONS.get(section)
             if reader is None:
-                raise self._error(line, "no section has begun", text.split()[0], "NAME or ROWS")
+                raise self.error(line, "no section has begun", text.split()[0], "NAME or ROWS")
             reader(self, line, self._fields(text))
         last = len(self.source.lines)
         if not section:
-            raise self._error(last, "this is no MPS file", None, "NAME or ROWS at a line's start")
-        raise self._error(last, "the file is cut off", None, "ENDATA")
-
-    def _error(
-        self, line: int, message: str, found: str | None = None, expected: str | None = None
-    ) -> InputError:
-        shown = None if found is None else repr(found)
-        return self.source.error(line, message, found=shown, expected=expected)
+            raise self.error(last, "this is no MPS file", None, "NAME or ROWS at a line's start")
+        raise self.error(last, "the file is cut off", None, "ENDATA")
 
     def _header(self, line: int, text: str, seen: set[str]) -> str:
         words = text.split()
@@ -108,13 +83,13 @@ class _Reader:
             self._sense(line, words[1:])
         elif section not in _SECTIONS and section != "ENDATA":
             known = ", ".join([*_SECTIONS, "ENDATA"])
-            raise self._error(line, "this section is not read", words[0], f"one of {known}")
+            raise self.error(line, "this section is not read", words[0], f"one of {known}")
         if section in seen and section in ("NAME", "ROWS", "COLUMNS"):
-            raise self._error(line, "a second section of this kind", words[0])
+            raise self.error(line, "a second section of this kind", words[0])
         if section not in _OPENING:
             needed = "ROWS" if section in ("COLUMNS", "LAZYCONS", "USERCUTS") else "COLUMNS"
             if needed not in seen:
-                raise self._error(line, f"this section needs {needed} before it", words[0], needed)
+                raise self.error(line, f"this section needs {needed} before it", words[0], needed)
         seen.add(section)
         self.argument = words[1] if len(words) > 1 else ""
         if section in ("QSECTION", "QCMATRIX"):
@@ -135,25 +110,12 @@ class _Reader:
                 return fields[:place]
         return fields
 
-    def _number(self, line: int, text: str) -> float:
-        if _NUMBER.fullmatch(text):
-            return float(text.replace("d", "e").replace("D", "e"))
-        if text.lower().lstrip("+-") in _INFINITY:
-            return -math.inf if text.startswith("-") else math.inf
-        raise self._error(line, "a number is needed here", text, "as 3.5 or -1e30")
-
-    def _finite(self, line: int, text: str) -> float:
-        value = self._number(line, text)
-        if abs(value) >= INFINITE:
-            raise self._error(line, "this coefficient is infinite", text, "less than 1e20")
-        return value
-
     # -- sections -------------------------------------------------------------------------------
 
     def _sense(self, line: int, fields: list[str]) -> None:
         word = fields[0].upper()
         if word not in _SENSES:
-            raise self._error(line, "this is no sense", fields[0], "MIN or MAX")
+            raise self.error(line, "this is no sense", fields[0], "MIN or MAX")
         self.collector.sense = "maximize" if _SENSES[word] else "minimize"
 
     def _object(self, line: int, fields: list[str]) -> None:
@@ -162,10 +124,10 @@ class _Reader:
     def _row(self, line: int, fields: list[str]) -> None:
         kind = fields[0].upper()
         if kind not in ("N", "E", "L", "G") or len(fields) != 2:
-            raise self._error(line, "this is no row", " ".join(fields), "N, E, L or G and one name")
+            raise self.error(line, "this is no row", " ".join(fields), "N, E, L or G and one name")
         name = fields[1]
         if name in self.free_rows or name == self.objective:
-            raise self._error(line, "a second row of the same name", name)
+            raise self.error(line, "a second row of the same name", name)
         if kind == "N":
             if self.objective is None and self.wanted in (None, name):
                 self.objective = name
@@ -182,11 +144,11 @@ class _Reader:
     def _column(self, line: int, fields: list[str]) -> None:
         if len(fields) >= 3 and fields[1] == "'MARKER'":
             if fields[-1].upper() not in _QUOTED_MARKERS:
-                raise self._error(line, "this is no marker", fields[-1], "'INTORG' or 'INTEND'")
+                raise self.error(line, "this is no marker", fields[-1], "'INTORG' or 'INTEND'")
             self.whole = _QUOTED_MARKERS[fields[-1].upper()]
             return
         if len(fields) not in (3, 5):
-            raise self._error(
+            raise self.error(
                 line, "a column's line has a name and one or two entries", " ".join(fields),
                 "COLUMN ROW NUMBER",
             )  # fmt: skip
@@ -194,80 +156,45 @@ class _Reader:
         number = self.collector.column(name, line)
         if number < len(self.collector.numbers) - 1 and name != self.latest:
             first = self.collector.columns[name].line
-            raise self._error(
+            raise self.error(
                 line, f"this column began on line {first} and has ended since", name,
                 "all entries of a column together",
             )  # fmt: skip
         self.latest = name
         self.collector.columns[name].integral = self.whole
         for place in range(1, len(fields), 2):
-            value = self._finite(line, fields[place + 1])
+            value = self.finite(line, fields[place + 1])
             if fields[place] in self.free_rows:
                 continue
             terms = self._terms_of(line, fields[place])
             if number in terms:
-                raise self._error(line, "a second entry in the same row", fields[place])
+                raise self.error(line, "a second entry in the same row", fields[place])
             terms[number] = value
 
     def _terms_of(self, line: int, row: str) -> dict[int, float]:
         if row == self.objective:
             return self.collector.objective.terms
-        return self._known_row(line, row).terms
-
-    def _known_row(self, line: int, name: str) -> Row:
-        row = self.rows.get(name)
-        if row is None:
-            raise self._error(line, "this row is not declared", name, "a name from ROWS")
-        return row
-
-    def _known_column(self, line: int, name: str) -> Column:
-        column = self.collector.columns.get(name)
-        if column is None:
-            raise self._error(line, "this column is not declared", name, "a name from COLUMNS")
-        return column
-
-    def _pairs(self, line: int, fields: list[str], section: str) -> list[tuple[str, float]]:
-        """Return rows and numbers of an RHS or RANGES line; its set's name may be left out."""
-        if len(fields) % 2:
-            self._one_set(line, section, fields[0])
-            fields = fields[1:]
-        if len(fields) not in (2, 4):
-            raise self._error(
-                line, f"a line of {section} has one or two entries", " ".join(fields), "ROW NUMBER"
-            )
-        pairs = [(fields[k], self._number(line, fields[k + 1])) for k in range(0, len(fields), 2)]
-        for name, _ in pairs:
-            if name in self.given[section]:
-                raise self._error(line, f"a second entry in {section} for this row", name)
-            self.given[section].add(name)
-        return [(name, value) for name, value in pairs if name not in self.free_rows]
-
-    def _one_set(self, line: int, section: str, name: str) -> None:
-        first = self.sets.setdefault(section, name)
-        if first != name:
-            raise self._error(
-                line, f"a second set in {section}; only one can be read", name, repr(first)
-            )
+        return self.known_row(line, row).terms
 
     def _right_hand_side(self, line: int, fields: list[str]) -> None:
-        for name, value in self._pairs(line, fields, "RHS"):
+        for name, value in self.pairs(line, fields, "RHS"):
             if name == self.objective:
                 if abs(value) >= INFINITE:
-                    raise self._error(line, "the objective's constant is infinite", f"{value:g}")
+                    raise self.error(line, "the objective's constant is infinite", f"{value:g}")
                 self.collector.offset = -value
                 continue
-            row = self._known_row(line, name)
+            row = self.known_row(line, name)
             row.lower = unlimited(value) if self.kinds[name] in "EG" else row.lower
             row.upper = unlimited(value) if self.kinds[name] in "EL" else row.upper
             if row.lower == np.inf or row.upper == -np.inf:
-                raise self._error(line, "this side is infinite on the wrong side", f"{value:g}")
+                raise self.error(line, "this side is infinite on the wrong side", f"{value:g}")
 
     def _range(self, line: int, fields: list[str]) -> None:
         """Widen rows: an equation to the side that the sign says, others to their open side."""
-        for name, value in self._pairs(line, fields, "RANGES"):
+        for name, value in self.pairs(line, fields, "RANGES"):
             if name == self.objective:
                 continue
-            row, kind = self._known_row(line, name), self.kinds[name]
+            row, kind = self.known_row(line, name), self.kinds[name]
             width = unlimited(abs(value))
             if kind == "G" or (kind == "E" and value > 0):
                 row.upper = row.lower + width
@@ -277,20 +204,20 @@ class _Reader:
     def _bound(self, line: int, fields: list[str]) -> None:
         kind = fields[0].upper()
         if kind not in _BOUNDS:
-            raise self._error(line, "this is no bound", fields[0], f"one of {', '.join(_BOUNDS)}")
+            raise self.error(line, "this is no bound", fields[0], f"one of {', '.join(_BOUNDS)}")
         needs = _BOUNDS[kind]
         name, number = self._bound_parts(line, fields[1:], needs)
-        column = self._known_column(line, name)
+        column = self.known_column(line, name)
         if needs and number is None and kind not in ("SC", "SI"):
-            raise self._error(line, "this bound has no number", name, "SET COLUMN NUMBER")
-        value = self._number(line, number) if needs and number is not None else 0.0
+            raise self.error(line, "this bound has no number", name, "SET COLUMN NUMBER")
+        value = self.number(line, number) if needs and number is not None else 0.0
         self._apply_bound(line, kind, column, value, number is not None)
 
     def _bound_parts(self, line: int, rest: list[str], needs: bool) -> tuple[str, str | None]:
         """Return the column and the number of a bound, whose set's name may be left out."""
         columns = self.collector.columns
         if len(rest) == 3:
-            self._one_set(line, "BOUNDS", rest[0])
+            self.one_set(line, "BOUNDS", rest[0])
             return rest[1], rest[2]
         if len(rest) == 2 and rest[1] in columns and not (needs and rest[0] in columns):
             return rest[1], None
@@ -299,7 +226,7 @@ class _Reader:
         if len(rest) == 1 and not needs:
             return rest[0], None
         place = rest[1] if len(rest) == 2 else " ".join(rest)
-        raise self._error(line, "this bound cannot be read", place, "SET COLUMN NUMBER")
+        raise self.error(line, "this bound cannot be read", place, "SET COLUMN NUMBER")
 
     def _apply_bound(
         self, line: int, kind: str, column: Column, value: float, has_number: bool
@@ -333,25 +260,25 @@ class _Reader:
     def _quadratic_row(self, line: int) -> None:
         name = self.argument
         if not name:
-            raise self._error(line, "the name of a row is missing", None, "QCMATRIX ROW")
+            raise self.error(line, "the name of a row is missing", None, "QCMATRIX ROW")
         if name != self.objective:
-            self._known_row(line, name)
+            self.known_row(line, name)
 
     def _entry(self, line: int, fields: list[str]) -> tuple[tuple[int, int], float]:
         if len(fields) != 3:
-            raise self._error(
+            raise self.error(
                 line, "a quadratic term has two columns", " ".join(fields), "COLUMN COLUMN NUMBER"
             )
         for name in fields[:2]:
-            self._known_column(line, name)
+            self.known_column(line, name)
         first, second = (self.collector.numbers[name] for name in fields[:2])
-        return (max(first, second), min(first, second)), self._finite(line, fields[2])
+        return (max(first, second), min(first, second)), self.finite(line, fields[2])
 
     def _triangle(self, line: int, fields: list[str]) -> None:
         """Read one triangle of Q in 1/2 x'Qx of the objective, or of the row of a QSECTION."""
         row = self.collector.objective
         if self.argument and self.argument != self.objective:
-            row = self._known_row(line, self.argument)
+            row = self.known_row(line, self.argument)
         pair, value = self._entry(line, fields)
         half = value / 2.0 if pair[0] == pair[1] else value
         row.products[pair] = row.products.get(pair, 0.0) + half
@@ -367,7 +294,7 @@ class _Reader:
         pair, value = self._entry(line, fields)
         row = self.collector.objective
         if self.argument != self.objective:
-            row = self._known_row(line, self.argument)
+            row = self.known_row(line, self.argument)
         row.products[pair] = row.products.get(pair, 0.0) + value
 
     def _sos(self, line: int, fields: list[str]) -> None:
@@ -378,20 +305,18 @@ class _Reader:
             sos.append(SpecialOrderedSet(name, int(fields[0][1]), *empty))
             return
         if not sos or len(fields) not in (2, 3):
-            raise self._error(line, "this is no member of a set", " ".join(fields), "COLUMN WEIGHT")
-        self._known_column(line, fields[-2])
+            raise self.error(line, "this is no member of a set", " ".join(fields), "COLUMN WEIGHT")
+        self.known_column(line, fields[-2])
         last = sos.pop()
         columns = np.append(last.columns, self.collector.numbers[fields[-2]])
-        weights = np.append(last.weights, self._finite(line, fields[-1]))
+        weights = np.append(last.weights, self.finite(line, fields[-1]))
         sos.append(SpecialOrderedSet(last.name, last.order, columns, weights))
 
     def _indicator(self, line: int, fields: list[str]) -> None:
         if len(fields) != 4 or fields[0].upper() != "IF" or fields[3] not in ("0", "1"):
-            raise self._error(
-                line, "this is no condition", " ".join(fields), "IF ROW COLUMN 0 or 1"
-            )
-        row = self._known_row(line, fields[1])
-        self._known_column(line, fields[2])
+            raise self.error(line, "this is no condition", " ".join(fields), "IF ROW COLUMN 0 or 1")
+        row = self.known_row(line, fields[1])
+        self.known_column(line, fields[2])
         row.condition = (self.collector.numbers[fields[2]], int(fields[3]))
 
     # -- the end --------------------------------------------------------------------------------

@@ -4,16 +4,13 @@ The document needs ``amsmath``, ``amssymb``, ``array``, ``booktabs``, ``geometry
 only, which every distribution of LaTeX has.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from engiagent.blueprint.diagnostics import located
 from engiagent.blueprint.document import (
     Blueprint,
-    ConstraintDef,
-    FrozenMap,
     ObjectiveDef,
     ParameterDef,
     SetDef,
@@ -22,7 +19,17 @@ from engiagent.blueprint.document import (
 from engiagent.blueprint.elaborate import PATH, Elaboration
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.latex.expressions import Printer, width
-from engiagent.formulations.latex.text import escaped, number, unit
+from engiagent.formulations.latex.layout import (
+    display,
+    label_text,
+    leaves,
+    remarks,
+    risk_measure,
+    source_text,
+    table,
+    units_text,
+)
+from engiagent.formulations.latex.text import escaped, number
 
 FEW: Final = 6
 NARROW: Final = 24
@@ -107,7 +114,7 @@ class _Document:
                 size = self.elaboration.index_set(d.name).size
                 rows.append((self._math(d.name), str(size), self._elements(d, size),
                              escaped(d.description or "")))  # fmt: skip
-        yield from _table(("Set", "Size", "Elements", "Meaning"), rows, "p{.2}lp{.37}p{.27}")
+        yield from table(("Set", "Size", "Elements", "Meaning"), rows, "p{.2}lp{.37}p{.27}")
 
     def _elements(self, d: SetDef, size: int) -> str:
         labels = self.elaboration.index_set(d.name).labels
@@ -120,27 +127,29 @@ class _Document:
         if d.kind in ("time", "instants", "periods"):
             step = f" in steps of {escaped(d.step)}" if isinstance(d.step, str) else ""
             zone = f", {escaped(d.zone)}" if d.zone else ""
-            return f"{escaped(_label(labels[0]))} to {escaped(_label(labels[-1]))}{step}{zone}"
+            return (
+                f"{escaped(label_text(labels[0]))} to {escaped(label_text(labels[-1]))}{step}{zone}"
+            )
         if d.kind == "range" and size > 2:
-            return f"{_label(labels[0])}, \\dots, {_label(labels[-1])}"
-        shown = [escaped(_label(label)) for label in labels[: 2 * FEW]]
+            return f"{label_text(labels[0])}, \\dots, {label_text(labels[-1])}"
+        shown = [escaped(label_text(label)) for label in labels[: 2 * FEW]]
         return ", ".join(shown) + (r", \dots" if size > 2 * FEW else "")
 
     def _parameters(self) -> Iterator[str]:
         rows = []
         for position, d in enumerate(self.core.parameters):
             with located(f"{PATH}.parameters[{position}]", d.name):
-                rows.append((self._math(d.name, d.index), self._value(d), _units(d.unit),
+                rows.append((self._math(d.name, d.index), self._value(d), units_text(d.unit),
                              escaped(d.description or ""), self._source(d)))  # fmt: skip
         head = ("Parameter", "Value", "Unit", "Meaning", "Source")
-        yield from _table(head, rows, "p{.19}p{.19}p{.1}p{.2}p{.18}")
+        yield from table(head, rows, "p{.19}p{.19}p{.1}p{.2}p{.18}")
         for d in self.core.parameters:
             formula = isinstance(d.value, str) and (d.type or "number") == "number"
             if formula and width(self.printer.text(d.value)) > NARROW:
                 left = self.printer.name(d.name, self._index_names(d.index))
                 body = self.printer.lines(d.value)
                 for_all = self._for_all(d.index, None)
-                yield from _display([f"{left} = {body[0]}", *body[1:]], for_all, d.name)
+                yield from display([f"{left} = {body[0]}", *body[1:]], for_all, d.name)
 
     def _value(self, d: ParameterDef) -> str:
         if d.status == "missing":
@@ -154,14 +163,14 @@ class _Document:
             return escaped(d.value)
         if isinstance(d.value, int | float):
             return f"${number(d.value)}$"
-        values = list(_leaves(d.value))
+        values = list(leaves(d.value))
         shown = [f"${number(v)}$" if isinstance(v, int | float) else escaped(str(v))
                  for v in values[:FEW]]  # fmt: skip
         more = rf", \dots\ ({len(values)} values)" if len(values) > FEW else ""
         return ", ".join(shown) + more
 
     def _source(self, d: ParameterDef) -> str:
-        return escaped(_source_text(d.source_reference))
+        return escaped(source_text(d.source_reference))
 
     def _variables(self) -> Iterator[str]:
         rows = []
@@ -169,9 +178,9 @@ class _Document:
             with located(f"{PATH}.decision_variables[{position}]", d.name):
                 where, meaning = self._binders(d.index, d.where), escaped(d.description or "")
                 name = self._math(d.name, d.index)
-                rows.append((name, self._domain(d), _units(d.unit), where, meaning))
+                rows.append((name, self._domain(d), units_text(d.unit), where, meaning))
         head = ("Variable", "Domain", "Unit", "For", "Meaning")
-        yield from _table(head, rows, "p{.17}p{.25}p{.08}p{.17}p{.18}")
+        yield from table(head, rows, "p{.17}p{.25}p{.08}p{.17}p{.18}")
 
     def _domain(self, d: VariableDef) -> str:
         name = self.printer.name(d.name, self._index_names(d.index))
@@ -201,11 +210,9 @@ class _Document:
         for d in getattr(self.core, "draws", ()):
             inside = ", ".join(f"{escaped(k)} = {escaped(str(v))}" for k, v in d.arguments.items())
             what = f"{escaped(d.distribution)}({inside}), {escaped(d.generator)}, seed {d.seed}"
-            rows.append((self._math(d.name, d.index), what, _units(d.unit),
+            rows.append((self._math(d.name, d.index), what, units_text(d.unit),
                          escaped(d.description or "")))  # fmt: skip
-        yield from _table(
-            ("Name", "Drawn from", "Unit", "Meaning"), rows, "p{.19}p{.33}p{.1}p{.25}"
-        )
+        yield from table(("Name", "Drawn from", "Unit", "Meaning"), rows, "p{.19}p{.33}p{.1}p{.25}")
 
     # -- equations ------------------------------------------------------------------------------
 
@@ -214,9 +221,9 @@ class _Document:
             with located(f"{PATH}.{group}[{position}].expression", d.name):
                 left = self.printer.name(d.name, self._index_names(d.index))
                 body = self.printer.lines(d.expression)
-                yield from self._headed(d.description, _units(d.unit))
+                yield from self._headed(d.description, units_text(d.unit))
                 for_all = self._for_all(d.index, getattr(d, "where", None))
-                yield from _display([f"{left} = {body[0]}", *body[1:]], for_all, d.name)
+                yield from display([f"{left} = {body[0]}", *body[1:]], for_all, d.name)
 
     def _equations(self) -> Iterator[str]:
         for position, d in enumerate(getattr(self.core, "equations", ())):
@@ -225,30 +232,30 @@ class _Document:
                 body = self.printer.lines(d.rate)
                 start = self._bound(d.initial)
                 method = f"{escaped(d.scheme)}{', step ' + escaped(d.step) if d.step else ''}"
-                yield from self._headed(d.description, f"{_units(d.unit)}; {method}")
+                yield from self._headed(d.description, f"{units_text(d.unit)}; {method}")
                 rate = rf"\frac{{\mathrm{{d}}}}{{\mathrm{{d}}t}} {name} = "
                 first = rf"{name}(0) = {start},"
                 lines = [rate + body[0], *body[1:]]
                 lines[-1] += rf",\quad {first[:-1]}"
-                yield from _display(lines, self._for_all(d.index, None), d.name)
+                yield from display(lines, self._for_all(d.index, None), d.name)
 
     def _objective(self) -> Iterator[str]:
         objective: ObjectiveDef | None = self.core.objective_function
         design = getattr(self.core, "design", None)
         if design is not None:
             with located(f"{PATH}.design.merit"):
-                yield from _display(self._optimised(design.sense, design.merit, ""), "", "merit")
+                yield from display(self._optimised(design.sense, design.merit, ""), "", "merit")
         if objective is None:
             return
-        unit_text = _units(objective.unit)
+        unit_text = units_text(objective.unit)
         notes = [objective.name or "", objective.description or ""]
         heading = ". ".join(escaped(note) for note in notes if note)
         yield from self._headed(None, unit_text, heading)
-        risk = _risk(objective)
+        risk = risk_measure(objective)
         if objective.expression is not None:
             with located(f"{PATH}.objective_function.expression", objective.name):
                 lines = self._optimised(objective.sense, objective.expression, risk)
-            yield from _display(lines, "", "objective")
+            yield from display(lines, "", "objective")
         yield from self._goals(objective, risk)
 
     def _goals(self, objective: ObjectiveDef, risk: str) -> Iterator[str]:
@@ -265,8 +272,8 @@ class _Document:
             with located(f"{PATH}.objective_function.terms[{position}].expression", goal.name):
                 lines = self._optimised(goal.sense or objective.sense, goal.expression, risk)
             heading = "; ".join([escaped(goal.name), *notes])
-            yield from self._headed(goal.description, _units(goal.unit), heading)
-            yield from _display(lines, "", goal.name)
+            yield from self._headed(goal.description, units_text(goal.unit), heading)
+            yield from display(lines, "", goal.name)
 
     def _optimised(self, sense: str, expression: str, risk: str) -> list[str]:
         word = r"\max" if sense == "maximize" else r"\min"
@@ -280,8 +287,8 @@ class _Document:
                 body = self.printer.lines(d.expression)
             with located(f"{PATH}.constraints[{position}].forall", label):
                 for_all = self._for_all(d.forall, d.where)
-            yield from self._headed(d.description, _notes(d), escaped(label))
-            yield from _display(body, for_all, d.constraint_id)
+            yield from self._headed(d.description, remarks(d), escaped(label))
+            yield from display(body, for_all, d.constraint_id)
 
     def _claims(self) -> Iterator[str]:
         for position, d in enumerate(getattr(self.core, "claims", ())):
@@ -292,7 +299,7 @@ class _Document:
             yield from self._headed(
                 d.description, f"tolerance {escaped(str(d.tolerance))}", heading
             )
-            yield from _display(body, for_all, d.claim_id)
+            yield from display(body, for_all, d.claim_id)
 
     def _assumptions(self) -> Iterator[str]:
         extended = self.blueprint.extended_analysis_and_robustness
@@ -338,99 +345,3 @@ class _Document:
         if where:
             text += f" : {self.printer.text(where)}"
         return text
-
-
-def _display(lines: Sequence[str], for_all: str, tag: str) -> Iterator[str]:
-    """Yield an equation with its name beside it and what it holds for below or behind."""
-    label = rf"\tag*{{\texttt{{{escaped(tag)}}}}}"
-    condition = rf"\forall\, {for_all}" if for_all else ""
-    yield r"\begin{gather*}"
-    if len(lines) == 1 and len(lines[0]) + len(condition) < 180:
-        behind = rf" \qquad {condition}" if condition else ""
-        yield f"{lines[0]}{behind} {label}"
-    else:
-        rows = [lines[0], *(rf"\quad {line}" for line in lines[1:])]
-        rows += [rf"\quad {condition}"] if condition else []
-        body = " \\\\\n".join(rf"& {row}" for row in rows)
-        yield f"\\begin{{aligned}}\n{body}\n\\end{{aligned}} {label}"
-    yield r"\end{gather*}"
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], columns: str) -> Iterator[str]:
-    """Yield a table that may run over several pages; widths are fractions of the line."""
-    if not rows:
-        return
-    ragged = columns.replace("p{", r">{\raggedright\arraybackslash}p{")
-    layout = re.sub(r"p\{([.\d]+)\}", r"p{\1\\linewidth}", ragged)
-    yield r"{\footnotesize"
-    yield rf"\begin{{longtable}}{{@{{}}{layout}@{{}}}}"
-    yield rf"\toprule {' & '.join(head)} \\ \midrule \endhead"
-    yield from (_breakable(rf"{' & '.join(row)} \\") for row in rows)
-    yield r"\bottomrule"
-    yield r"\end{longtable}}"
-
-
-def _breakable(row: str) -> str:
-    """Return a row in which long names of files and columns may run on to the next line."""
-    return re.sub(r"(\_|\#|/)(?=\w)", r"\1\\allowbreak{}", row)
-
-
-def _leaves(value: Any) -> Iterable[Any]:
-    if isinstance(value, FrozenMap):
-        for item in value.values():
-            yield from _leaves(item)
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from _leaves(item)
-    else:
-        yield value
-
-
-def _label(label: Any) -> str:
-    return f"({', '.join(map(str, label))})" if isinstance(label, tuple) else str(label)
-
-
-def _units(value: Any) -> str:
-    if isinstance(value, FrozenMap):
-        return ", ".join(f"{escaped(k)}: {unit(v) or '1'}" for k, v in value.items())
-    return unit(value)
-
-
-def _risk(objective: ObjectiveDef) -> str:
-    risk = getattr(objective, "risk", None)
-    if risk is None:
-        return ""
-    alpha = f"_{{{number(risk.alpha)}}}" if risk.alpha is not None else ""
-    names = {"expected": r"\mathbb{E}", "worst": r"\operatorname{worst}",
-             "cvar": r"\operatorname{CVaR}"}  # fmt: skip
-    return rf"{names.get(risk.measure, risk.measure)}{alpha}\; "
-
-
-def _notes(d: ConstraintDef) -> str:
-    notes = [escaped(d.category)] if d.category else []
-    penalty = getattr(d, "penalty", None)
-    if d.hard is False:
-        notes.append("soft")
-    if penalty is not None:
-        notes.append(f"penalty {escaped(str(penalty.weight))}, {penalty.form or 'linear'}")
-    return "; ".join(notes)
-
-
-def _source_text(source: Any) -> str:
-    """Return where a number comes from, in a few words."""
-    if source is None:
-        return ""
-    if isinstance(source, str):
-        return source
-    if isinstance(source, tuple):
-        return "; ".join(_source_text(part) for part in source)
-    kind = str(source.get("kind", ""))
-    for word in ("quote", "reason", "note"):
-        if source.get(word):
-            text = str(source[word])
-            return f"\u201c{text}\u201d" if word == "quote" else f"{kind}: {text}"
-    if kind == "file":
-        places = [f"{w} {source[w]}" for w in ("column", "row") if source.get(w) is not None]
-        return ", ".join([str(source.get("file", "")), *places])
-    inner = source.get("of")
-    return f"{kind}: {_source_text(inner)}" if inner else kind

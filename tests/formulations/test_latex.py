@@ -1,6 +1,8 @@
 """LaTeX of blueprints: every construct has a counterpart, everything opened is closed."""
 
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,8 @@ from engiagent.formulations.latex import emit_latex
 from engiagent.formulations.latex.expressions import Printer
 from engiagent.formulations.latex.text import escaped, symbol
 from tests.blueprints import DAY, EDGES, UNITS, blueprint, constraint, parameter, variable
+from tests.definitions.cases import blueprint as computed
+from tests.definitions.cases import shortfall
 from tests.strategies import blueprints
 
 CORPUS = Path(__file__).parents[2] / "problems"
@@ -212,6 +216,56 @@ def test_a_document_says_everything() -> None:
         r"\min \quad \sum_{t \in T} \mathit{price}_{t} \cdot \mathit{charge}_{t} \cdot \Delta_{t}",
         r"\end{document}",
     ):
+        assert part in text, part
+
+
+def test_computed_answers() -> None:
+    drawn = emit_latex(computed(**shortfall()))
+    sound(drawn)
+    parsed(drawn)
+    assert r"\section*{Definitions}" in drawn
+    assert "triangular(" in drawn
+    assert "seed 42" in drawn
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no LaTeX is installed")
+def test_latex_itself_sets_it_without_an_error(tmp_path: Path) -> None:
+    core = document()
+    core["decision_variables"].append(
+        variable("P_x", "t in T", symbol=r"\hat{P}_{x}^{in}",
+                 description="η ≥ 3 °C \\ { } ~ ^ 中 € ü “q” % # $ & _")
+    )  # fmt: skip
+    for name, text in {
+        "programme": emit_latex(blueprint(**core)), "computed": emit_latex(computed(**shortfall()))
+    }.items():  # fmt: skip
+        (tmp_path / f"{name}.tex").write_text(text, encoding="utf-8")
+        command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", f"{name}.tex"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=60)
+        assert done.returncode == 0, done.stdout[-1000:]
+        assert (tmp_path / f"{name}.pdf").stat().st_size > 1000
+
+
+def test_goals_risks_and_soft_limits_are_named() -> None:
+    core = document() | {
+        "sets": [*document()["sets"],
+                 {"name": "S", "kind": "scenario", "elements": ["wet", "dry"]}],
+        "objective_function": {
+            "sense": "minimize", "combination": "lexicographic",
+            "terms": [
+                {"name": "cost", "expression": "sum(price[t]*charge[t]*dt(t) for t in T)",
+                 "unit": "EUR", "tolerance": "2[EUR]"},
+                {"name": "wear", "expression": "sum(charge[t] for t in T)", "unit": "kW",
+                 "sense": "maximize"},
+            ],
+        },
+        "constraints": [
+            constraint("charge[t] <= 20[kW]", "t in T", hard=False,
+                       penalty={"weight": "5[EUR/kW]", "form": "quadratic"}),
+        ],
+    }  # fmt: skip
+    text = emit_latex(blueprint(**core))
+    sound(text)
+    for part in ("lexicographic", "tolerance 2[EUR]", r"\max \quad", "soft; penalty 5[EUR/kW]"):
         assert part in text, part
 
 
