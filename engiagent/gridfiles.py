@@ -69,7 +69,17 @@ def read_grid(folder: Path, file: str, name: str) -> GridVariable:
 
 
 def as_table(grid: GridVariable) -> TableFile:
-    """Return a variable along one dimension as a table with the labels beside it."""
+    """Return a variable along one dimension as a table with the labels beside it.
+
+    Raises
+    ------
+    InputError
+        When it has no dimension or several.
+    """
+    if len(grid.dims) != 1:
+        shape = f"({', '.join(grid.dims)})"
+        text = f"the variable {grid.name!r} is no column"
+        raise InputError(text, grid.file, found=shape, expected="one dimension")
     along = {name: texts for name, (_, texts) in grid.coordinates.items() if name != grid.name}
     cells: Any = grid.values if grid.values.dtype != object else tuple(grid.values)
     columns = [

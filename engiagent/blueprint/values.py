@@ -13,6 +13,7 @@ from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.timeaxis import TimeAxis
 from engiagent.blueprint.units import Unit, conversion, parse_unit
 from engiagent.errors import InputError
+from engiagent.gridfiles import as_table, read_grid
 from engiagent.tabular import TableColumn, TableFile, read_table
 
 Array = npt.NDArray[Any]
@@ -189,12 +190,15 @@ def read_column(folder: Path | None, reference: str) -> FileColumn:
     Raises
     ------
     InputError
-        When the file or the column is not there.
+        When the file or the column is not there, or an array has several dimensions.
     """
     file, name = split_reference(reference)
     if folder is None:
         raise InputError(f"{reference!r} cannot be read: the blueprint has no folder with data")
-    table = read_table(folder, file)
+    if file.lower().endswith(".nc"):
+        table = as_table(read_grid(folder, file, name))
+    else:
+        table = read_table(folder, file)
     return FileColumn.of(table, table.column(name))
 
 

@@ -292,6 +292,28 @@ def test_labels_and_single_values_from_arrays(tmp_path: Path) -> None:
     assert table(tmp_path, "d.nc#x").tolist() == 3000
 
 
+def test_sets_take_their_elements_from_arrays_and_parquet_too(tmp_path: Path) -> None:
+    write_netcdf(
+        tmp_path,
+        {"bus": ["C", "A"], "line": 2},
+        {"i": (("line",), ["A", "C"], None), "j": (("line",), ["C", "A"], None),
+         "wide": (("bus", "line"), [[1.0, 2], [3, 4]], None)},
+    )  # fmt: skip
+    pq.write_table(pa.table({"year": [2030, 2040]}), tmp_path / "d.parquet")
+    sets = [
+        {"name": "N", "kind": "labels", "data": "d.nc#bus"},
+        {"name": "L", "kind": "tuples", "of": ["N", "N"], "data": "d.nc#i,j"},
+        {"name": "Y", "kind": "labels", "data": "d.parquet#year"},
+    ]
+    found = Elaboration(blueprint(sets=sets).core, tmp_path)
+    assert found.index_set("N").labels == ("C", "A")
+    assert found.index_set("L").labels == (("A", "C"), ("C", "A"))
+    assert found.index_set("Y").labels == ("2030", "2040")
+    wrong = [{"name": "N", "kind": "labels", "data": "d.nc#wide"}]
+    (error,) = analyse(blueprint(sets=wrong), tmp_path).errors
+    assert "'wide' is no column; found (bus, line)" in str(error)
+
+
 # --- faults --------------------------------------------------------------------------------------
 
 GOOD = "from,to,p [kW]\nA,B,1\nB,C,2\n"
