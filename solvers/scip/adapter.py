@@ -12,12 +12,13 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.formulations.classify import ProblemClass
-from engiagent.formulations.program import NO_INDICATORS, Program
+from engiagent.formulations.program import Program
 from engiagent.solvers import linear
 from engiagent.solvers.adapter import Feature, Need, Watch, distribution_version
 from engiagent.solvers.feasibility import ACCEPTED, worst_violation
 from engiagent.solvers.objectives import without_objective
 from engiagent.solvers.result import Floats, SolveOptions, SolverResult, Status, relative_gap
+from engiagent.solvers.rounding import Whole, made_whole
 from engiagent.solvers.scip.build import Built, build
 from engiagent.solvers.scip.watching import watched
 
@@ -70,10 +71,18 @@ def _solve(program: Program, options: SolveOptions, watch: Watch | None) -> Solv
     x = _point(built)
     if x is None:
         return _stopped(program, options, built, status, None)
-    x, polished = _exact(program, linear.remaining(options, started), x)
+    left = linear.remaining(options, started)
+    whole = made_whole(program, left, x, lambda rest: _rest(rest, left))
+    found = _with_point(program, built, whole)
     if status not in SOLVED:
-        return _stopped(program, options, built, status, _with_point(program, built, x, polished))
-    return _optimal(program, options, built, _with_point(program, built, x, polished))
+        return _stopped(program, options, built, status, found)
+    return _optimal(program, options, built, found)
+
+
+def _rest(program: Program, options: SolveOptions) -> Floats | None:
+    """Return a point of a program whose whole numbers are fixed."""
+    built, _ = _run(program, replace(options, start=None), None)
+    return _point(built)
 
 
 def _run(program: Program, options: SolveOptions, watch: Watch | None) -> tuple[Built, str]:
@@ -114,80 +123,20 @@ def _point(built: Built) -> Floats | None:
     return x if bool(np.all(np.isfinite(x))) else None
 
 
-def _exact(
-    program: Program, options: SolveOptions, x: Floats
-) -> tuple[Floats, SolverResult | None]:
-    """Return the point with whole numbers exactly whole, and what the simplex method made of it."""
-    whole = program.integrality
-    values = np.clip(np.round(x), np.ceil(program.column_lower), np.floor(program.column_upper))
-    rounded = np.where(whole, values, np.clip(x, program.column_lower, program.column_upper))
-    if program.products.rows.size or program.nonlinear:
-        return _refined(program, options, x, rounded)
-    if program.is_linear and not program.is_mip:
-        return rounded, None
-    result = linear.polish(decided(program, rounded), options, rounded)
-    return (rounded, None) if result is None or result.x is None else (result.x, result)
-
-
-def _refined(
-    program: Program, options: SolveOptions, x: Floats, rounded: Floats
-) -> tuple[Floats, None]:
-    """Solve the rest again where rounding broke a row of a program that is not linear."""
-    whole = program.integrality
-    broken = worst_violation(program, rounded).amount
-    if not whole.any() or broken <= max(2 * worst_violation(program, x).amount, TOLERANCE):
-        return rounded, None
-    fixed = replace(
-        linear.relaxation(program),
-        column_lower=np.where(whole, rounded, program.column_lower),
-        column_upper=np.where(whole, rounded, program.column_upper),
-    )
-    built, _ = _run(fixed, replace(options, start=None), None)
-    again = _point(built)
-    if again is None:
-        return rounded, None
-    again = np.where(whole, rounded, again)
-    better = worst_violation(program, again).amount < broken
-    return (again if better else rounded), None
-
-
-def decided(program: Program, x: Floats) -> Program:
-    """Return a linear program with every condition and choice as it is at a point."""
-    given = program.indicators
-    lower, upper = program.row_lower.copy(), program.row_upper.copy()
-    idle = given.rows[np.round(x[given.columns]) != given.active]
-    lower[idle], upper[idle] = -np.inf, np.inf
-    column_lower, column_upper = program.column_lower.copy(), program.column_upper.copy()
-    for group in program.sos1:
-        others = np.delete(group, int(np.argmax(np.abs(x[group]))))
-        column_lower[others] = column_upper[others] = 0.0
-    return replace(
-        program,
-        row_lower=lower,
-        row_upper=upper,
-        column_lower=column_lower,
-        column_upper=column_upper,
-        indicators=NO_INDICATORS,
-        sos1=(),
-    )
-
-
-def _with_point(
-    program: Program, built: Built, x: Floats, polished: SolverResult | None
-) -> SolverResult:
-    objective = program.objective_at(x)
+def _with_point(program: Program, built: Built, whole: Whole) -> SolverResult:
+    objective = program.objective_at(whole.x)
     bound = _bound(built)
     return _result(
         program,
         built,
         "feasible",
         "",
-        x=x,
+        x=whole.x,
         objective=objective,
         bound=bound,
         gap=None if bound is None else relative_gap(objective, bound),
-        row_dual=None if polished is None else polished.row_dual,
-        column_dual=None if polished is None else polished.column_dual,
+        row_dual=whole.row_dual,
+        column_dual=whole.column_dual,
     )
 
 

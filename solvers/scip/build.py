@@ -1,13 +1,38 @@
 """A program as a model of SCIP."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from engiagent.formulations.program import OBJECTIVE, Program
+from engiagent.solvers.expressions import Algebra, Translator, curved_expressions, curved_rows
 from engiagent.solvers.result import Floats
-from engiagent.solvers.scip.expressions import Sums, Translator
+
+
+def _total(constant: float, children: list[Any]) -> Any:
+    from pyscipopt.scip import Constant, SumExpr
+
+    if not children:
+        return Constant(constant)
+    if len(children) == 1 and constant == 0.0:
+        return children[0]
+    total = SumExpr()
+    total.children = list(children)
+    total.constant = constant
+    return total
+
+
+ALGEBRA: Final = Algebra(
+    _total,
+    {
+        "abs": abs,
+        "cos": lambda inner: inner.cos(),
+        "exp": lambda inner: inner.exp(),
+        "log": lambda inner: inner.log(),
+        "sin": lambda inner: inner.sin(),
+    },
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +60,7 @@ def build(program: Program) -> Built:
     if program.offset:
         model.addObjoffset(program.offset)
     conditions = _conditions(program)
-    curved = _curved_rows(program)
+    curved = curved_rows(program)
     if len(curved):
         _add_curved(model, program, variables, curved, conditions)
     _add_linear(model, program, variables, curved, conditions)
@@ -78,14 +103,6 @@ def _conditions(program: Program) -> dict[int, tuple[int, bool]]:
             given.rows.tolist(), given.columns.tolist(), given.active.tolist(), strict=True
         )
     }
-
-
-def _curved_rows(program: Program) -> list[int]:
-    """Return the rows that are not linear, the objective among them."""
-    rows = set(np.unique(program.products.rows).tolist())
-    for part in program.nonlinear:
-        rows |= set(np.unique(part.row_numbers()).tolist())
-    return sorted(rows)
 
 
 def _add_linear(
@@ -141,10 +158,10 @@ def _add_curved(
     conditions: dict[int, tuple[int, bool]],
 ) -> None:
     """Add the rows with products and functions, and a variable for a curved objective."""
-    from pyscipopt.scip import Expr, ExprCons, Term
+    from pyscipopt.scip import Expr, ExprCons, Term, VarExpr
 
-    translator = Translator(variables)
-    for row, expression in _curved_expressions(program, translator, curved):
+    translator = Translator([VarExpr(variable) for variable in variables], ALGEBRA)
+    for row, expression in curved_expressions(program, translator, curved):
         if row == OBJECTIVE:
             value = model.addVar("objective", "C", None, None, 1.0)
             side = (None, 0.0) if program.sense == "minimize" else (0.0, None)
@@ -166,30 +183,3 @@ def _add_curved(
 
 def _limit(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
-
-
-def _curved_expressions(
-    program: Program, translator: Translator, curved: list[int]
-) -> list[tuple[int, Any]]:
-    """Return the curved rows whole: linear part, products and functions."""
-    place = {row: k for k, row in enumerate(curved)}
-    sums = Sums([0.0] * len(curved))
-    for row, k in place.items():
-        if row != OBJECTIVE:
-            inside = slice(int(program.row_starts[row]), int(program.row_starts[row + 1]))
-            columns = program.row_columns[inside].tolist()
-            for column, value in zip(columns, program.row_values[inside].tolist(), strict=True):
-                sums.add(k, value, translator.variable(column))
-    products = program.products
-    for row, first, second, value in zip(
-        products.rows.tolist(),
-        products.first.tolist(),
-        products.second.tolist(),
-        products.values.tolist(),
-        strict=True,
-    ):
-        left = translator.variable(first)
-        both = left**2 if first == second else left * translator.variable(second)
-        sums.add(place[row], value, both)
-    translator.parts(program.nonlinear, sums, place)
-    return list(zip(curved, sums.expressions(), strict=True))

@@ -1,7 +1,7 @@
-r"""Atoms as expressions of SCIP, exactly.
+r"""Atoms as expressions of a solver's or a modelling library's own, exactly.
 
-SCIP knows sums, products, powers, exp, log, sin, cos and abs. The others are the same functions in
-these words:
+Every such library knows sums, products, powers, exp, log, sin, cos and abs. The others are the
+same functions in these words:
 
 .. math::
 
@@ -13,49 +13,64 @@ where f is a table with the slopes s between its points.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
+from engiagent.formulations.program import OBJECTIVE, Program
 from engiagent.formulations.values import Atom, Form, Part
 
 Expressions = list[Any]
 
 
+@dataclass(frozen=True)
+class Algebra:
+    """How a library writes expressions; sums of two, products and powers are operators.
+
+    Attributes
+    ----------
+    total
+        Makes the sum of a constant and a list of expressions.
+    functions
+        ``abs``, ``cos``, ``exp``, ``log``, ``sin`` and, if it is known, ``tanh``.
+    """
+
+    total: Callable[[float, list[Any]], Any]
+    functions: Mapping[str, Callable[[Any], Any]]
+
+
 class Translator:
-    """Turns forms into lists of SCIP's expressions, one per row.
+    """Turns forms into lists of expressions, one per row.
 
     Attributes
     ----------
     variables
-        SCIP's variables, one per column.
+        Expressions of the columns.
+    algebra
+        How the library writes expressions.
     domains
         What tables leave undefined: expressions with their lower and upper limits, filled as
         tables are met.
     """
 
-    def __init__(self, variables: Sequence[Any]) -> None:
+    def __init__(self, variables: Sequence[Any], algebra: Algebra) -> None:
         self.variables = variables
+        self.algebra = algebra
         self.domains: list[tuple[Any, float, float]] = []
         self._known: dict[int, Expressions] = {}
         self._kept: list[Atom] = []
 
     def form(self, form: Form) -> Expressions:
         """Return one expression per row of a form."""
-        sums = Sums(np.broadcast_to(form.constant, (form.size,)).tolist())
+        sums = Sums(np.broadcast_to(form.constant, (form.size,)).tolist(), self.algebra.total)
         for term in form.terms:
             weights = np.broadcast_to(term.coefficients, term.columns.shape).tolist()
             places = term.row_numbers().tolist()
             for row, column, weight in zip(places, term.columns.tolist(), weights, strict=True):
-                sums.add(row, weight, self.variable(column))
+                sums.add(row, weight, self.variables[column])
         self.parts(form.parts, sums)
         return sums.expressions()
-
-    def variable(self, column: int) -> Any:
-        """Return a column as an expression."""
-        from pyscipopt.scip import VarExpr
-
-        return VarExpr(self.variables[column])
 
     def parts(
         self, parts: Sequence[Part], sums: "Sums", places: Mapping[int, int] | None = None
@@ -79,8 +94,10 @@ class Translator:
 class Sums:
     """Sums of expressions, one per row."""
 
-    def __init__(self, constants: Sequence[float]) -> None:
-        self._constants = list(constants)
+    def __init__(
+        self, constants: Sequence[float], total: Callable[[float, list[Any]], Any]
+    ) -> None:
+        self._constants, self._total = list(constants), total
         self._children: list[list[Any]] = [[] for _ in constants]
 
     def add(self, row: int, weight: float, expression: Any) -> None:
@@ -91,29 +108,14 @@ class Sums:
     def expressions(self) -> Expressions:
         """Return the sums."""
         return [
-            _total(constant, children)
+            self._total(constant, children)
             for constant, children in zip(self._constants, self._children, strict=True)
         ]
 
 
-def _total(constant: float, children: list[Any]) -> Any:
-    from pyscipopt.scip import Constant, SumExpr
-
-    if not children:
-        return Constant(constant)
-    if len(children) == 1 and constant == 0.0:
-        return children[0]
-    total = SumExpr()
-    total.children = list(children)
-    total.constant = constant
-    return total
-
-
-def _unary(function: Callable[[Any], Any]) -> Callable[[Translator, Atom], Expressions]:
-    def rule(translator: Translator, atom: Atom) -> Expressions:
-        return [function(inner) for inner in translator.form(atom.args[0])]
-
-    return rule
+def _function(translator: Translator, atom: Atom) -> Expressions:
+    function = translator.algebra.functions[atom.function]
+    return [function(inner) for inner in translator.form(atom.args[0])]
 
 
 def _product(translator: Translator, atom: Atom) -> Expressions:
@@ -151,13 +153,17 @@ def larger(one: Any, other: Any, sign: float = 1.0) -> Any:
     return 0.5 * one + 0.5 * other + (0.5 * sign) * abs(one + (-1.0) * other)
 
 
-def _tanh(inner: Any) -> Any:
-    return 1.0 + (-2.0) * ((2.0 * inner).exp() + 1.0) ** (-1)
+def _tanh(translator: Translator, atom: Atom) -> Expressions:
+    functions = translator.algebra.functions
+    if "tanh" in functions:
+        return _function(translator, atom)
+    exp = functions["exp"]
+    return [
+        1.0 + (-2.0) * (exp(2.0 * inner) + 1.0) ** (-1) for inner in translator.form(atom.args[0])
+    ]
 
 
 def _piecewise(translator: Translator, atom: Atom) -> Expressions:
-    from pyscipopt.scip import Constant
-
     xs, ys = (np.broadcast_to(v, (atom.size, v.shape[-1])) for v in atom.numbers)
     slopes = np.diff(ys, axis=1) / np.diff(xs, axis=1)
     found = []
@@ -168,23 +174,65 @@ def _piecewise(translator: Translator, atom: Atom) -> Expressions:
         for k, bend in enumerate(np.diff(slopes[row]).tolist()):
             if bend != 0.0:
                 past = inner + float(-xs[row, k + 1])
-                value = value + bend * larger(past, Constant(0.0))
+                value = value + bend * (0.5 * past + 0.5 * abs(past))
         found.append(value)
     return found
 
 
+def _root(translator: Translator, atom: Atom) -> Expressions:
+    return [inner**0.5 for inner in translator.form(atom.args[0])]
+
+
 _RULES: Final[dict[str, Callable[[Translator, Atom], Expressions]]] = {
-    "abs": _unary(abs),
-    "cos": _unary(lambda inner: inner.cos()),
-    "exp": _unary(lambda inner: inner.exp()),
-    "log": _unary(lambda inner: inner.log()),
+    "abs": _function,
+    "cos": _function,
+    "exp": _function,
+    "log": _function,
     "max": _extreme,
     "min": _extreme,
     "piecewise": _piecewise,
     "power": _power,
     "product": _product,
     "quotient": _quotient,
-    "sin": _unary(lambda inner: inner.sin()),
-    "sqrt": _unary(lambda inner: inner**0.5),
-    "tanh": _unary(_tanh),
+    "sin": _function,
+    "sqrt": _root,
+    "tanh": _tanh,
 }
+
+
+def curved_rows(program: Program) -> list[int]:
+    """Return the rows that are not linear, ascending; :data:`OBJECTIVE` if it is not."""
+    rows = set(np.unique(program.products.rows).tolist())
+    for part in program.nonlinear:
+        rows |= set(np.unique(part.row_numbers()).tolist())
+    return sorted(rows)
+
+
+def curved_expressions(
+    program: Program, translator: Translator, curved: Sequence[int]
+) -> list[tuple[int, Any]]:
+    """Return curved rows whole: linear part, products and functions.
+
+    Of the objective only the products and functions are returned.
+    """
+    place = {row: k for k, row in enumerate(curved)}
+    sums = Sums([0.0] * len(curved), translator.algebra.total)
+    columns = translator.variables
+    for row, k in place.items():
+        if row != OBJECTIVE:
+            inside = slice(int(program.row_starts[row]), int(program.row_starts[row + 1]))
+            numbers = program.row_columns[inside].tolist()
+            for column, value in zip(numbers, program.row_values[inside].tolist(), strict=True):
+                sums.add(k, value, columns[column])
+    products = program.products
+    for row, first, second, value in zip(
+        products.rows.tolist(),
+        products.first.tolist(),
+        products.second.tolist(),
+        products.values.tolist(),
+        strict=True,
+    ):
+        both = columns[first] ** 2 if first == second else columns[first] * columns[second]
+        sums.add(place[row], value, both)
+    translator.parts(program.nonlinear, sums, place)
+    return list(zip(curved, sums.expressions(), strict=True))

@@ -1,0 +1,1 @@
+"""Pyomo: whatever solver an engineer has on the machine, by ``pyomo:<solver>``."""

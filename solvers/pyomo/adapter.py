@@ -1,0 +1,288 @@
+"""The adapters of Pyomo's solvers: ``pyomo:highs``, ``pyomo:gurobi``, ``pyomo:ipopt`` and so on.
+
+Pyomo's new interfaces are taken where they exist, the older ones otherwise. What a solver calls
+the limits is in :mod:`engiagent.solvers.pyomo.known`; an option that is not there is refused.
+"""
+
+import contextlib
+import time
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+
+from engiagent.errors import EngiagentError
+from engiagent.formulations.classify import classify
+from engiagent.formulations.program import Program
+from engiagent.solvers import linear
+from engiagent.solvers.adapter import Adapter, Feature, Watch, distribution_version
+from engiagent.solvers.objectives import without_objective
+from engiagent.solvers.pyomo.build import Built, build
+from engiagent.solvers.pyomo.known import Known, known
+from engiagent.solvers.result import Floats, SolveOptions, SolverResult, Status, relative_gap
+from engiagent.solvers.rounding import made_whole
+
+REQUIRES: Final = ("pyomo",)
+
+# Pyomo's words for how a run ended, of its new and its older interfaces.
+ENDINGS: Final[dict[str, Status]] = {
+    "convergenceCriteriaSatisfied": "optimal",
+    "optimal": "optimal",
+    "globallyOptimal": "optimal",
+    "locallyOptimal": "optimal",
+    "provenInfeasible": "infeasible",
+    "infeasible": "infeasible",
+    "unbounded": "unbounded",
+    "maxTimeLimit": "limit",
+    "iterationLimit": "limit",
+    "objectiveLimit": "limit",
+    "maxIterations": "limit",
+    "maxEvaluations": "limit",
+    "resourceInterrupt": "limit",
+    "interrupted": "interrupted",
+    "userInterrupt": "interrupted",
+}
+AMBIGUOUS: Final = "infeasibleOrUnbounded"
+
+
+@dataclass(frozen=True, eq=False)
+class Ending:
+    """How a run ended; duals and bound are those of the minimisation."""
+
+    word: str
+    version: str
+    x: Floats | None = None
+    row_dual: Floats | None = None
+    column_dual: Floats | None = None
+    bound: float | None = None
+
+
+def member(name: str) -> Adapter:
+    """Return the adapter of one of Pyomo's solvers."""
+    about = known(name)
+    features: set[Feature] = set()
+    if not about.is_local:
+        features.add("global")
+    if about.kinked:
+        features.add("kinked")
+    if about.duals:
+        features.add("duals")
+    options = {option: f"`{own}`" for option, own in about.options.items()}
+    if _has_new_interface(name):
+        options["log"] = "`tee`"
+
+    def solve_here(
+        program: Program, options: SolveOptions, watch: Watch | None = None
+    ) -> SolverResult:
+        return _solve(name, about, program, options)
+
+    return Adapter(
+        f"pyomo:{name}", f"Pyomo ({name})", about.classes, frozenset(features), options, REQUIRES,
+        solve_here,
+    )  # fmt: skip
+
+
+def _has_new_interface(name: str) -> bool:
+    if distribution_version("pyomo") is None:
+        return False
+    import pyomo.environ  # noqa: F401  registers the solvers
+    from pyomo.contrib.solver.common.factory import SolverFactory
+
+    return name in SolverFactory._cls
+
+
+def _solve(name: str, about: Known, program: Program, options: SolveOptions) -> SolverResult:
+    started = time.perf_counter()
+    ending = _run(name, about, program, options)
+    result = _judged(name, about, program, options, ending)
+    return replace(result, seconds=time.perf_counter() - started)
+
+
+def _run(name: str, about: Known, program: Program, options: SolveOptions) -> Ending:
+    if not program.column_count:
+        return _without_columns(program)
+    built = build(program)
+    # Pyomo tells of most that goes wrong by exceptions of many kinds, which are the user's to read.
+    try:
+        if _has_new_interface(name):
+            return _run_new(name, about, built, program, options)
+        return _run_older(name, about, built, program, options)
+    except EngiagentError:
+        raise
+    except Exception as error:
+        raise EngiagentError(
+            f"Pyomo could not solve the program with {name}: {type(error).__name__}: {error}"
+        ) from None
+
+
+def _without_columns(program: Program) -> Ending:
+    holds = bool(np.all((program.row_lower <= 0) & (program.row_upper >= 0)))
+    version = distribution_version("pyomo") or "unknown"
+    return Ending("optimal" if holds else "infeasible", version, np.zeros(0) if holds else None)
+
+
+def _missing(name: str) -> EngiagentError:
+    return EngiagentError(
+        f"Pyomo finds no solver {name} on this machine; install it, or choose another backend "
+        "(highs, scip and ipopt need no programs besides engiagent's own extras)"
+    )
+
+
+def _run_new(
+    name: str, about: Known, built: Built, program: Program, options: SolveOptions
+) -> Ending:
+    from pyomo.contrib.solver.common.factory import SolverFactory
+
+    solver = SolverFactory(name)
+    if not solver.available():
+        raise _missing(name)
+    config: dict[str, Any] = {
+        "load_solutions": False,
+        "raise_exception_on_nonoptimal_result": False,
+        "solver_options": _own_options(about, options),
+    }
+    with contextlib.ExitStack() as stack:
+        if options.log is not None:
+            config["tee"] = [stack.enter_context(open(options.log, "w", encoding="utf-8"))]
+        results = solver.solve(built.model, **config)
+    loader = results.solution_loader
+    version = ".".join(str(part) for part in solver.version() or ())
+    word = results.termination_condition.name
+    bound = results.objective_bound
+    ending = Ending(word, version, bound=None if bound is None else float(bound))
+    if results.solution_status.name not in ("feasible", "optimal"):
+        return ending
+    values = loader.get_vars()
+    ending = replace(ending, x=np.array([values[v] for v in built.variables], np.float64))
+    if not about.duals or program.is_mip or results.solution_status.name != "optimal":
+        return ending
+    with contextlib.suppress(NotImplementedError):
+        duals, reduced = loader.get_duals(), loader.get_reduced_costs()
+        return replace(
+            ending,
+            row_dual=_by_row(program, built, duals),
+            column_dual=np.array([reduced[v] for v in built.variables], np.float64),
+        )
+    return ending
+
+
+def _by_row(program: Program, built: Built, duals: Any) -> Floats:
+    values = np.zeros(program.row_count)
+    for row, constraint in built.constraints.items():
+        values[row] = duals[constraint]
+    return values
+
+
+def _own_options(about: Known, options: SolveOptions) -> dict[str, Any]:
+    """Return the settings under the solver's own names."""
+    given = {"time_limit": options.time_limit, "gap": options.gap, "threads": options.threads,
+             "seed": options.seed}  # fmt: skip
+    return {
+        about.options[name]: value
+        for name, value in given.items()
+        if value is not None and name in about.options
+    }
+
+
+def _run_older(
+    name: str, about: Known, built: Built, program: Program, options: SolveOptions
+) -> Ending:
+    import pyomo.environ as pyo
+
+    solver = pyo.SolverFactory(name)
+    if not solver.available(exception_flag=False):
+        raise _missing(name)
+    if about.duals and not program.is_mip:
+        built.model.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
+    for option, value in _own_options(about, options).items():
+        solver.options[option] = value
+    results = solver.solve(built.model, load_solutions=False)
+    version = ".".join(str(part) for part in solver.version() or ())
+    word = str(results.solver.termination_condition)
+    if not len(results.solution):
+        return Ending(word, version)
+    built.model.solutions.load_from(results)
+    x = np.array([float(pyo.value(v)) for v in built.variables])
+    bound = getattr(results.problem[0], "lower_bound", None)
+    ending = Ending(word, version, x, bound=_finite(bound))
+    if about.duals and not program.is_mip and len(built.model.dual):
+        return replace(ending, row_dual=_by_row(program, built, built.model.dual))
+    return ending
+
+
+def _finite(value: Any) -> float | None:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if np.isfinite(number) else None
+
+
+def _judged(
+    name: str, about: Known, program: Program, options: SolveOptions, ending: Ending
+) -> SolverResult:
+    """Return what the ending means for the program in its own sense."""
+    status: Status = ENDINGS.get(ending.word, "error")
+    if ending.word == AMBIGUOUS:
+        again = _run(name, about, without_objective(program), options)
+        status = "infeasible" if ENDINGS.get(again.word) == "infeasible" else "unbounded"
+    base = SolverResult(
+        status=status,
+        reason=_reason(program, status, ending.word),
+        is_mip=program.is_mip,
+        solver=f"Pyomo ({name})",
+        solver_version=ending.version,
+    )
+    if ending.x is None or status in ("infeasible", "unbounded") or not np.isfinite(ending.x).all():
+        lost = status == "optimal"
+        return replace(base, status="error", reason=f"{name} returned no point") if lost else base
+    if status == "error":
+        return replace(base, reason=f"the solver ended with {ending.word}")
+    return _with_point(name, about, program, options, ending, base)
+
+
+def _reason(program: Program, status: Status, word: str) -> str:
+    if status == "infeasible":
+        return "no point satisfies all constraints, says the solver"
+    if status == "unbounded":
+        return linear.unbounded_reason(program, None)
+    if status in ("limit", "interrupted"):
+        return f"the solver ended with {word}, no schedule found"
+    return word
+
+
+def _with_point(
+    name: str,
+    about: Known,
+    program: Program,
+    options: SolveOptions,
+    ending: Ending,
+    base: SolverResult,
+) -> SolverResult:
+    sign = -1.0 if program.sense == "maximize" else 1.0
+    assert ending.x is not None
+    whole = made_whole(program, options, ending.x, lambda rest: _run(name, about, rest, options).x)
+    objective = program.objective_at(whole.x)
+    status, reason = base.status, "optimal"
+    bound = None if ending.bound is None else sign * ending.bound
+    if status != "optimal":
+        status = "interrupted" if status == "interrupted" else "feasible"
+        reason = f"the solver ended with {ending.word}, the best schedule so far is kept"
+    elif about.is_local and (program.is_mip or classify(program).convexity != "convex"):
+        status, reason, bound = "feasible", "local optimum: nothing near it is better", None
+    elif not program.is_mip:
+        bound = objective if bound is None or not program.is_linear else bound
+    row_dual, column_dual = whole.row_dual, whole.column_dual
+    if row_dual is None and ending.row_dual is not None:
+        row_dual = sign * ending.row_dual + 0.0
+        column_dual = None if ending.column_dual is None else sign * ending.column_dual + 0.0
+    gap = None if bound is None else relative_gap(objective, bound)
+    if status == "optimal" and program.is_mip and not (gap is not None and gap <= max(
+        2 * options.gap, 1e-6
+    )):  # fmt: skip
+        status = "feasible"
+        reason = "the solver calls it optimal but gave no bound within the gap"
+    return replace(
+        base, status=status, reason=reason, x=whole.x, objective=objective, bound=bound, gap=gap,
+        row_dual=row_dual, column_dual=column_dual,
+    )  # fmt: skip

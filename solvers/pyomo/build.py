@@ -1,0 +1,114 @@
+"""A program as a Pyomo model.
+
+The objective is always minimised (one that is maximised changes sign), so that every solver's
+duals have one sign convention: what the objective gains per unit of the right-hand side.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from engiagent.formulations.program import OBJECTIVE, Program
+from engiagent.formulations.values import Floats
+from engiagent.solvers.expressions import Algebra, Translator, curved_expressions, curved_rows
+
+
+@dataclass(frozen=True, eq=False)
+class Built:
+    """A Pyomo model.
+
+    Attributes
+    ----------
+    model
+        The ConcreteModel, with variables ``x`` and constraints ``c``.
+    variables
+        One per column.
+    constraints
+        By row number; rows without limits have none.
+    """
+
+    model: Any
+    variables: list[Any]
+    constraints: dict[int, Any]
+
+
+def _total(constant: float, children: list[Any]) -> Any:
+    import pyomo.environ as pyo
+
+    return pyo.quicksum([*children, constant]) if children else constant
+
+
+def _unary(name: str) -> Any:
+    def function(inner: Any) -> Any:
+        import pyomo.environ as pyo
+
+        return getattr(pyo, name)(inner)
+
+    return function
+
+
+ALGEBRA: Final = Algebra(
+    _total,
+    {name: _unary(name) for name in ("cos", "exp", "log", "sin", "tanh")} | {"abs": abs},
+)
+
+
+def build(program: Program) -> Built:
+    """Return the model of a program without conditions and groups."""
+    import pyomo.environ as pyo
+    from pyomo.core.expr.numeric_expr import LinearExpression
+
+    model: Any = pyo.ConcreteModel(name="engiagent")
+    variables = _columns(model, program)
+    curved = curved_rows(program)
+    translator = Translator(variables, ALGEBRA)
+    whole = dict(curved_expressions(program, translator, curved))
+    sign = -1.0 if program.sense == "maximize" else 1.0
+    used = np.flatnonzero(program.cost)
+    cost = LinearExpression(
+        constant=program.offset,
+        linear_coefs=program.cost[used].tolist(),
+        linear_vars=[variables[column] for column in used.tolist()],
+    )
+    model.objective = pyo.Objective(expr=sign * (cost + whole.get(OBJECTIVE, 0.0)))
+    free = np.isinf(program.row_lower) & np.isinf(program.row_upper)
+    starts, columns = program.row_starts.tolist(), program.row_columns.tolist()
+    values = program.row_values.tolist()
+    lower, upper = _limits(program.row_lower), _limits(program.row_upper)
+    model.c = pyo.Constraint(pyo.Any)
+    constraints = {}
+    for row in np.flatnonzero(~free).tolist():
+        inside = slice(starts[row], starts[row + 1])
+        body = whole[row] if row in whole else LinearExpression(
+            constant=0.0,
+            linear_coefs=values[inside],
+            linear_vars=[variables[column] for column in columns[inside]],
+        )  # fmt: skip
+        model.c[row] = (lower[row], body, upper[row])
+        constraints[row] = model.c[row]
+    model.domains = pyo.ConstraintList()
+    for inner, low, high in translator.domains:
+        model.domains.add((low, inner, high))
+    return Built(model, variables, constraints)
+
+
+def _columns(model: Any, program: Program) -> list[Any]:
+    import pyomo.environ as pyo
+
+    whole = program.integrality
+    binary = whole & (program.column_lower >= 0) & (program.column_upper <= 1)
+    kinds = np.where(binary, "Binary", np.where(whole, "Integers", "Reals")).tolist()
+    domains = {"Binary": pyo.Binary, "Integers": pyo.Integers, "Reals": pyo.Reals}
+    lower, upper = _limits(program.column_lower), _limits(program.column_upper)
+    model.x = pyo.Var(
+        range(program.column_count),
+        domain=lambda _, j: domains[kinds[j]],
+        bounds=lambda _, j: (lower[j], upper[j]),
+    )
+    return [model.x[column] for column in range(program.column_count)]
+
+
+def _limits(values: Floats) -> list[float | None]:
+    finite = np.isfinite(values).tolist()
+    return [value if good else None for value, good in zip(values.tolist(), finite, strict=True)]

@@ -1,0 +1,97 @@
+"""What is known of the solvers that Pyomo reaches: their classes and the names of their options."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from engiagent.formulations.classify import CLASSES, ProblemClass
+from engiagent.solvers.adapter import Need
+
+LINEAR: Final[dict[ProblemClass, Need]] = {"LP": "any", "MILP": "any"}
+QUADRATIC: Final[dict[ProblemClass, Need]] = {
+    **LINEAR, "QP": "convex", "SOCP": "convex", "MIQP": "convex", "MISOCP": "convex",
+}  # fmt: skip
+SMOOTH: Final[dict[ProblemClass, Need]] = {"LP": "any", "QP": "any", "SOCP": "any", "NLP": "any"}
+ALL: Final[dict[ProblemClass, Need]] = dict.fromkeys(CLASSES, "any")
+
+
+@dataclass(frozen=True)
+class Known:
+    """A solver that Pyomo reaches.
+
+    Attributes
+    ----------
+    classes
+        What it takes.
+    options
+        Our option → the solver's own name for it.
+    is_local
+        Whether it proves no global optimum of a nonconvex program.
+    kinked
+        Whether it takes the absolute value as it is.
+    duals
+        Whether multipliers come back through Pyomo.
+    """
+
+    classes: Mapping[ProblemClass, Need] = field(default_factory=lambda: ALL)
+    options: Mapping[str, str] = field(default_factory=dict)
+    is_local: bool = False
+    kinked: bool = False
+    duals: bool = False
+
+
+_GUROBI: Final = {
+    "time_limit": "TimeLimit", "gap": "MIPGap", "threads": "Threads", "seed": "Seed",
+}  # fmt: skip
+_SCIP: Final = {
+    "time_limit": "limits/time", "gap": "limits/gap", "seed": "randomization/randomseedshift",
+}  # fmt: skip
+
+SOLVERS: Final[dict[str, Known]] = {
+    "appsi_highs": Known(
+        LINEAR,
+        {"time_limit": "time_limit", "gap": "mip_rel_gap", "threads": "threads",
+         "seed": "random_seed"},
+        duals=True,
+    ),
+    "baron": Known(ALL, {"time_limit": "MaxTime", "gap": "EpsR"}),
+    "bonmin": Known(ALL, {"time_limit": "bonmin.time_limit"}, is_local=True),
+    "cbc": Known(
+        LINEAR,
+        {"time_limit": "seconds", "gap": "ratioGap", "threads": "threads", "seed": "randomCbcSeed"},
+    ),
+    "couenne": Known(ALL, {"time_limit": "time_limit"}),
+    "cplex": Known(
+        QUADRATIC,
+        {"time_limit": "timelimit", "gap": "mip_tolerances_mipgap", "threads": "threads",
+         "seed": "randomseed"},
+        duals=True,
+    ),
+    "glpk": Known(LINEAR, {"time_limit": "tmlim", "gap": "mipgap"}, duals=True),
+    "gurobi": Known(QUADRATIC, _GUROBI, duals=True),
+    "gurobi_direct": Known(LINEAR, _GUROBI, duals=True),
+    "gurobi_direct_minlp": Known(ALL, _GUROBI),
+    "gurobi_persistent": Known(QUADRATIC, _GUROBI, duals=True),
+    "highs": Known(
+        LINEAR,
+        {"time_limit": "time_limit", "gap": "mip_rel_gap", "threads": "threads",
+         "seed": "random_seed"},
+        duals=True,
+    ),
+    "ipopt": Known(SMOOTH, {"time_limit": "max_cpu_time"}, is_local=True, duals=True),
+    "knitro_direct": Known(ALL, {"time_limit": "maxtime_real"}, is_local=True),
+    "scip": Known(ALL, _SCIP, kinked=True),
+    "scip_direct": Known(ALL, _SCIP, kinked=True),
+    "scip_persistent": Known(ALL, _SCIP, kinked=True),
+    "xpress": Known(
+        QUADRATIC,
+        {"time_limit": "maxtime", "gap": "miprelstop", "threads": "threads", "seed": "randomseed"},
+        duals=True,
+    ),
+}  # fmt: skip
+UNKNOWN: Final = Known()
+
+
+def known(name: str) -> Known:
+    """Return what is known of a solver; one that is not in the table may take anything."""
+    return SOLVERS.get(name, UNKNOWN)
