@@ -23,6 +23,7 @@ import pytest
 
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.analysis import analyse
+from engiagent.blueprint.definitions import check_definitions, evaluate_definitions
 from engiagent.blueprint.diagnostics import BlueprintError, MissingDataError
 from engiagent.blueprint.document import Core, schema
 from engiagent.blueprint.elaborate import Elaboration
@@ -102,6 +103,11 @@ def extended(page: Path, fragment: str) -> Blueprint:
     document = model(page)
     core = document["core_model_elements"]
     for group, items in json.loads(fragment).items():
+        if group == "kind":
+            document["kind"] = items
+            core |= {"decision_variables": [], "constraints": []}
+            del core["objective_function"]
+            continue
         if items is None:
             del core[group]
             continue
@@ -109,7 +115,7 @@ def extended(page: Path, fragment: str) -> Blueprint:
             core[group] = items
             continue
         old = core.setdefault(group, [])
-        key = "constraint_id" if group == "constraints" else "name"
+        key = {"constraints": "constraint_id", "claims": "claim_id"}.get(group, "name")
         new = {item[key] for item in items}
         core[group] = [item for item in old if item[key] not in new] + items
     return Blueprint.from_dict(document)
@@ -117,6 +123,8 @@ def extended(page: Path, fragment: str) -> Blueprint:
 
 def findings(blueprint: Blueprint, folder: Path) -> tuple[set[str], set[str]]:
     """Return the codes of errors, by analysis and compiler, and those of everything else."""
+    if blueprint.kind == "definitions":
+        return computed_findings(blueprint, folder), set()
     full = expand(blueprint)
     analysis = analyse(full, folder)
     errors = {d.code for d in analysis.errors}
@@ -128,6 +136,16 @@ def findings(blueprint: Blueprint, folder: Path) -> tuple[set[str], set[str]]:
     except MissingDataError:
         others.add("EB015")
     return errors, others
+
+
+def computed_findings(blueprint: Blueprint, folder: Path) -> set[str]:
+    """Return the codes of errors in a blueprint of definitions, by analysis or by computing it."""
+    found = check_definitions(blueprint, folder)
+    try:
+        evaluate_definitions(blueprint, folder)
+    except BlueprintError as error:
+        found += error.diagnostics
+    return {d.code for d in found if d.severity == "error"}
 
 
 # --- docs/language.md ------------------------------------------------------------------------
