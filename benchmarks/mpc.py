@@ -334,13 +334,20 @@ def do_mpc(case: Case) -> Controller:
     import do_mpc as library
 
     model = library.model.Model("discrete")
-    x = model.set_variable("_x", "x", (2 * ZONES, 1))
-    u = model.set_variable("_u", "u", (ZONES, 1))
-    s = model.set_variable("_u", "s", (ZONES, 1))
-    price, outside, floor = (model.set_variable("_tvp", k) for k in ("price", "outside", "floor"))
-    following = case.a @ x + case.b @ u + case.d.reshape(-1, 1) * outside
-    model.set_rhs("x", following)
+    model.set_variable("_x", "x", (2 * ZONES, 1))
+    model.set_variable("_u", "u", (ZONES, 1))
+    model.set_variable("_u", "s", (ZONES, 1))
+    for name in ("price", "outside", "floor"):
+        model.set_variable("_tvp", name)
+
+    def ahead() -> Any:
+        drift = case.d.reshape(-1, 1) * model.tvp["outside"]
+        return case.a @ model.x["x"] + case.b @ model.u["u"] + drift
+
+    model.set_rhs("x", ahead())
     model.setup()
+    x, u, s, following = model.x["x"], model.u["u"], model.u["s"], ahead()
+    price, floor = model.tvp["price"], model.tvp["floor"]
     mpc = library.controller.MPC(model)
     mpc.set_param(n_horizon=PERIODS, t_step=HOURS, store_full_solution=False)
     mpc.settings.supress_ipopt_output()

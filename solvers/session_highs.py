@@ -1,5 +1,6 @@
 """Persistent HiGHS: linear programs hot from the last basis, mixed-integer ones from a point."""
 
+import math
 import time
 from collections import deque
 from dataclasses import replace
@@ -41,16 +42,28 @@ class _Model:
         self.snapshot = Snapshot(program)
         self.highs: Any = load(program, options, self.sign, {})
         self._shifted = False
+        self._strategy = CHOOSE_SIMPLEX
+        self._crossed_columns = crosses(program.column_lower, program.column_upper)
+        self._crossed_rows = crosses(program.row_lower, program.row_upper)
+        from highspy import HighsModelStatus
 
-    def run(self) -> Run:
-        """Run HiGHS on the arrays as they stand now."""
+        self.optimal: Any = HighsModelStatus.kOptimal
+        self.version = str(self.highs.version())
+
+    def prepare(self) -> bool:
+        """Hand over what has changed; return False when bounds cross."""
         self._follow()
+        if self._crossed_columns or self._crossed_rows:
+            return False
         if self.options.time_limit is not None:
             # HiGHS counts the time of all runs of an object together.
             elapsed = float(self.highs.getRunTime())
             self.highs.setOptionValue("time_limit", elapsed + self.options.time_limit)
         self._choose_simplex()
-        self.highs.run()
+        return True
+
+    def outcome(self) -> Run:
+        """Return the account of the last run."""
         return Run(self.highs, self.highs.getModelStatus().name, self.sign, False)
 
     def start_from(self, x: Floats) -> None:
@@ -73,22 +86,28 @@ class _Model:
         # A basis moved in time is nearly primal feasible for the new horizon; one that is kept
         # under new costs and loads starts best where HiGHS starts by itself, from the dual side.
         strategy = PRIMAL_SIMPLEX if self._shifted else CHOOSE_SIMPLEX
-        self.highs.setOptionValue("simplex_strategy", strategy)
+        if strategy != self._strategy:
+            self.highs.setOptionValue("simplex_strategy", strategy)
+            self._strategy = strategy
         self._shifted = False
 
     def _follow(self) -> None:
         program, seen, model = self.program, self.snapshot, self.highs
         at = seen.changed("cost")
         if at is not None:
-            model.changeColsCost(len(at), at.astype(np.int32), self.sign * program.cost[at])
+            model.changeColsCost(len(at), at, self.sign * program.cost[at])
         at = seen.changed("column_lower", "column_upper")
         if at is not None:
             lower, upper = program.column_lower[at], program.column_upper[at]
-            model.changeColsBounds(len(at), at.astype(np.int32), lower, upper)
+            model.changeColsBounds(len(at), at, lower, upper)
+            if self._crossed_columns or crosses(lower, upper):
+                self._crossed_columns = crosses(program.column_lower, program.column_upper)
         at = seen.changed("row_lower", "row_upper")
         if at is not None:
             lower, upper = program.row_lower[at], program.row_upper[at]
-            model.changeRowsBounds(len(at), at.astype(np.int32), lower, upper)
+            model.changeRowsBounds(len(at), at, lower, upper)
+            if self._crossed_rows or crosses(lower, upper):
+                self._crossed_rows = crosses(program.row_lower, program.row_upper)
         at = seen.changed("row_values")
         if at is not None:
             self._change_matrix(at)
@@ -112,7 +131,7 @@ class _Model:
         fresh = load(self.program, self.options, self.sign, {})
         if basis.valid:
             fresh.setBasis(basis)
-        self.highs = fresh
+        self.highs, self._strategy = fresh, CHOOSE_SIMPLEX
 
 
 class _Moves:
@@ -155,45 +174,51 @@ class HighsEngine:
 
     def solve(self) -> SolverResult:
         """Solve the program as its arrays stand now."""
-        started = time.perf_counter()
-        result = self._solve(started)
+        result = self._solve(time.perf_counter())
         if self._moved is not None:
             self._moves.record(self._moved, result.iterations)
             self._moved = None
-        return replace(result, seconds=time.perf_counter() - started)
+        return result
 
     def _solve(self, started: float) -> SolverResult:
-        program = self.program
-        if crosses(program.column_lower, program.column_upper) or crosses(
-            program.row_lower, program.row_upper
-        ):
+        program, model = self.program, self._model
+        if not model.prepare():
             return contradiction(program)
-        run = self._model.run()
-        if run.status == "kOptimal":
-            x = run.point()
-            if x is not None:
-                return self._optimal(run, x)
+        model.highs.run()
+        if model.highs.getModelStatus() == model.optimal:
+            result = self._optimal(started)
+            if result is not None:
+                return result
+        run = model.outcome()
         if run.status in highs.LIMITS:
             return limited(program, self.options, run)
         # Anything else is for the careful way, which also brings the proofs.
         return linear.solve_here(program, _remaining(self.options, started))
 
-    def _optimal(self, run: Run, x: Floats) -> SolverResult:
-        row_dual, column_dual = run.duals()
+    def _optimal(self, started: float) -> SolverResult | None:
+        """Return the result; None when the point is not finite. Each question is asked once."""
+        model = self._model
+        solution, sign = model.highs.getSolution(), model.sign
+        x = np.array(solution.col_value, dtype=np.float64)
+        if not math.isfinite(x @ x):
+            return None
+        row_dual: Floats = sign * np.array(solution.row_dual, dtype=np.float64) + 0.0
+        column_dual: Floats = sign * np.array(solution.col_dual, dtype=np.float64) + 0.0
         objective = float(self.program.cost @ x) + self.program.offset
         return SolverResult(
             status="optimal",
             reason="optimal",
             is_mip=False,
             solver=highs.NAME,
-            solver_version=run.version,
+            solver_version=model.version,
             x=x,
             row_dual=row_dual,
             column_dual=column_dual,
             objective=objective,
             bound=objective,
             gap=0.0,
-            iterations=run.iterations,
+            seconds=time.perf_counter() - started,
+            iterations=max(0, model.highs.getInfoValue("simplex_iteration_count")[1]),
         )
 
     def set_start(self, x: Floats) -> None:
@@ -237,11 +262,12 @@ class HighsMipEngine:
 
     def _solve(self, started: float) -> SolverResult:
         program = self.program
-        if find_crossing(program) is not None:
-            return contradiction(program)
         if self._start is not None:
             self._model.start_from(self._start)
-        run = self._model.run()
+        if not self._model.prepare():
+            return contradiction(program)
+        self._model.highs.run()
+        run = self._model.outcome()
         x = run.point() if run.status == "kOptimal" else None
         polished = None if x is None else self._polish(x)
         if polished is None or polished.objective is None or polished.x is None:

@@ -106,7 +106,11 @@ class PiqpEngine:
 
     def _solve(self) -> SolverResult:
         program = self.program
-        changes = self._follow()
+        try:
+            changes = self._follow()
+        except EngiagentError:
+            self._solver = None  # what was seen up to here has not reached it
+            raise
         if crosses(program.column_lower, program.column_upper) or crosses(
             program.row_lower, program.row_upper
         ):

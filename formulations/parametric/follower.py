@@ -55,6 +55,8 @@ class _Plan:
     computed: tuple[Computed, ...]
     definitions: tuple[Definition, ...]
     writes: tuple[_Write, ...]
+    offsets: bool
+    """Whether the objective's constants are among what is written."""
 
 
 class Follower:
@@ -119,11 +121,8 @@ class Follower:
         return found
 
     def _write_all(self) -> None:
-        everything = _Plan(
-            self._computed,
-            self._definitions,
-            tuple(_write(target, np.ones(len(target.at), dtype=bool)) for target in self._targets),
-        )
+        writes = [_write(target, np.ones(len(target.at), dtype=bool)) for target in self._targets]
+        everything = _Plan(self._computed, self._definitions, tuple(writes), True)
         self._run(everything, self._values)
 
     def follow(self, new: Mapping[str, Floats]) -> None:
@@ -156,12 +155,12 @@ class Follower:
             write.run(z)
         self._z = z
         self._values.update(new)
-        program, offsets = self.program, self._offsets
-        if program.offset != offsets[0]:
-            # The one number among the arrays; the program stays one object for all its sessions.
+        if plan.offsets:
+            # The only numbers among the arrays; the program stays one object for its sessions.
+            program, offsets = self.program, self._offsets
             object.__setattr__(program, "offset", float(offsets[0]))
-        for goal, value in zip(program.goals, offsets[1:], strict=True):
-            object.__setattr__(goal, "offset", float(value))
+            for goal, value in zip(program.goals, offsets[1:], strict=True):
+                object.__setattr__(goal, "offset", float(value))
 
     def _compute(self, plan: _Plan, new: Mapping[str, Floats], z: Floats) -> None:
         merged = {**self._values, **new} if plan.computed else {}
@@ -193,7 +192,8 @@ class Follower:
             places = np.unique(target.at[touched[target.columns]])
             if len(places):
                 writes.append(_write(target, np.isin(target.at, places)))
-        return _Plan(computed, tuple(definitions), tuple(writes))
+        constants = any(write.array is self._offsets for write in writes)
+        return _Plan(computed, tuple(definitions), tuple(writes), constants)
 
 
 def _write(target: Target, chosen: Bools) -> _Write:
