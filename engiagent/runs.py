@@ -30,6 +30,7 @@ from engiagent.runinputs import (
 )
 from engiagent.solvers.result import OnProgress, SolveOptions
 from engiagent.stages import (
+    choice_of,
     gaps,
     save,
     solve_program,
@@ -67,6 +68,8 @@ class RunOutcome:
         What led to a verdict other than certified, or to the state.
     solver_status
         The solver's own status, None when nothing was solved.
+    choice
+        Which solver was chosen and why, as text of several lines.
     objective, bound
         As the certificate has them: value, unit and sense, and the bound's value.
     missing, not_understood, violations
@@ -81,6 +84,7 @@ class RunOutcome:
     verdict: str | None
     reason: str | None = None
     solver_status: str | None = None
+    choice: str | None = None
     objective: Mapping[str, Any] | None = None
     bound: float | None = None
     missing: tuple[str, ...] = ()
@@ -175,11 +179,8 @@ def solve_blueprint(
 
 
 def _asked(options: SolveOptions) -> dict[str, Any]:
-    return {
-        "time_limit": options.time_limit,
-        "memory_limit_mb": options.memory_limit_mb,
-        "gap": options.gap,
-    }
+    names = ("time_limit", "memory_limit_mb", "gap", "threads", "seed", "log", "backend", "speed")
+    return {name: getattr(options, name) for name in names}
 
 
 @dataclass
@@ -195,6 +196,7 @@ class _Run:
     not_understood: tuple[str, ...] = ()
     reason: str | None = None
     status: str | None = None
+    choice: str | None = None
     state: State = "done"
     certificate: Mapping[str, Any] | None = None
     error: Exception | None = field(default=None)
@@ -268,6 +270,7 @@ class _Run:
         self.folder.write(BLUEPRINT, blueprint.to_json())
         program = self._compile(blueprint)
         with self.folder.stage("solve"):
+            self.choice = choice_of(program, self.options)
             solution, result = solve_program(program, self.options, self.on_progress)
             self.status = result.status
             if result.status != "optimal":
@@ -358,6 +361,7 @@ class _Run:
             verdict=verdict,
             reason=self.reason or found.get("reason"),
             solver_status=self.status,
+            choice=self.choice,
             objective=objective,
             bound=bound.get("value") if isinstance(bound, Mapping) else None,
             missing=missing,

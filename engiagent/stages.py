@@ -68,6 +68,18 @@ def solve_program(
     return to_dataset(program, result), result
 
 
+def choice_of(program: "Program", options: SolveOptions) -> str:
+    """Return what kind of program it is, its structure, and which solver gets it and why."""
+    from engiagent.solvers.selection import explain, select
+    from engiagent.solvers.structure import recognise
+
+    found = recognise(program)
+    lines = list(found.lines())
+    if found.chain is not None and options.backend is None:
+        lines.append("the exact method for storage chains answers, if it can prove its answer")
+    return "\n".join([*lines, explain(select(program, options))])
+
+
 def save(solution: "xarray.Dataset", folder: RunFolder) -> None:
     """Write the solution into a run folder."""
     from engiagent.solvers import save_solution

@@ -55,8 +55,9 @@ def to_dataset(program: Program, result: SolverResult) -> "xarray.Dataset":
 def _series(
     program: Program, result: SolverResult
 ) -> Iterator[tuple[str, tuple[tuple[str, ...], Floats, dict[str, Any]]]]:
+    columns = [block for block in program.columns if not block.generated]
     if result.x is not None:
-        for column in program.columns:
+        for column in columns:
             values = result.x[column.start : column.stop]
             about = {"quantity": column.quantity, "role": column.role}
             yield column.name, _variable(column, values, column.unit, about)
@@ -64,18 +65,19 @@ def _series(
             about = {"quantity": expression.quantity, "role": "expression"}
             values = expression.evaluate(result.x)
             yield expression.name, _variable(expression, values, expression.unit, about)
-    names = _row_names(program)
+    pairs = zip(_row_names(program), program.rows, strict=True)
+    rows = [(name, block) for name, block in pairs if not block.generated]
     if result.row_dual is not None:
-        for name, row in zip(names, program.rows, strict=True):
+        for name, row in rows:
             values = result.row_dual[row.start : row.stop]
             yield f"dual__{name}", _variable(row, values, _price_unit(program, row), {})
     if result.column_dual is not None:
-        for column in program.columns:
+        for column in columns:
             values = result.column_dual[column.start : column.stop]
             unit = _price_unit(program, column)
             yield f"reduced_cost__{column.name}", _variable(column, values, unit, {})
     if result.farkas is not None:
-        for name, row in zip(names, program.rows, strict=True):
+        for name, row in rows:
             values = result.farkas[row.start : row.stop]
             yield f"farkas__{name}", _variable(row, values, None, {})
 

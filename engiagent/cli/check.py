@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -41,9 +41,8 @@ def check(
     solution: Path | None,
     mappings: tuple[str, ...],
     junit: Path | None,
-    time_limit: float | None,
-    memory_limit: float | None,
     as_json: bool,
+    **limits: Any,
 ) -> int:
     """Check schedules, runs, blueprints or a whole corpus.
 
@@ -60,7 +59,7 @@ def check(
     if mappings and solution is None:
         raise click.UsageError("--map needs --solution")
     mapping = parse_settings(mappings, "--map", "battery.charge=P_ch") if mappings else None
-    examiner = Examiner(solve_options(time_limit, memory_limit), solution, mapping)
+    examiner = Examiner(solve_options(**limits), solution, mapping)
     results: list[CheckResult] = []
     for path in paths:
         for result in examiner.examine(path):

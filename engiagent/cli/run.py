@@ -28,10 +28,24 @@ ENGINES = ("offline", "anthropic")
 
 
 def limits(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that every command with a solve takes."""
+    """Add the options that every command with a solve takes; they arrive as keywords."""
     positive = click.FloatRange(min=0, min_open=True)
     for option in (
         click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+        click.option(
+            "--speed", is_flag=True, help="Let a faster method answer, with a larger proven gap."
+        ),
+        click.option(
+            "--solver-log", type=click.Path(), metavar="FILE", help="Keep the solver's own log."
+        ),
+        click.option("--seed", type=click.IntRange(min=0), help="Of the solver's random choices."),
+        click.option("--threads", type=click.IntRange(min=1), help="The most threads to use."),
+        click.option(
+            "--gap", type=click.FloatRange(min=0), help="Relative gap that ends a branch and bound."
+        ),
+        click.option(
+            "--backend", metavar="NAME", help="The solver, as highs, scip or pyomo:ipopt."
+        ),
         click.option(
             "--memory-limit",
             type=positive,
@@ -45,8 +59,9 @@ def limits(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def outputs(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say where the run folder goes."""
+    """Add the options that say where the run folder goes and what is told of the run."""
     for option in (
+        click.option("--explain", is_flag=True, help="Print which solver was chosen, and why."),
         click.option("--force", is_flag=True, help="Replace an earlier run in DIR."),
         click.option(
             "--out",
@@ -79,9 +94,9 @@ def run(
     settings: tuple[str, ...],
     out: Path | None,
     force: bool,
-    time_limit: float | None,
-    memory_limit: float | None,
     as_json: bool,
+    explain: bool,
+    **limits: Any,
 ) -> int:
     """Take PROBLEM to a certified schedule.
 
@@ -92,7 +107,7 @@ def run(
     overrides = parse_settings(settings)
     from engiagent.runs import run_problem
 
-    options = solve_options(time_limit, memory_limit)
+    options = solve_options(**limits)
     with observers() as (on_event, on_progress):
         outcome = run_problem(
             problem,
@@ -104,7 +119,7 @@ def run(
             on_event=on_event,
             on_progress=on_progress,
         )
-    return finish(outcome, as_json)
+    return finish(outcome, as_json, explain=explain)
 
 
 @click.command(epilog=exit_codes.table())
@@ -115,26 +130,29 @@ def solve(
     blueprint: Path,
     out: Path | None,
     force: bool,
-    time_limit: float | None,
-    memory_limit: float | None,
     as_json: bool,
+    explain: bool,
+    **limits: Any,
 ) -> int:
     """Solve BLUEPRINT, a JSON file, and check the schedule."""
     from engiagent.runs import solve_blueprint
 
-    options = solve_options(time_limit, memory_limit)
+    options = solve_options(**limits)
     with observers() as (on_event, on_progress):
         outcome = solve_blueprint(
             blueprint, out, options, force=force, on_event=on_event, on_progress=on_progress
         )
-    return finish(outcome, as_json)
+    return finish(outcome, as_json, explain=explain)
 
 
-def solve_options(time_limit: float | None, memory_limit: float | None) -> "SolveOptions":
-    """Return the solver's options of a command."""
+def solve_options(
+    memory_limit: float | None = None, solver_log: str | None = None, **given: Any
+) -> "SolveOptions":
+    """Return the solver's options of a command; what was not given keeps its default."""
     from engiagent.solvers.result import SolveOptions
 
-    return SolveOptions(time_limit=time_limit, memory_limit_mb=memory_limit)
+    named = {"memory_limit_mb": memory_limit, "log": solver_log, **given}
+    return SolveOptions(**{name: value for name, value in named.items() if value is not None})
 
 
 def parse_settings(
@@ -194,8 +212,11 @@ def progress_text(progress: "Progress") -> str:
     return ", ".join(parts)
 
 
-def finish(outcome: "RunOutcome", as_json: bool) -> int:
+def finish(outcome: "RunOutcome", as_json: bool, *, explain: bool = False) -> int:
     """Print how a run ended and return its exit code."""
+    if explain and outcome.choice is not None:
+        for line in outcome.choice.splitlines():
+            say(f"  {line}")
     code = exit_codes.of_outcome(outcome)
     failed = outcome.error is not None or code in (
         exit_codes.ExitCode.LIMIT,

@@ -10,6 +10,7 @@ from markupsafe import Markup
 from engiagent.blueprint.document import (
     Blueprint,
     ConstraintDef,
+    ObjectiveDef,
     ParameterDef,
     SetDef,
     VariableDef,
@@ -71,7 +72,7 @@ def build_model(run: Run) -> Model | None:
     goal = core.objective_function
     sections = (core.decision_variables, core.expressions, core.constraints, core.parameters)
     return Model(
-        objective=mathml.objective(goal.sense, goal.expression) if goal else None,
+        objective=mathml.objective(goal.sense, _headline(goal)) if goal else None,
         sets=tuple(_set(item) for item in core.sets[:MOST]),
         variables=tuple(_variable(item) for item in core.decision_variables[:MOST]),
         expressions=tuple(
@@ -91,6 +92,18 @@ def build_model(run: Run) -> Model | None:
         data=tuple(_datum(item) for item in core.parameters[:MOST]),
         left_out=sum(max(len(section) - MOST, 0) for section in sections),
     )
+
+
+def _headline(goal: ObjectiveDef) -> str:
+    """Return the expression of an objective; of several goals their weighted sum, or the first."""
+    if goal.expression is not None:
+        return goal.expression
+    if goal.combination not in (None, "weighted"):
+        return goal.terms[0].expression
+    weights = (f"{term.weight}*" if term.weight is not None else "" for term in goal.terms)
+    signs = ("-" if term.sense not in (None, goal.sense) else "" for term in goal.terms)
+    parts = zip(signs, weights, goal.terms, strict=True)
+    return " + ".join(f"{sign}{weight}({term.expression})" for sign, weight, term in parts)
 
 
 def assumptions(run: Run) -> list[Assumption]:
