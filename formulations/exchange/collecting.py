@@ -13,6 +13,7 @@ from engiagent.formulations.exchange.flat import (
 from engiagent.formulations.exchange.source import SourceText
 from engiagent.formulations.program import OBJECTIVE, Indicators, Products, Sense
 
+MAX_NAME = 1000
 INFINITE = 1e20
 """What counts as infinite in bounds and sides, by convention of all readers."""
 
@@ -62,12 +63,21 @@ class Collector:
         """Return the number of a column, a new one when the name is new."""
         number = self.numbers.get(name)
         if number is None:
+            self._refuse_long(name, line)
             number = self.numbers[name] = len(self.numbers)
             self.columns[name] = Column(name, line)
         return number
 
+    def _refuse_long(self, name: str, line: int) -> None:
+        if len(name) > MAX_NAME:
+            raise self.source.error(
+                line, f"a name of {len(name)} characters", found=name,
+                expected=f"at most {MAX_NAME}",
+            )  # fmt: skip
+
     def add_row(self, row: Row) -> None:
         """Add a row whose name must be new."""
+        self._refuse_long(row.name, row.line)
         before = self.row_lines.get(row.name)
         if before is not None:
             raise self.source.error(

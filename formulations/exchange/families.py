@@ -17,6 +17,7 @@ MAX_SCALARS: Final = 40
 """How many names without an index may stand alone before they become one family."""
 
 MAX_FAMILIES: Final = 80
+MAX_INDICES: Final = 6
 POOL: Final = "column"
 
 _BRACKETED = re.compile(r"(?P<base>[^()\[\]{}]+)[(\[{](?P<inside>.*)[)\]}](?P<rest>~\d+)?")
@@ -79,7 +80,8 @@ def families(names: Sequence[str], kinds: Sequence[object]) -> list[Family]:
     for (base, arity, _), members in groups.items():
         numbers = tuple(number for number, _ in members)
         spelled = tuple(labels for _, labels in members)
-        if len(members) == 1 or not arity or len(set(spelled)) < len(spelled):
+        indexed = 1 <= arity <= MAX_INDICES
+        if len(members) == 1 or not indexed or len(set(spelled)) < len(spelled):
             alone += numbers
         else:
             found.append(Family(base, numbers, spelled))

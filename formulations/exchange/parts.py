@@ -15,6 +15,7 @@ from engiagent.formulations.exchange.lp_writer import number
 Json = dict[str, Any]
 
 SLOTS: Final = "slot"
+MAX_LETTERS: Final = 24
 _LETTERS: Final = tuple("ijklmnpqrsuvwxyz")
 _BAD = re.compile(r"[^A-Za-z0-9]+")
 _PLAIN_LABEL = re.compile(r"[ !#-\[\]-~]+")
@@ -74,7 +75,8 @@ class Parts:
         self.domains = domains
         self.file = file
         self.taken: set[str] = set(names)
-        self.letters = tuple(x for x in _LETTERS if x not in self.taken)
+        more = (f"{x}{k}" for k in range(1, 10) for x in _LETTERS)
+        self.letters = tuple(x for x in (*_LETTERS, *more) if x not in self.taken)[:MAX_LETTERS]
         self.taken |= set(self.letters)
         self.sets: list[Json] = []
         self.parameters: list[Json] = []

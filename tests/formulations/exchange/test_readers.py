@@ -315,6 +315,8 @@ BAD_LP = [
     (LP.format("Bounds\n x >= inf\n"), "6: the lower bound of x is infinite on the wrong side"),
     (LP.format("Generals\n x 3\n"), "6:4: only names stand in this section; found '3'"),
     (LP.format("") + "\n x + y >= 3", "7: text after the end"),
+    (LP.format(f" d: x + {'y' * 2000} >= 2\n"), "5: a name of 2000 characters; found y"),
+    (LP.format(f" {'c' * 2000}: x >= 2\n"), "5: a name of 2000 characters"),
     (LP.format(" d: x \x07 >= 3\n"), "5:7: this character has no meaning here"),
 ]  # fmt: skip
 
