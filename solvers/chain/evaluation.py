@@ -22,8 +22,8 @@ class Evaluation:
         Of the couplers, shape (k,).
     objective, slope
         The least cost, penalties included, and its derivative by the couplers, shape (k,).
-    excess
-        The largest amount by which a bound is exceeded, at its penalty.
+    excess, penalty
+        The largest amount by which a bound is exceeded, and what that costs in ``objective``.
     x, y
         The point (n,) and the multipliers of the rows (m,).
     reduced
@@ -34,6 +34,7 @@ class Evaluation:
     objective: float
     slope: Floats
     excess: float
+    penalty: float
     x: Floats
     y: Floats
     reduced: Floats
@@ -109,6 +110,7 @@ def _assembled(
         objective=float((cost * x).sum()) + penalty,
         slope=reduced[chain.couplers],
         excess=float(np.abs(excess).max(initial=0.0)),
+        penalty=penalty,
         x=x,
         y=y,
         reduced=reduced,

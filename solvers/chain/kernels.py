@@ -11,7 +11,7 @@ from engiagent.solvers.chain.scaling import Bools, Floats, Scale, Steps
 
 Kernel = Literal["plain", "numba"]
 
-WORTH_IMPORT: Final = 250_000
+WORTH_IMPORT: Final = 400_000
 """Steps, over all evaluations expected, from which importing numba costs less than it saves."""
 SNAP: Final = 1e-11
 """How near to a bound, relative to the largest state, a state counts as being at it."""

@@ -6,6 +6,7 @@ best, and the two sets of multipliers, weighted so that their slopes cancel, pro
 """
 
 import math
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -17,10 +18,11 @@ from engiagent.solvers.structure.entries import Floats
 
 MOST_EVALUATIONS = 200
 EXACT = 1e-11
+ROUNDING = 1e-10
 
 
 def best_value(
-    model: Model, box: tuple[float, float], kernel: Kernel
+    model: Model, box: tuple[float, float], kernel: Kernel, deadline: float = math.inf
 ) -> tuple[Floats, Floats, Floats] | None:
     """Return the best point (n,), multipliers (m,) and reduced costs (n,), or None.
 
@@ -28,6 +30,8 @@ def best_value(
     ----------
     box
         Bounds of the coupler; the upper one may be infinite.
+    deadline
+        When to give up, on the clock of ``time.perf_counter``.
     """
     ends = _bracket(model, box, kernel)
     if ends is None:
@@ -39,6 +43,8 @@ def best_value(
         return _accepted(right)
     stale = 0
     for turn in range(MOST_EVALUATIONS):
+        if time.perf_counter() > deadline:
+            return None
         width = right.values[0] - left.values[0]
         rise, fall = right.slope[0], left.slope[0]
         place = left.values[0] + (right.objective - left.objective - rise * width) / (fall - rise)
@@ -53,7 +59,9 @@ def best_value(
             found = evaluate(model, np.array([place]), kernel)
         if found is None:
             return None
-        if aimed and found.objective <= lowest + EXACT * max(1.0, abs(lowest)):
+        # Where the best value leaves nothing to spare, rounding alone makes a tiny excess.
+        reached = found.objective - (found.penalty if _allowed(found) else 0.0)
+        if aimed and reached <= lowest + EXACT * max(1.0, abs(lowest)):
             share = rise / (rise - fall)
             return _accepted(
                 replace(
@@ -74,9 +82,13 @@ def best_value(
     return None
 
 
+def _allowed(found: Evaluation) -> bool:
+    """Return whether a plan exceeds bounds by no more than rounding."""
+    return found.excess <= ROUNDING * max(1.0, float(np.abs(found.values).max()))
+
+
 def _accepted(found: Evaluation) -> tuple[Floats, Floats, Floats] | None:
-    scale = max(1.0, float(np.abs(found.values).max()))
-    return (found.x, found.y, found.reduced) if found.excess <= 1e-9 * scale else None
+    return (found.x, found.y, found.reduced) if _allowed(found) else None
 
 
 def _bracket(

@@ -1,6 +1,8 @@
 """The door to the exact method for storage chains."""
 
+import math
 import time
+from dataclasses import replace
 
 import numpy as np
 
@@ -37,7 +39,7 @@ def solve_chain(
     chain
         What :func:`engiagent.solvers.structure.recognise` found in it.
     options
-        Taken for the sake of one signature for all solvers; the method has no use for limits.
+        Of these only ``time_limit`` matters, after which the search for a peak gives up.
     kernel
         ``plain`` or ``numba``; None chooses.
 
@@ -51,7 +53,8 @@ def solve_chain(
     kernel = kernel or choose_kernel(chain.steps * (EVALUATIONS if len(chain.couplers) else 1))
     try:
         model = build_model(program, chain)
-        found = _best(model, kernel)
+        limit = None if options is None else options.time_limit
+        found = _best(model, kernel, math.inf if limit is None else started + limit)
     except UnsuitableError:
         return None
     if found is None:
@@ -60,7 +63,9 @@ def solve_chain(
     return None if result is None else _timed(result, time.perf_counter() - started)
 
 
-def _best(model: Model, kernel: Kernel) -> tuple[Floats, Floats, Floats] | None:
+def _best(
+    model: Model, kernel: Kernel, deadline: float = math.inf
+) -> tuple[Floats, Floats, Floats] | None:
     """Return a point, multipliers and reduced costs, or None."""
     if not len(model.chain.couplers):
         found = evaluate(model, np.zeros(0), kernel)
@@ -69,7 +74,7 @@ def _best(model: Model, kernel: Kernel) -> tuple[Floats, Floats, Floats] | None:
         raise UnsuitableError("a coupler bounds a column that stands in no step")
     if len(model.chain.couplers) > 1:
         return None
-    return best_value(model, _box(model), kernel)
+    return best_value(model, _box(model), kernel, deadline)
 
 
 def _box(model: Model) -> tuple[float, float]:
@@ -104,6 +109,4 @@ def _proven(model: Model, x: Floats, y: Floats, reduced: Floats) -> SolverResult
 
 
 def _timed(result: SolverResult, seconds: float) -> SolverResult:
-    from dataclasses import replace
-
     return replace(result, seconds=seconds)
