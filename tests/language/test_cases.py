@@ -208,7 +208,7 @@ def check_matrix(text: str, found: list[Any]) -> None:
 def check_solution(
     expect: Mapping[str, Any], program: Program, names: list[str], labels: Any
 ) -> None:
-    result: SolverResult = solve(program, SolveOptions(time_limit=20, gap=1e-9), isolate=False)
+    result: SolverResult = solve(program, SolveOptions(gap=1e-9), isolate=False)
     assert result.status == expect.get("status", "optimal"), result.reason
     if result.status != "optimal":
         return
