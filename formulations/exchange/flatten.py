@@ -19,9 +19,11 @@ def flatten(program: Program, form: str) -> FlatModel:
     Raises
     ------
     EngiagentError
-        When the program has nonlinear functions or several objectives, which no LP or MPS file
-        can say; the constraint is named.
+        When the program has no columns, or nonlinear functions or several objectives, which no LP
+        or MPS file can say; the constraint is named.
     """
+    if not program.column_count:
+        raise EngiagentError(f"the blueprint has no variables, so {form} has nothing to say")
     _refuse(program, form)
     objective = objective_name(program)
     n = program.column_count

@@ -76,7 +76,7 @@ def agree(program: Program, blueprint: Blueprint, seed: int) -> None:
 
 
 @pytest.mark.parametrize("form", WRITERS)
-@settings(max_examples=40, suppress_health_check=SLOW)
+@settings(max_examples=25, suppress_health_check=SLOW)
 @given(program=programs(), seed=st.integers(0, 99))
 def test_a_program_survives_the_way_through_a_file(
     tmp_path: Path, form: str, program: Program, seed: int

@@ -35,7 +35,7 @@ CORPUS = Path(__file__).parents[3] / "problems"
 WRITERS = {"lp": write_lp, "mps": write_mps}
 Writer = Callable[[Program], str]
 FEW = settings(
-    max_examples=40,
+    max_examples=30,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
@@ -235,6 +235,12 @@ def _nonlinear(row: int) -> Program:
 def test_functions_are_refused_by_name(write: Writer, row: int, owner: str) -> None:
     with pytest.raises(EngiagentError, match=f"{owner}.*'exp'"):
         write(_nonlinear(row))
+
+
+@pytest.mark.parametrize("write", WRITERS.values())
+def test_a_model_without_variables_is_refused(write: Writer) -> None:
+    with pytest.raises(EngiagentError, match="no variables"):
+        write(compile_blueprint(blueprint()))
 
 
 @pytest.mark.parametrize("write", WRITERS.values())
