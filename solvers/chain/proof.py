@@ -7,7 +7,8 @@ import numpy as np
 from engiagent.formulations.program import Program
 from engiagent.solvers.structure.entries import Entries, Floats
 
-NOISE = 1e-13
+NOISE = 1e-11
+"""Up to this share of its terms the reduced cost of an unbounded column counts as zero."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from engiagent.solvers.structure.entries import Floats
 
 MOST_EVALUATIONS = 200
 EXACT = 1e-11
-ROUNDING = 1e-10
+ROUNDING = 1e-9
 
 
 def best_value(
