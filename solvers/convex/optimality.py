@@ -76,7 +76,7 @@ def examine(program: Program, x: Floats, row_dual: Floats) -> Account:
         activity, objective = program.activity_at(x), program.objective_at(x)
         z = slope - derivatives.T @ y
         terms = np.abs(slope) + abs(derivatives).T @ np.abs(y)
-    bound = _bound(program, x, y, z, terms, activity, sign * objective)
+        bound = _bound(program, x, y, z, terms, activity, sign * objective)
     violation = max(
         violation_of(activity, program.row_lower, program.row_upper),
         violation_of(x, program.column_lower, program.column_upper),

@@ -65,6 +65,10 @@ def conclude(program: Program, options: SolveOptions, ending: Ending) -> SolverR
     account = _account(program, ending)
     if account is not None and account.violation <= ACCEPTED and account.gap <= ACCEPTED:
         return _with_point(ending, "optimal", "optimal", account)
+    if ending.kind not in ("limit", "interrupted") and has_linear_rows(program):
+        told = _settled(program, options, ending)
+        if told is not None:
+            return told
     found = account is not None and account.violation <= ACCEPTED
     kept = "the best schedule so far is kept" if found else "no schedule found"
     status: Status
@@ -78,10 +82,6 @@ def conclude(program: Program, options: SolveOptions, ending: Ending) -> SolverR
         if account.bound is None:
             reason = f"{ending.words}, but its multipliers prove no bound"
     else:
-        if has_linear_rows(program):
-            proof = _feasibility(program, options)
-            if proof.status == "infeasible":
-                return replace(plain(ending, "infeasible", proof.reason), farkas=proof.farkas)
         off = "" if account is None else f"; its point breaks a limit by {account.violation:.1e}"
         status, reason = "error", f"{ending.words}{off}"
     if found and account is not None:
@@ -170,21 +170,61 @@ def _infeasible(program: Program, options: SolveOptions, ending: Ending) -> Solv
 def _unbounded(program: Program, options: SolveOptions, ending: Ending) -> SolverResult:
     """Call a program unbounded when it has a point and a direction that improves it."""
     ray = None if ending.ray is None else _as_ray(program, ending.ray)
-    if not has_linear_rows(program):
+    if program.nonlinear or not has_linear_rows(program):
         reason = f"the objective improves without end, says {ending.solver} ({ending.words})"
         return replace(plain(ending, "unbounded", reason), ray=ray)
     found = _feasibility(program, options)
     if found.status == "infeasible":
         return replace(plain(ending, "infeasible", found.reason), farkas=found.farkas)
-    if program.is_linear:
-        # The simplex method hands out a ray to the last digit.
-        proof = linear.solve_here(program, replace(options, start=None, log=None))
-        if proof.status == "unbounded":
-            return replace(plain(ending, "unbounded", proof.reason), ray=proof.ray)
-        if proof.status == "optimal":
-            return plain(ending, "error", f"{ending.words}, but HiGHS has an optimum")
-    reason = linear.unbounded_reason(program, ray)
-    return replace(plain(ending, "unbounded", reason), ray=ray)
+    ray = recession_ray(program)
+    if ray is not None:
+        return replace(plain(ending, "unbounded", linear.unbounded_reason(program, ray)), ray=ray)
+    return plain(ending, "error", f"{ending.words}, but nothing improves the objective endlessly")
+
+
+def _settled(program: Program, options: SolveOptions, ending: Ending) -> SolverResult | None:
+    """Return that a program with linear rows is infeasible or unbounded, when that is why."""
+    found = _feasibility(program, options)
+    if found.status == "infeasible":
+        return replace(plain(ending, "infeasible", found.reason), farkas=found.farkas)
+    ray = None if program.nonlinear else recession_ray(program)
+    if found.x is None or ray is None:
+        return None
+    return replace(plain(ending, "unbounded", linear.unbounded_reason(program, ray)), ray=ray)
+
+
+def recession_ray(program: Program) -> Floats | None:
+    """Return a direction that keeps rows and bounds and improves the objective without end.
+
+    For linear rows and a convex quadratic objective with Hessian P: a direction d with
+    ``P d = 0`` that the bounds allow and along which the cost falls, by a linear program.
+    None when there is no such direction, so that the objective is bounded or nothing is feasible.
+    """
+    from scipy.optimize import linprog
+    from scipy.sparse import vstack
+
+    sign = -1.0 if program.sense == "maximize" else 1.0
+    rows = matrix(program)
+    low, high = np.isfinite(program.row_lower), np.isfinite(program.row_upper)
+    curvature = of_objective(program)
+    bent = np.flatnonzero(np.diff(curvature.indptr))
+    left = vstack([rows[high], -rows[low]], format="csr")
+    flat = curvature[bent]
+    bounds = np.column_stack(
+        [
+            np.where(np.isfinite(program.column_lower), 0.0, -1.0),
+            np.where(np.isfinite(program.column_upper), 0.0, 1.0),
+        ]
+    )
+    found = linprog(
+        sign * program.cost, A_ub=left, b_ub=np.zeros(left.shape[0]), A_eq=flat,
+        b_eq=np.zeros(len(bent)), bounds=bounds,
+    )  # fmt: skip
+    if found.status != 0 or sign * float(program.cost @ found.x) >= -ACCEPTED * float(
+        np.max(np.abs(program.cost), initial=0.0)
+    ):
+        return None
+    return _as_ray(program, np.asarray(found.x, dtype=np.float64))
 
 
 def _as_ray(program: Program, direction: Floats) -> Floats | None:

@@ -1,0 +1,1 @@
+"""CasADi: programs as graphs with exact derivatives, its solvers, and C code from them."""

@@ -1,0 +1,225 @@
+"""A program as a CasADi graph, one node for a whole index grid.
+
+Affine parts are sparse matrix products, atoms element-wise functions of vectors, sums over groups
+products with selection matrices; nothing is written row by row.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from engiagent.formulations.program import OBJECTIVE, Program
+from engiagent.formulations.values import Atom, Floats, Form, Ints
+
+Symbol = Any
+"""A ``casadi.SX`` or ``casadi.MX``; CasADi carries no types."""
+
+SCALAR_LIMIT: Final = 200_000
+"""Coefficients up to which each is a node of its own (SX), which evaluates fastest."""
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """Objective and rows as expressions of the columns.
+
+    Attributes
+    ----------
+    x
+        The columns, (n, 1).
+    objective
+        In the program's own sense, with its constant.
+    rows
+        The activities, (m, 1).
+    domain, domain_lower, domain_upper
+        Expressions that must lie within limits for piecewise functions to have a value, (d, 1).
+    """
+
+    x: Symbol
+    objective: Symbol
+    rows: Symbol
+    domain: Symbol
+    domain_lower: Floats
+    domain_upper: Floats
+
+
+def graph(program: Program, scalar: bool | None = None, x: Symbol | None = None) -> Graph:
+    """Return the graph of a program.
+
+    Parameters
+    ----------
+    scalar
+        Whether to use scalar nodes (SX) or nodes of vectors (MX); None decides by size.
+    x
+        The columns as a symbol of either kind, (n, 1).
+    """
+    import casadi
+
+    size = program.nonzero_count + len(program.products.rows) + program.column_count
+    if scalar is None:
+        scalar = size <= SCALAR_LIMIT
+    kind = casadi.SX if scalar else casadi.MX
+    if x is None:
+        x = kind.sym("x", program.column_count)
+    builder = _Builder(x)
+    objective = casadi.dot(casadi.DM(program.cost), x) + program.offset
+    rows = builder.affine_rows(program)
+    products = program.products
+    if len(products.rows):
+        terms = (
+            casadi.DM(products.values)
+            * builder.pick(products.first)
+            * builder.pick(products.second)
+        )
+        inside = products.rows != OBJECTIVE
+        rows = rows + _collect(products.rows[inside], program.row_count, inside) @ terms
+        objective = objective + casadi.dot(casadi.DM(np.where(inside, 0.0, 1.0)), terms)
+    for part in program.nonlinear:
+        numbers = part.row_numbers()
+        weights = np.broadcast_to(part.coefficients, numbers.shape)
+        terms = casadi.DM(weights) * builder.atom(part.atom)
+        inside = numbers != OBJECTIVE
+        rows = rows + _collect(numbers[inside], program.row_count, inside) @ terms
+        if not inside.all():
+            objective = objective + casadi.dot(casadi.DM(np.where(inside, 0.0, 1.0)), terms)
+    return Graph(
+        x,
+        objective,
+        rows,
+        casadi.vertcat(*builder.domains) if builder.domains else kind(0, 1),
+        np.concatenate([np.zeros(0), *builder.domain_lower]),
+        np.concatenate([np.zeros(0), *builder.domain_upper]),
+    )
+
+
+def sparse(rows: Any, columns: Any, values: Any, shape: tuple[int, int]) -> Any:
+    """Return a sparse constant of CasADi."""
+    import casadi
+    from scipy.sparse import coo_matrix
+
+    entries = (np.asarray(values, dtype=np.float64), (np.asarray(rows), np.asarray(columns)))
+    return casadi.DM(coo_matrix(entries, shape=shape).tocsc())
+
+
+def _collect(rows: Any, count: int, chosen: Any) -> Any:
+    """Return the matrix that adds chosen elements to their rows."""
+    return sparse(rows, np.flatnonzero(chosen), np.ones(len(rows)), (count, len(chosen)))
+
+
+class _Builder:
+    """Turns forms of one program into expressions."""
+
+    def __init__(self, x: Symbol) -> None:
+        self.x = x
+        self.domains: list[Symbol] = []
+        self.domain_lower: list[Floats] = []
+        self.domain_upper: list[Floats] = []
+
+    def pick(self, columns: Ints) -> Symbol:
+        """Return some of the columns as a vector."""
+        return self.x[np.asarray(columns).tolist()]
+
+    def affine_rows(self, program: Program) -> Symbol:
+        """Return the linear part of the rows, (m, 1)."""
+        rows = np.repeat(np.arange(program.row_count), np.diff(program.row_starts))
+        shape = (program.row_count, program.column_count)
+        return sparse(rows, program.row_columns, program.row_values, shape) @ self.x
+
+    def form(self, form: Form) -> Symbol:
+        """Return a form, (size, 1)."""
+        import casadi
+
+        total = casadi.DM(np.array(np.broadcast_to(form.constant, (form.size,))))
+        shape = (form.size, self.x.shape[0])
+        for term in form.terms:
+            rows = term.row_numbers()
+            values = np.broadcast_to(term.coefficients, rows.shape)
+            total = total + sparse(rows, term.columns, values, shape) @ self.x
+        for part in form.parts:
+            rows = part.row_numbers()
+            values = np.broadcast_to(part.coefficients, rows.shape)
+            spread = sparse(rows, np.arange(len(rows)), values, (form.size, len(rows)))
+            total = total + spread @ self.atom(part.atom)
+        return casadi.densify(total)
+
+    def atom(self, atom: Atom) -> Symbol:
+        """Return an atom's elements, (size, 1)."""
+        inner = [self.form(argument) for argument in atom.args]
+        return _EXPRESSIONS[atom.function](self, atom, inner)
+
+    def limit(self, value: Symbol, lower: Floats, upper: Floats) -> None:
+        """Demand that a value stays where a function of it is defined."""
+        self.domains.append(value)
+        self.domain_lower.append(lower)
+        self.domain_upper.append(upper)
+
+
+def _extreme(atom: Atom, value: Symbol) -> Symbol:
+    """Return the largest or smallest of each group: the members' ranks are taken in turn."""
+    import casadi
+
+    assert atom.groups is not None
+    choose = casadi.fmax if atom.function == "max" else casadi.fmin
+    groups = np.asarray(atom.groups)
+    order = np.argsort(groups, kind="stable")
+    counts = np.bincount(groups, minlength=atom.size)
+    starts = np.cumsum(counts) - counts
+    result = value[order[starts].tolist()]
+    for rank in range(1, int(counts.max())):
+        # A group that has no member of this rank takes its last one once more.
+        members = order[starts + np.minimum(rank, counts - 1)]
+        result = choose(result, value[members.tolist()])
+    return result
+
+
+def _piecewise(builder: _Builder, atom: Atom, value: Symbol) -> Symbol:
+    """Return the interpolation as a line and a hinge at each inner breakpoint."""
+    import casadi
+
+    xs, ys = (np.broadcast_to(v, (atom.size, v.shape[-1])) for v in atom.numbers)
+    slopes = np.diff(ys, axis=1) / np.diff(xs, axis=1)
+    builder.limit(value, xs[:, 0].copy(), xs[:, -1].copy())
+    total = casadi.DM(ys[:, 0].copy()) + casadi.DM(slopes[:, 0].copy()) * (
+        value - casadi.DM(xs[:, 0].copy())
+    )
+    for k in range(1, slopes.shape[1]):
+        bend = casadi.DM(slopes[:, k] - slopes[:, k - 1])
+        total = total + bend * casadi.fmax(value - casadi.DM(xs[:, k].copy()), 0)
+    return total
+
+
+def _power(atom: Atom, value: Symbol) -> Symbol:
+    """Return powers; squares and whole exponents as such, for they need no logarithm."""
+    import casadi
+
+    exponents = np.broadcast_to(atom.numbers[0], (atom.size,))
+    if np.all(exponents == exponents[0]):
+        return casadi.power(value, float(exponents[0]))
+    return casadi.power(value, casadi.DM(np.array(exponents)))
+
+
+def _plain(name: str) -> Callable[[_Builder, Atom, list[Symbol]], Symbol]:
+    def apply(builder: _Builder, atom: Atom, inner: list[Symbol]) -> Symbol:
+        import casadi
+
+        return getattr(casadi, name)(inner[0])
+
+    return apply
+
+
+_EXPRESSIONS: Final[dict[str, Callable[[_Builder, Atom, list[Symbol]], Symbol]]] = {
+    "abs": _plain("fabs"),
+    "cos": _plain("cos"),
+    "exp": _plain("exp"),
+    "log": _plain("log"),
+    "max": lambda builder, atom, inner: _extreme(atom, inner[0]),
+    "min": lambda builder, atom, inner: _extreme(atom, inner[0]),
+    "piecewise": lambda builder, atom, inner: _piecewise(builder, atom, inner[0]),
+    "power": lambda builder, atom, inner: _power(atom, inner[0]),
+    "product": lambda builder, atom, inner: inner[0] * inner[1],
+    "quotient": lambda builder, atom, inner: inner[0] / inner[1],
+    "sin": _plain("sin"),
+    "sqrt": _plain("sqrt"),
+    "tanh": _plain("tanh"),
+}

@@ -1,0 +1,315 @@
+"""Nonlinear programs through CasADi's ``nlpsol``: starts, statuses and what they are worth.
+
+What these methods find is a local optimum. It is called ``optimal`` only where the program is
+known to be convex and the multipliers prove it; a point at which such a method finds no way to
+feasibility proves nothing, so it is never called infeasible.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+
+from engiagent.errors import EngiagentError
+from engiagent.formulations.classify import classify
+from engiagent.formulations.program import Program
+from engiagent.formulations.values import Floats
+from engiagent.solvers.adapter import Watch, distribution_version
+from engiagent.solvers.casadi.graph import Graph, graph
+from engiagent.solvers.casadi.starts import has_values, starting_points
+from engiagent.solvers.casadi.watching import callback
+from engiagent.solvers.convex.optimality import Account, examine
+from engiagent.solvers.convex.outcome import ACCEPTED, Ending, conclude, discrete_refusal, plain
+from engiagent.solvers.convex.polish import polished
+from engiagent.solvers.result import SolveOptions, SolverResult
+from engiagent.solvers.validate import place_of
+
+STARTS: Final = 5
+"""How many starts a small program gets that is not known to be convex."""
+SMALL: Final = 300
+RETRIES: Final = 4
+"""Further starts where none has led to a point that keeps all rows."""
+STATIONARY: Final = 1e-5
+ENDLESS: Final = 1e10
+"""Objective of a feasible point beyond which the objective counts as endless."""
+
+Settings = Callable[[SolveOptions], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Method:
+    """One of CasADi's solvers of nonlinear programs.
+
+    Attributes
+    ----------
+    plugin, name
+        As CasADi calls it, and as people do.
+    settings
+        Its options for given :class:`SolveOptions`.
+    endings
+        What its statuses mean, in the kinds of :class:`Ending` and ``diverged`` and ``undefined``.
+    watched
+        Whether it calls back in every iteration.
+    """
+
+    plugin: str
+    name: str
+    settings: Settings
+    endings: Mapping[str, str]
+    watched: bool = True
+
+
+def solve_nlp(
+    program: Program,
+    options: SolveOptions,
+    watch: Watch | None,
+    method: Method,
+    starts: int | None = None,
+) -> SolverResult:
+    """Solve a continuous program with one of CasADi's solvers.
+
+    Parameters
+    ----------
+    starts
+        From how many points to start when the program is not known to be convex; None decides by
+        size. The best local optimum counts. Starts after the first are random, by the seed.
+
+    Raises
+    ------
+    EngiagentError
+        When the program has whole numbers or conditional rows.
+    """
+    reason = discrete_refusal(program)
+    if reason is not None:
+        raise EngiagentError(f"{method.name} cannot take this program: {reason}; SCIP does")
+    began = time.perf_counter()
+    convex = classify(program).convexity == "convex"
+    wanted = 1 if convex else starts or (STARTS if program.column_count <= SMALL else 1)
+    solver = _Solver(program, method)
+    results: list[SolverResult] = []
+    points = starting_points(program, options.start, options.seed)
+    for count in range(wanted + RETRIES):
+        if count >= wanted and any(result.x is not None for result in results):
+            break
+        left = _remaining(options, began)
+        if count and left.time_limit is not None and left.time_limit <= 0.01:
+            break
+        ending = solver.run(next(points), left, watch)
+        results.append(_worth(program, options, ending, convex))
+        if results[-1].status in ("infeasible", "interrupted", "unbounded", "optimal"):
+            break
+        if ending.kind in ("limit", "undefined") or (convex and ending.kind == "solved"):
+            break
+    best = _best(program, results)
+    return replace(best, seconds=time.perf_counter() - began)
+
+
+def _best(program: Program, results: list[SolverResult]) -> SolverResult:
+    """Return the result with the best point, or the last one when none has any."""
+    if results[-1].status in ("infeasible", "unbounded", "optimal"):
+        return results[-1]
+    found = [result for result in results if result.objective is not None]
+    if not found:
+        return results[-1]
+    sign = -1.0 if program.sense == "maximize" else 1.0
+    best = min(found, key=lambda result: sign * (result.objective or 0.0))
+    iterations = sum(result.iterations for result in results)
+    if len(results) == 1:
+        return best
+    reason = f"{best.reason}; the best of {len(found)} from {len(results)} starts"
+    status = "interrupted" if results[-1].status == "interrupted" else best.status
+    return replace(best, reason=reason, status=status, iterations=iterations)
+
+
+class _Solver:
+    """CasADi's solver of one program, built once for all starts."""
+
+    def __init__(self, program: Program, method: Method) -> None:
+        self.program = program
+        self.method = method
+        self.graph: Graph = graph(program)
+        self.version = distribution_version("casadi") or "unknown"
+
+    def run(self, start: Floats, options: SolveOptions, watch: Watch | None) -> Ending:
+        """Run from one point."""
+        program, method = self.program, self.method
+        if not has_values(program, start):
+            return self._ending("undefined", _undefined(program, start))
+        solver, look = self._solver(options, watch)
+        try:
+            found = solver(
+                x0=start,
+                lbx=program.column_lower,
+                ubx=program.column_upper,
+                lbg=np.concatenate([program.row_lower, self.graph.domain_lower]),
+                ubg=np.concatenate([program.row_upper, self.graph.domain_upper]),
+            )
+        except RuntimeError as error:
+            return self._ending("failed", f"{method.name} gave up: {_short(error)}")
+        del look
+        stats = solver.stats()
+        status = str(stats["return_status"])
+        kind = method.endings.get(status, "solved" if stats.get("success") else "failed")
+        x = np.asarray(found["x"], dtype=np.float64).ravel()
+        sign = -1.0 if program.sense == "maximize" else 1.0
+        # CasADi's multipliers are positive at upper bounds.
+        dual = -sign * np.asarray(found["lam_g"], dtype=np.float64).ravel()[: program.row_count]
+        words = _words(method, kind, status, program, x, options)
+        return Ending(
+            kind=kind,
+            words=words,
+            solver=method.name,
+            version=self.version,
+            iterations=int(stats.get("iter_count", 0)),
+            x=x,
+            row_dual=dual,
+        )
+
+    def _solver(self, options: SolveOptions, watch: Watch | None) -> tuple[Any, Any]:
+        import casadi
+
+        made, method = self.graph, self.method
+        settings = {
+            "print_time": False,
+            "error_on_fail": False,
+            "show_eval_warnings": False,
+            **method.settings(options),
+        }
+        rows = casadi.vertcat(made.rows, made.domain)
+        look = None
+        if watch is not None and method.watched:
+            look = callback(watch, (made.x.shape[0], rows.shape[0]), self.program.sense)
+            settings["iteration_callback"] = look
+        sign = -1.0 if self.program.sense == "maximize" else 1.0
+        parts = {"x": made.x, "f": sign * made.objective, "g": rows}
+        return casadi.nlpsol("solver", method.plugin, parts, settings), look
+
+    def _ending(self, kind: str, words: str) -> Ending:
+        return Ending(kind=kind, words=words, solver=self.method.name, version=self.version)
+
+
+def _worth(program: Program, options: SolveOptions, ending: Ending, convex: bool) -> SolverResult:
+    """Return what an ending amounts to; see the head of the module."""
+    if ending.kind == "undefined":
+        return plain(ending, "error", ending.words)
+    if ending.kind == "diverged":
+        return _diverged(program, options, ending)
+    if convex:
+        return conclude(program, options, ending)
+    account = _account(program, ending)
+    if account is None or not account.violation <= ACCEPTED:
+        found = conclude(program, options, replace(ending, x=None))
+        return found
+    point: dict[str, Any] = {
+        "x": account.x,
+        "row_dual": account.row_dual,
+        "column_dual": account.column_dual,
+        "objective": account.objective,
+    }
+    if ending.kind == "solved" and account.gap <= STATIONARY:
+        reason = (
+            f"a local optimum ({ending.words}); the program is not known to be convex, so a "
+            "better one may exist"
+        )
+        return replace(plain(ending, "feasible", reason), **point)
+    kept = f"{ending.words}, the best schedule so far is kept"
+    if ending.kind == "interrupted":
+        return replace(plain(ending, "interrupted", kept), **point)
+    if ending.kind == "limit":
+        return replace(plain(ending, "feasible", kept), **point)
+    reason = f"{ending.words}; its point keeps all limits but is no optimum"
+    return replace(plain(ending, "feasible", reason), **point)
+
+
+def _account(program: Program, ending: Ending) -> Account | None:
+    if ending.x is None or not np.all(np.isfinite(ending.x)):
+        return None
+    x = np.clip(ending.x, program.column_lower, program.column_upper)
+    dual = np.zeros(program.row_count) if ending.row_dual is None else ending.row_dual
+    return polished(program, examine(program, x, dual))
+
+
+def _diverged(program: Program, options: SolveOptions, ending: Ending) -> SolverResult:
+    """Tell an endless objective, shown by a feasible point, from a mere failure."""
+    if ending.x is not None and np.all(np.isfinite(ending.x)):
+        x = np.clip(ending.x, program.column_lower, program.column_upper)
+        account = examine(program, x, np.zeros(program.row_count))
+        sign = -1.0 if program.sense == "maximize" else 1.0
+        if account.violation <= ACCEPTED and sign * account.objective <= -ENDLESS:
+            reason = (
+                f"the objective improves without end: a point that keeps all limits has "
+                f"{account.objective:.1e}; a bound is missing"
+            )
+            return plain(ending, "unbounded", reason)
+    return conclude(program, options, replace(ending, kind="failed", x=None))
+
+
+def _words(
+    method: Method,
+    kind: str,
+    status: str,
+    program: Program,
+    x: Floats,
+    options: SolveOptions,
+) -> str:
+    if kind == "limit" and options.time_limit is not None:
+        return f"time limit of {options.time_limit:g} s reached"
+    if kind == "interrupted":
+        return "interrupted"
+    said = f"{method.name} ended with {status}"
+    if kind == "stuck":
+        said = (
+            f"{method.name} found no way to a point that satisfies all constraints from where it "
+            f"started ({status}); this proves nothing, so start elsewhere or use SCIP"
+        )
+        worst = _worst_row(program, x)
+        return f"{said}; most is missing in {worst}" if worst else said
+    if kind == "undefined":
+        return f"{said}: {_undefined(program, x)}"
+    return said
+
+
+def _worst_row(program: Program, x: Floats) -> str | None:
+    with np.errstate(all="ignore"):
+        activity = program.activity_at(x)
+    excess = np.maximum(program.row_lower - activity, activity - program.row_upper)
+    if not len(excess) or not np.any(excess > 0):
+        return None
+    return place_of(program, program.rows, int(np.nanargmax(excess)))
+
+
+def _undefined(program: Program, x: Floats) -> str:
+    """Return a sentence that names what has no value at or near a point."""
+    with np.errstate(all="ignore"):
+        activity = program.activity_at(x)
+        bad = np.flatnonzero(~np.isfinite(activity))
+        if len(bad):
+            place = place_of(program, program.rows, int(bad[0]))
+        elif not np.isfinite(program.objective_at(x)):
+            place = program.objective_name
+        else:
+            return "a function or its slope has no value near the point reached"
+        culprits = [
+            part.atom.origin or part.atom.function
+            for part in program.nonlinear
+            if not np.all(np.isfinite(part.atom.at(x)))
+        ]
+    what = f" ({', '.join(dict.fromkeys(culprits))})" if culprits else ""
+    return (
+        f"{place}{what} has no value at the point tried; keep the arguments of log, sqrt, "
+        "powers and denominators inside their domain by bounds, or give a start"
+    )
+
+
+def _short(error: Exception) -> str:
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return lines[-1][:200] if lines else type(error).__name__
+
+
+def _remaining(options: SolveOptions, began: float) -> SolveOptions:
+    if options.time_limit is None:
+        return options
+    left = options.time_limit - (time.perf_counter() - began)
+    return replace(options, time_limit=max(0.01, left))
