@@ -24,6 +24,7 @@ from engiagent.errors import EngiagentError
 from engiagent.formulations.program import OBJECTIVE, Program
 from engiagent.formulations.values import Floats, Ints
 from engiagent.solvers import linear
+from engiagent.solvers.convex.curvature import is_positive, of_objective
 from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.session_changes import Snapshot, crosses
 from engiagent.solvers.session_highs import contradiction
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
 NAME: Final = "PIQP"
 ACCEPTED: Final = 1e-6
 """Largest residual, relative to the numbers in it, of a point that is called optimal."""
-CURVATURE: Final = 1e-9
-"""How far below zero, relative to the largest, an eigenvalue of P may lie from rounding."""
 MOST_ITERATIONS: Final = 500
 BIG: Final = 1e30
 """What PIQP takes for infinity."""
@@ -59,32 +58,9 @@ def refusal(program: Program) -> str | None:
 def is_convex(program: Program) -> bool:
     """Return whether the quadratic part, as it is minimised, has no negative curvature."""
     products = program.products
-    values = products.values * _sign(program)
-    diagonal = products.first == products.second
-    if diagonal.all():
-        return bool((values >= 0).all())
-    return all(_is_positive(part) for part in _blocks(products.first, products.second, values))
-
-
-def _is_positive(matrix: Floats) -> bool:
-    eigenvalues = np.linalg.eigvalsh(matrix)
-    return bool(eigenvalues[0] >= -CURVATURE * max(abs(eigenvalues[-1]), abs(eigenvalues[0])))
-
-
-def _blocks(first: Ints, second: Ints, values: Floats) -> list[Floats]:
-    """Return the dense symmetric blocks into which a sparse quadratic form falls."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    names, place = np.unique(np.concatenate([first, second]), return_inverse=True)
-    i, j = place[: len(first)], place[len(first) :]
-    size = len(names)
-    matrix = coo_array((values, (i, j)), shape=(size, size)).tocsr()
-    matrix = matrix + matrix.T
-    _, label = connected_components(matrix, directed=False)
-    order = np.argsort(label, kind="stable")
-    groups = np.split(order, np.cumsum(np.bincount(label))[:-1])
-    return [matrix[group][:, group].toarray() for group in groups]
+    if np.array_equal(products.first, products.second):
+        return bool((products.values * _sign(program) >= 0).all())
+    return is_positive(of_objective(program) * _sign(program))
 
 
 class PiqpEngine:

@@ -134,7 +134,29 @@ class ParametricEvaluator(FormEvaluator):
                     if other.parts:
                         return self._spread(factor, other, node)
                     return super().product(factor, other, node)
+            for one, other in ((left, right), (right, left)):
+                if any(self._is_weighted(part.atom) for part in one.parts):
+                    return self._distributed(one, other, node)
         return super().product(left, right, node)
+
+    def _is_weighted(self, atom: Atom) -> bool:
+        """Whether an atom is a parameter times something that depends on variables."""
+        return atom.function == "product" and self.data.holds(atom.args[0])
+
+    def _distributed(self, one: Form, other: Form, node: Node) -> Form:
+        """Multiply each part of a form by another one, so that weights stay in front."""
+        affine = Form(one.size, one.constant, one.terms)
+        result = as_form(self.product(affine, other, node), one.size)
+        for part in one.parts:
+            rows, atom = part.row_numbers(), part.atom
+            near = other.take(rows)
+            if self._is_weighted(atom):
+                inner = self.product(atom.args[1], near, node)
+                value = as_form(self.product(atom.args[0], inner, node), atom.size)
+            else:
+                value = as_form(super().product(applied(atom), near, node), atom.size)
+            result = result + (value * part.coefficients).group_sum(rows, one.size)
+        return result
 
     def _spread(self, factor: Form, other: Form, node: Node) -> Form:
         result = as_form(
@@ -144,7 +166,7 @@ class ParametricEvaluator(FormEvaluator):
             rows = part.row_numbers()
             weight = factor.take(rows) * part.coefficients
             atom, inner = part.atom, applied(part.atom)
-            if atom.function == "product" and self.data.holds(atom.args[0]):
+            if self._is_weighted(atom):
                 weight = as_form(super().product(weight, atom.args[0], node), atom.size)
                 inner = atom.args[1]
             both = Atom("product", atom.size, (weight, inner), origin=self.origin)
@@ -164,6 +186,9 @@ class ParametricEvaluator(FormEvaluator):
         """Return a power; the exponent is a number of its own."""
         if isinstance(exponent, Form):
             raise shapes("a parameter in an exponent", node.right.span[0] + 1)
+        squared = isinstance(base, Form) and np.all(np.asarray(exponent) == 2.0)
+        if squared and any(self._is_weighted(part.atom) for part in base.parts):
+            return self.product(base, base, node)
         return super().power(node, base, exponent)
 
     def largest(self, function: str, parts: list[Value], size: int, column: int) -> Form:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from engiagent.formulations.lowering.products import split
 from engiagent.formulations.parametric.compiler import Limit, ParametricCompiler
-from engiagent.formulations.parametric.evaluator import Definition, columns_of
+from engiagent.formulations.parametric.evaluator import Definition
 from engiagent.formulations.program import (
     OBJECTIVE,
     ExpressionBlock,
@@ -269,17 +269,8 @@ class _Projector:
 
     def _constants(self, products: Products) -> None:
         """Take products of two parameters for constants."""
-        form = applied(
-            Atom(
-                "product",
-                len(products.rows),
-                (variables(products.first), variables(products.second)),
-            )
-        )
-        columns = self._define(form)
-        goal = products.rows == OBJECTIVE
-        self.offset.add(0, columns[goal], products.values[goal])
-        self.rows.add(products.rows[~goal], columns[~goal], products.values[~goal])
+        columns = self._times(products.first, products.second)
+        self._fixed(products.rows, columns, products.values)
 
     def _define(self, form: Form) -> Ints:
         """Give the elements of a form of parameters columns of their own, beyond all others."""
@@ -327,23 +318,56 @@ class _Projector:
             return False
         factor, inner = atom.args
         affine, products, rest = split(inner)
-        if rest or self.is_data[columns_of(inner)].any():
+        if rest:
             return False
         rows = part.row_numbers()
         weight = factor * np.broadcast_to(part.coefficients, (atom.size,))
         columns = self._columns(weight)
         if products is not None:
-            own = Products(rows[products.rows], products.first, products.second, products.values)
-            self.pairs.append((own, columns[products.rows]))
+            self._weighted(products, rows, columns)
         for term in affine.terms:
             at = term.row_numbers()
             values = np.broadcast_to(term.coefficients, term.columns.shape)
-            self._coefficients(rows[at], term.columns, columns[at], values)
+            self._monomials(rows[at], columns[at], term.columns, values)
         constant = np.broadcast_to(affine.constant, (atom.size,))
-        goal = rows == OBJECTIVE
-        self.offset.add(0, columns[goal], constant[goal])
-        self.rows.add(rows[~goal], columns[~goal], constant[~goal])
+        self._fixed(rows, columns, constant)
         return True
+
+    def _weighted(self, products: Products, rows: Ints, weights: Ints) -> None:
+        """Take products times a parameter for each of their rows."""
+        first, second = self.is_data[products.first], self.is_data[products.second]
+        plain = ~first & ~second
+        if plain.any():
+            own = _taken(products, plain)
+            placed = Products(rows[own.rows], own.first, own.second, own.values)
+            self.pairs.append((placed, weights[own.rows]))
+        mixed = _taken(products, ~plain)
+        if len(mixed.rows):
+            one_is_data = self.is_data[mixed.first]
+            data = np.where(one_is_data, mixed.first, mixed.second)
+            other = np.where(one_is_data, mixed.second, mixed.first)
+            both = self._times(weights[mixed.rows], data)
+            self._monomials(rows[mixed.rows], both, other, mixed.values)
+
+    def _monomials(self, rows: Ints, data: Ints, columns: Ints, values: Floats) -> None:
+        """Take ``values * z[data]`` times columns that are variables or parameters."""
+        constant = self.is_data[columns]
+        if constant.any():
+            both = self._times(data[constant], columns[constant])
+            self._fixed(rows[constant], both, values[constant])
+        free = ~constant
+        self._coefficients(rows[free], columns[free], data[free], values[free])
+
+    def _fixed(self, rows: Ints, data: Ints, values: Floats) -> None:
+        """Take ``values * z[data]`` for constants of rows or of the objective."""
+        goal = rows == OBJECTIVE
+        self.offset.add(0, data[goal], values[goal])
+        self.rows.add(rows[~goal], data[~goal], values[~goal])
+
+    def _times(self, first: Ints, second: Ints) -> Ints:
+        """Return parameter columns that are the products of others."""
+        pair = (variables(first), variables(second))
+        return self._define(applied(Atom("product", len(first), pair)))
 
     def _columns(self, form: Form) -> Ints:
         """Return one parameter column for each row of a form of parameters."""
