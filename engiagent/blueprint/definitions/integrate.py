@@ -10,6 +10,7 @@ of that period. Each period is cut into equal steps of the declared length :math
 """
 
 from collections.abc import MutableMapping
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -114,7 +115,7 @@ class Integrator:
         advance = {"euler": _euler, "rk4": _rk4}.get(self.scheme)
         for _ in range(cuts):
             if advance is None:
-                state = self._exact(state, step, period)
+                state = self._exact(state, step, rates)
             else:
                 with np.errstate(all="ignore"):
                     state = advance(rates, state, step)
@@ -136,10 +137,9 @@ class Integrator:
         grids = [grid.take(part) for grid, part in zip(self.grids, rows, strict=True)]
         return Rates(self, grids, period)
 
-    def _exact(self, state: Floats, step: float, period: int) -> Floats:
-        rates = self._rates(period)
+    def _exact(self, state: Floats, step: float, rates: "Rates") -> Floats:
         constant = rates(np.zeros_like(state))
-        if self._is_diagonal():
+        if self._is_diagonal:
             slope = (rates(np.full_like(state, ENLARGED)) - constant) / ENLARGED
             z = slope * step
             safe = np.where(z == 0.0, 1.0, z)
@@ -147,6 +147,7 @@ class Integrator:
             return np.asarray(state * np.exp(z) + constant * mean * step)
         return self._exact_coupled(state, step, rates, constant)
 
+    @cached_property
     def _is_diagonal(self) -> bool:
         """Whether every rate mentions only its own state at its own index."""
         for item in self.states:
@@ -189,6 +190,7 @@ class Rates:
     def __call__(self, state: Floats) -> Floats:
         """Return the rates per unit of the time step, in the order of the states."""
         owner = self.integrator
+        owner.evaluator.settled = self.grids
         owner._write(np.split(state, self.cuts), self.period)
         result = []
         for item, grid in zip(owner.states, self.grids, strict=True):
