@@ -179,7 +179,11 @@ def _extreme(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:
     if node.function == "abs":
         checker.refuse_point(parts[0], node.args[0])
     unit = next((part.unit for part in parts if not part.bare), ONE)
-    aligned = [checker.align(node, part, unit) for part in parts]
+    first = next((k for k, part in enumerate(parts, 1) if not part.bare), 1)
+    aligned = [
+        checker.align((f"argument {first}", f"argument {k}"), written, part, unit)
+        for k, (written, part) in enumerate(zip(node.args, parts, strict=True), 1)
+    ]
     degree = NONLINEAR if any(part.degree for part in aligned) else 0
     args = tuple(part.node for part in aligned)
     return Typed(replace(node, args=args), "number", unit, degree)

@@ -39,6 +39,7 @@ from engiagent.blueprint.symbols import (
     Typed,
     type_error,
 )
+from engiagent.blueprint.unithints import clash, suggestion
 from engiagent.blueprint.units import Unit, UnitError, conversion, parse_unit
 
 
@@ -183,7 +184,8 @@ class TypeChecker:
                 "EB007", text, typed.node, "compare two temperatures or two differences"
             )
         text = f"this is {typed.unit}, but {unit} is needed"
-        return type_error("EB005", text, typed.node, _unit_hint(typed.unit, unit))
+        hint = suggestion(typed.node, typed.unit, unit, self.symbols, self.sets)
+        return type_error("EB005", text, typed.node, hint)
 
     def _literal(self, node: Node, scope: Scope) -> Typed:
         assert isinstance(node, Number)
@@ -314,21 +316,22 @@ class TypeChecker:
                 return left, self.convert(right, steps), scale
             return self.convert(left, steps), right, scale
         unit = right.unit if left.bare and right.unit.dimension else left.unit
-        return self.align(node, left, unit), self.align(node, right, unit), unit
+        terms = ("left term", "right term")
+        left = self.align(terms, node.left, left, unit)
+        return left, self.align(terms, node.right, right, unit), unit
 
-    def align(self, node: Node, typed: Typed, unit: Unit) -> Typed:
-        """Convert one side of a sum or a comparison, with both sides in the message."""
+    def align(self, where: tuple[str, str], written: Node, typed: Typed, unit: Unit) -> Typed:
+        """Convert one part to the unit of another; ``where`` names that one and this.
+
+        ``written`` is the part as it stands in the expression, for the message.
+        """
         try:
             return self.convert(typed, unit)
         except ExpressionError as error:
             if error.code != "EB005":
                 raise
-            raise type_error(
-                "EB005",
-                f"one side is {unit}, the other {typed.unit}",
-                typed.node,
-                _unit_hint(typed.unit, unit),
-            ) from None
+            message, hint = clash(where, unit, written, typed.unit, self.symbols, self.sets)
+            raise type_error("EB005", message, typed.node, hint) from None
 
     def _product(self, node: Binary, left: Typed, right: Typed) -> Typed:
         self.refuse_point(left, node.left)
@@ -395,8 +398,15 @@ class TypeChecker:
                 "EB010", "a comparison cannot be compared again", node, "join them with 'and'"
             )
         numbers = [self.operand(part, scope) for part in node.operands]
-        unit = next((n.unit for n in numbers if not n.bare), ONE)
-        aligned = [self.align(node, n, unit) for n in numbers]
+        first = next((k for k, n in enumerate(numbers) if not n.bare), 0)
+        unit = ONE if numbers[first].bare else numbers[first].unit
+        names = ["left side", "right side"]
+        if len(numbers) > 2:
+            names = [f"part {k}" for k in range(1, len(numbers) + 1)]
+        aligned = [
+            self.align((names[first], name), written, number, unit)
+            for name, written, number in zip(names, node.operands, numbers, strict=True)
+        ]
         return Typed(
             replace(node, operands=tuple(n.node for n in aligned)),
             "condition",
@@ -490,7 +500,9 @@ class TypeChecker:
         condition = self.condition(node.condition, scope)
         then, other = self.operand(node.then, scope), self.operand(node.otherwise, scope)
         unit = other.unit if then.bare else then.unit
-        then, other = self.align(node, then, unit), self.align(node, other, unit)
+        branches = ("one branch", "the other")
+        then = self.align(branches, node.then, then, unit)
+        other = self.align(branches, node.otherwise, other, unit)
         return Typed(
             replace(node, condition=condition.node, then=then.node, otherwise=other.node),
             "number",
@@ -520,7 +532,10 @@ def _first_index(node: Reduce) -> Node:
     binder = node.binders[0]
     if len(node.binders) > 1 or len(binder.names) > 1:
         raise type_error(
-            "EB003", "first_index runs over one set", node, "write first_index(x[t] <= 0 for t in T)"
+            "EB003",
+            "first_index runs over one set",
+            node,
+            "write first_index(x[t] <= 0 for t in T)",
         )
     position = Call(node.body.span, "pos", (Ref(binder.span, binder.names[0], ()),))
     none = Call(node.body.span, "len", (Ref(binder.span, binder.set, ()),))
@@ -552,17 +567,6 @@ def _close(name: str, known: object) -> str | None:
 
     close = get_close_matches(name, [str(k) for k in known], n=1)  # type: ignore[attr-defined]
     return f"did you mean {close[0]}?" if close else None
-
-
-def _unit_hint(found: Unit, wanted: Unit) -> str | None:
-    """Say what would mend the commonest slips."""
-    hour, per_hour = parse_unit("h"), parse_unit("1/h")
-    if not found.is_point and not wanted.is_point:
-        if (found * hour).dimension == wanted.dimension:
-            return "multiply by dt(t) to make an energy of a power"
-        if (found * per_hour).dimension == wanted.dimension:
-            return "divide by dt(t) to make a power of an energy"
-    return None
 
 
 Rule = Callable[[TypeChecker, Node, Scope], Typed]

@@ -136,9 +136,9 @@ TABLE = [
     row("a filtered variable", "z[t] <= 5", T, "EB004", 1, "z does not exist at [2025-07-01T01:00+02:00]"),
     row("a pair that is not listed", "f['G3', 'G1'] <= 5", "", "EB004", 1, "f has no such element"),
     # --- units ---
-    row("a power compared with an energy", "x[t] <= soc[t]", T, "EB005", 9, "one side is kW, the other kWh"),
-    row("an energy balance without dt", "soc[t+1] == soc[t] + x[t]", T, "EB005", 22, "multiply by dt(t)"),
-    row("money and energy", "x[t]*price[t]*dt(t) <= 5[kWh]", T, "EB005", 24, "the other kWh"),
+    row("a power compared with an energy", "x[t] <= soc[t]", T, "EB005", 9, "left side is kW, right side is kWh (soc[t]); did you mean (soc[t+1] - soc[t])/dt(t)?"),
+    row("an energy balance without dt", "soc[t+1] == soc[t] + x[t]", T, "EB005", 22, "did you mean x[t]*dt(t)?"),
+    row("money and energy", "x[t]*price[t]*dt(t) <= 5[kWh]", T, "EB005", 24, "right side is kWh (5[kWh])"),
     row("two currencies", "x[t]*dt(t)*(price[t] + 1[USD/MWh]) <= 5[EUR]", T, "EB005", 24, "EUR/MWh"),
     row("an unknown unit", "x[t] <= 5[kkW]", T, "EB006", 9, "did you mean kW?"),
     row("an ambiguous unit", "x[t]*price[t]*dt(t) <= 50[ct]", T, "EB006", 24, "cents of which currency"),
