@@ -91,6 +91,8 @@ WRONG_EQUATIONS = {
         flow(instants="T"),
         'EB041 equations[0].instants "tank": T are not the instants of T',
     ),
+    "unknown instants": (flow(instants="X"), "EB002"),
+    "no index": (flow(index=[]), "an equation runs over periods"),
     "no periods": (flow(index=["i in I"]), "EB041"),
     "unit of the rate": (flow(rate="ambient - tank[t]"), "EB005"),
     "unit of the start": (flow(initial="90[kW]"), "EB005"),
@@ -175,6 +177,7 @@ WRONG_DESIGNS = {
         "none of the 2 points passes the filter",
     ),
     "unit": (chosen({**A, "values": [1]}, unit="EUR"), "EB005"),
+    "filter": (chosen({**A, "values": [1]}, where="a"), "EB010 design.where"),
     "merit of a series": (chosen({**A, "values": [1]}, merit="P[t]"), "EB002"),
 }
 
@@ -192,6 +195,8 @@ WRONG_CLAIMS = {
     "tolerance sign": (claimed("x == 3[kWh]", -1), "EB046 claims[0].tolerance"),
     "tolerance expression": (claimed("x == 3[kWh]", "0.1*x"), "EB046"),
     "unknown": (claimed("y == 3"), "EB002"),
+    "filter": (claimed("x == 3[kWh]", where="E"), "EB010 claims[0].where"),
+    "index": (claimed("x == 3[kWh]", forall=["u in U"]), "EB002"),
 }
 
 ALL = {

@@ -27,6 +27,7 @@ def check_definitions(
         model = Model(blueprint, Path(folder) if folder is not None else None)
         schedule(model.items)
         _ = model.claims
+        model.check_design()
         if blueprint.core.design is not None:
             points_of(blueprint.core.design)
     except BlueprintError as error:
@@ -65,6 +66,7 @@ def evaluate_definitions(
     """
     model = Model(blueprint, Path(folder) if folder is not None else None)
     _ = model.claims
+    model.check_design()
     if model.missing:
         raise MissingDataError(model.missing)
     engine, chosen = Engine(model, refine), None

@@ -154,6 +154,7 @@ class Model:
                 with located(path, item.name):
                     dims = tuple(b.set for b in self.elaboration.binders(item.index))
                     if group == "equations":
+                        self.elaboration.index_set(item.instants)
                         dims = (*dims[:-1], item.instants)
                     unit = parse_unit(item.unit or "1")
                 symbols[item.name] = Symbol(item.name, "parameter", dims, unit)
@@ -361,6 +362,9 @@ class Model:
                 hint = error.suggestion or "compare by <=, >= or =="
                 raise ExpressionError(error.message, error.column, hint, "EB046") from None
             assert isinstance(typed.node, Compare)
+        if definition.where is not None:
+            with located(f"{path}.where", label):
+                self.checker().condition(parse(definition.where), scope)
         steps = typed.unit.difference() if typed.unit.is_point else typed.unit
         with located(f"{path}.tolerance", label):
             checker = self.checker()
@@ -369,6 +373,24 @@ class Model:
                 hint = 'write a number with its unit, as "0.05[kWh]"'
                 raise ExpressionError("a tolerance is a number from 0", 1, hint, "EB046")
         return Claim(definition, path, binders, typed.node, steps, number.value)
+
+    def check_design(self) -> None:
+        """Check merit and filter of the design, where there is one.
+
+        Raises
+        ------
+        BlueprintError
+            When the merit is no single number of its unit, or the filter no condition.
+        """
+        design = self.core.design
+        if design is None:
+            return
+        with located(f"{PATH}.design.merit"):
+            unit = parse_unit(design.unit) if design.unit is not None else None
+            self.checker().number(parse(design.merit), {}, unit)
+        if design.where is not None:
+            with located(f"{PATH}.design.where"):
+                self.checker().condition(parse(design.where), {})
 
     def listed_values(self, item: Item, key: str) -> Any:
         """Return a listed argument of a draw in the draw's unit, or as pure numbers."""
