@@ -20,8 +20,10 @@ from engiagent.solvers.adapter import Watch, distribution_version
 from engiagent.solvers.casadi.graph import Graph, graph
 from engiagent.solvers.casadi.starts import has_values, starting_points
 from engiagent.solvers.casadi.watching import callback
+from engiagent.solvers.convex.lifting import lifted, lowered
 from engiagent.solvers.convex.optimality import Account, examine
 from engiagent.solvers.convex.outcome import ACCEPTED, Ending, conclude, discrete_refusal, plain
+from engiagent.solvers.convex.outer import has_no_point
 from engiagent.solvers.convex.polish import polished
 from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.validate import place_of
@@ -85,7 +87,32 @@ def solve_nlp(
     if reason is not None:
         raise EngiagentError(f"{method.name} cannot take this program: {reason}; SCIP does")
     began = time.perf_counter()
-    convex = classify(program).convexity == "convex"
+    smooth = lifted(program)
+    if smooth is not program:
+        if options.start is not None:
+            options = replace(options, start=_lifted_start(program, smooth, options.start))
+        result = lowered(program, _solve_smooth(smooth, options, watch, method, starts))
+    else:
+        result = _solve_smooth(program, options, watch, method, starts)
+    return replace(result, seconds=time.perf_counter() - began)
+
+
+def _lifted_start(program: Program, smooth: Program, start: Floats) -> Floats:
+    """Return a user's start with something for the columns that stand for kinks."""
+    added = np.zeros(smooth.column_count - program.column_count)
+    return np.concatenate([np.asarray(start, dtype=np.float64), added])
+
+
+def _solve_smooth(
+    program: Program,
+    options: SolveOptions,
+    watch: Watch | None,
+    method: Method,
+    starts: int | None,
+) -> SolverResult:
+    began = time.perf_counter()
+    classification = classify(program)
+    convex = classification.convexity == "convex"
     wanted = 1 if convex else starts or (STARTS if program.column_count <= SMALL else 1)
     solver = _Solver(program, method)
     results: list[SolverResult] = []
@@ -102,8 +129,19 @@ def solve_nlp(
             break
         if ending.kind in ("limit", "undefined") or (convex and ending.kind == "solved"):
             break
-    best = _best(program, results)
-    return replace(best, seconds=time.perf_counter() - began)
+        if convex and ending.kind == "stuck":
+            if has_no_point(program, classification, _last(ending, program), left):
+                results[-1] = plain(
+                    ending, "infeasible",
+                    "no point satisfies all constraints: tangents of convex ones contradict "
+                    "each other",
+                )  # fmt: skip
+            break
+    return _best(program, results)
+
+
+def _last(ending: Ending, program: Program) -> Floats:
+    return np.zeros(program.column_count) if ending.x is None else np.nan_to_num(ending.x)
 
 
 def _best(program: Program, results: list[SolverResult]) -> SolverResult:
@@ -177,13 +215,13 @@ class _Solver:
             "show_eval_warnings": False,
             **method.settings(options),
         }
-        rows = casadi.vertcat(made.rows, made.domain)
+        rows = casadi.densify(casadi.vertcat(made.rows, made.domain))
         look = None
         if watch is not None and method.watched:
             look = callback(watch, (made.x.shape[0], rows.shape[0]), self.program.sense)
             settings["iteration_callback"] = look
         sign = -1.0 if self.program.sense == "maximize" else 1.0
-        parts = {"x": made.x, "f": sign * made.objective, "g": rows}
+        parts = {"x": made.x, "f": casadi.densify(sign * made.objective), "g": rows}
         return casadi.nlpsol("solver", method.plugin, parts, settings), look
 
     def _ending(self, kind: str, words: str) -> Ending:

@@ -17,6 +17,7 @@ from engiagent.formulations.classify import ProblemClass
 from engiagent.formulations.program import Program
 from engiagent.solvers.adapter import Feature, Need, Watch, distribution_version
 from engiagent.solvers.convex.cones import ConeProgram, cone_program
+from engiagent.solvers.convex.lifting import lifted, lowered
 from engiagent.solvers.convex.outcome import Ending, conclude
 from engiagent.solvers.result import Progress, SolveOptions, SolverResult
 
@@ -59,8 +60,9 @@ def solve_here(program: Program, options: SolveOptions, watch: Watch | None = No
         When the program is not known to be convex, naming what is not.
     """
     started = time.perf_counter()
-    ending = _run(program, options, cone_program(program, NAME), watch)
-    result = conclude(program, options, ending)
+    smooth = lifted(program)
+    ending = _run(smooth, options, cone_program(smooth, NAME), watch)
+    result = lowered(program, conclude(smooth, options, ending))
     return replace(result, seconds=time.perf_counter() - started)
 
 

@@ -173,6 +173,42 @@ def _sqrt_below(reduction: Reduction, atom: Atom) -> Form:
     return below
 
 
+def _norm_above(reduction: Reduction, atom: Atom) -> Form:
+    """Return a column above ``sqrt(c + sum of squares)`` of affine forms, c at least 0."""
+    inner = atom.args[0]
+    constants = np.broadcast_to(inner.constant, (atom.size,))
+    members, places = [variables(np.zeros(0, dtype=np.int64))], [np.zeros(0, dtype=np.int64)]
+    if inner.terms or np.any(constants < 0):
+        reduction.refuse(atom, 1.0)
+    for part in inner.parts:
+        root = _root(part.atom, reduction.count)
+        if root is None or np.any(part.coefficients < 0):
+            reduction.refuse(atom, 1.0)
+        members.append(root * np.sqrt(np.broadcast_to(part.coefficients, (root.size,))))
+        places.append(np.asarray(part.row_numbers(), dtype=np.int64))
+    shifted = np.flatnonzero(constants)
+    members.append(constant(np.sqrt(constants[shifted]), len(shifted)))
+    places.append(shifted)
+    above = reduction.columns(atom.size, 0.0)
+    number = np.concatenate(places)
+    order = np.argsort(number, kind="stable")
+    widths = np.bincount(number, minlength=atom.size) + 1
+    starts = np.cumsum(widths) - widths
+    within = np.arange(len(number)) - np.repeat(np.cumsum(widths - 1) - (widths - 1), widths - 1)
+    slots = np.empty(len(number), dtype=np.int64)
+    slots[order] = starts[number[order]] + 1 + within
+    size = int(widths.sum())
+    stack = above.scatter(starts, size)
+    first = 0
+    for member in members:
+        if member.size:
+            stack = stack + member.scatter(slots[first : first + member.size], size)
+        first += member.size
+    reduction.second_order.append(stack)
+    reduction.second_order_sizes.append(widths.astype(np.int64))
+    return above
+
+
 def _abs_above(reduction: Reduction, atom: Atom) -> Form:
     above = reduction.columns(atom.size, 0.0)
     inner = atom.args[0]
@@ -377,6 +413,7 @@ _ABOVE: Final[dict[str, _Rule]] = {
     "power": lambda reduction, atom: _power(reduction, atom, 1.0),
     "product": lambda reduction, atom: _product(reduction, atom, 1.0),
     "quotient": lambda reduction, atom: _quotient(reduction, atom, 1.0),
+    "sqrt": _norm_above,
 }
 _BELOW: Final[dict[str, _Rule]] = {
     "log": _log_below,

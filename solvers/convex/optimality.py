@@ -25,6 +25,10 @@ NEGLIGIBLE = 1e-7
 that could take it up."""
 
 
+FAR = 1e11
+"""Size of a point from which rounding decides what slopes are."""
+
+
 @dataclass(frozen=True, eq=False)
 class Account:
     """A point with its multipliers.
@@ -109,6 +113,8 @@ def _bound(
     objective: float,
 ) -> float | None:
     """Return the tangents' bound on the minimised objective, None when there is none."""
+    if float(np.max(np.abs(x), initial=0.0)) >= FAR:
+        return None
     side = np.where(y > 0, program.row_lower, program.row_upper)
     rows = np.zeros_like(y)
     used = y != 0
