@@ -138,7 +138,31 @@ def sampled(distribution: str, arguments: dict[str, Any], **more: Any) -> dict[s
     }  # fmt: skip
 
 
+FUNCTIONS: dict[str, Any] = {
+    "sets": [
+        *hours(4),
+        {"name": "B", "kind": "range", "start": 1, "stop": 3},
+        {"name": "W", "kind": "scenario", "elements": ["low", "high"], "probabilities": [0.3, 0.7]},
+    ],
+    "parameters": [
+        number("load", [10, 25, 40, 5], "kW", index=["T"]),
+        number("xs", [0, 20, 50], "kW", index=["B"]),
+        number("ys", [0, 3, 12], "EUR", index=["B"]),
+        number("yield_", {"low": 2, "high": 5}, "kWh", index=["W"]),
+    ],
+    "definitions": [
+        {"name": "fee", "index": ["t in T"], "expression": "piecewise(load[t], xs, ys)"},
+        {"name": "tax", "index": ["t in T"], "unit": "EUR",
+         "expression": "piecewise(load[t], (0, 30, 60), (1[EUR], 2[EUR], 5[EUR]))"},
+        {"name": "power", "expression": "sumsq(load[t] for t in T)"},
+        {"name": "mean", "expression": "expect(yield_[w] for w in W)"},
+        {"name": "late", "expression": "first_index(load[t] > 20[kW] for t in T if pos(t) > 1)"},
+        {"name": "least", "expression": "min(load[t] for t in T) if first(T) != last(T) else 0"},
+    ],
+}  # fmt: skip
+
 CASES: dict[str, dict[str, Any]] = {
+    "functions": FUNCTIONS,
     "shortfall": shortfall(scenarios=30),
     "thermostat": thermostat(),
     "normal": sampled("normal", {"mean": 3, "standard_deviation": "200[W]"}),

@@ -19,7 +19,7 @@ from engiagent.verify import values
 from engiagent.verify.evaluate import Evaluator
 from engiagent.verify.frames import Bools, Elements, Environment, EvaluationError, Frame
 from engiagent.verify.places import Places, located
-from engiagent.verify.values import ONE, Floats, Ints, Value
+from engiagent.verify.values import ONE, Ints, Value
 
 NEAR = 1e-9
 """A decision this close to its limit, relative to its terms, may fall the other way."""
@@ -132,8 +132,3 @@ def _written_out(node: Reduce) -> Node:
     if node.where is not None:
         found = Choice(body.span, node.where, found, end)
     return replace(node, function="min", body=found, where=None)
-
-
-def finite(data: Floats) -> bool:
-    """Whether every number is finite."""
-    return bool(np.isfinite(data).all())
