@@ -6,21 +6,26 @@ The contract of a blueprint that can be controlled:
 * every state is a variable over the instants, and a parameter holds its measured value at the
   first one (the blueprint's own constraint or bound says so), indexed by the variable's other sets;
 * every parameter along the horizon moves: it has a longer series, or is given anew at each step,
-  or is the same in all periods, or is named as fixed;
-* nothing asks for the clock (``clock``, ``hour``, ``weekday``, ``at``, ``within``): the time of day
-  belongs in a series, since the horizon's own labels stay those of its first position.
+  or is the same in all periods, or is named as fixed.
+
+Where expressions ask for the clock or the calendar (``clock``, ``hour``, ``weekday``, ``at``,
+``within``) the time set starts anew at each step and the program is compiled anew; the same holds
+where a moving parameter decides on structure. That costs milliseconds to tenths of a second a step;
+a series in place of the clock keeps the program in place.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.blueprint.document import Blueprint, Core
+from engiagent.blueprint.document import Core
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.grammar import Call, ExpressionError, parse, walk
+from engiagent.blueprint.timeaxis import build_axis
+from engiagent.blueprint.units import UnitError, conversion, parse_unit
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.program import Block, ColumnBlock, Program
 
@@ -35,10 +40,18 @@ class ControlError(EngiagentError):
 
 @dataclass(frozen=True)
 class State:
-    """A state: its variable and the parameter that holds its measured value."""
+    """A state: its variable and the parameter that holds its measured value.
+
+    Attributes
+    ----------
+    factor, shift
+        A measured value is ``factor * x + shift`` of the variable, as their units say.
+    """
 
     variable: str
     parameter: str
+    factor: float
+    shift: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,15 +74,31 @@ class Horizon:
     hours: float
 
 
-def find_states(program: Program, wanted: Mapping[str, str]) -> tuple[State, ...]:
+def find_states(
+    program: Program, wanted: Mapping[str, str], unit_of: Callable[[str], str]
+) -> tuple[State, ...]:
     """Return the states for a mapping from variable or quantity to parameter.
+
+    Parameters
+    ----------
+    unit_of
+        Gives the unit in which a parameter is held.
 
     Raises
     ------
     InputError
-        When a name is neither that of a variable nor of a quantity.
+        When a name is neither that of a variable nor of a quantity, or the units of a variable and
+        its parameter measure different things.
     """
-    return tuple(State(find_variable(program, key).name, value) for key, value in wanted.items())
+    found = []
+    for key, parameter in wanted.items():
+        block = find_variable(program, key)
+        try:
+            factor, shift = conversion(parse_unit(block.unit), parse_unit(unit_of(parameter)))
+        except UnitError as error:
+            raise InputError(f"{parameter} cannot hold the state {block.name}: {error}") from None
+        found.append(State(block.name, parameter, factor, shift))
+    return tuple(found)
 
 
 def find_variable(program: Program, key: str) -> ColumnBlock:
@@ -109,25 +138,32 @@ def find_horizon(core: Core, elaboration: Elaboration, program: Program, states:
     return Horizon(periods, name, len(steps), float(steps[0]) / 3600.0)
 
 
-def refuse_clocks(blueprint: Blueprint) -> None:
-    """Refuse a blueprint that asks for the time of day.
+def asks_for_clock(core: Core) -> bool:
+    """Return whether any expression depends on where the horizon stands in time."""
+    for text in _texts(core):
+        try:
+            nodes = list(walk(parse(text)))
+        except ExpressionError:
+            continue  # whoever compiles it says what is wrong
+        if any(isinstance(node, Call) and node.function in CLOCK for node in nodes):
+            return True
+    return False
+
+
+def start_after(core: Core, periods: str, count: int) -> str:
+    """Return the start of a time set moved ahead by some periods, as a blueprint writes it.
 
     Raises
     ------
     InputError
-        With the expression.
+        When the set has no start.
     """
-    for text in _texts(blueprint.core):
-        try:
-            calls = [n.function for n in walk(parse(text)) if isinstance(n, Call)]
-        except ExpressionError:
-            continue
-        for function in calls:
-            if function in CLOCK:
-                raise InputError(
-                    f"{function}() in {text!r} does not move with the horizon; "
-                    "put what follows the clock into a parameter and give its longer series"
-                )
+    definition = next(s for s in core.sets if s.name == periods)
+    step = definition.step[0] if isinstance(definition.step, tuple) else definition.step
+    if not isinstance(definition.start, str) or not isinstance(step, str):
+        raise InputError(f"{periods} has no start, so that nothing can ask for the clock")
+    axis = build_axis(definition.start, step, count + 1, definition.zone)
+    return axis.labels[count].partition("+" if not axis.dated else "\n")[0]
 
 
 def _texts(core: Core) -> Iterator[str]:

@@ -17,11 +17,12 @@ from engiagent.control.horizon import (
     ControlError,
     Floats,
     Ints,
+    asks_for_clock,
     at_stage,
     find_horizon,
     find_states,
     pick,
-    refuse_clocks,
+    start_after,
 )
 from engiagent.control.series import End, read_series
 from engiagent.control.stagecost import StageCost
@@ -138,12 +139,14 @@ class RecedingHorizon:
         options: SolveOptions | None = None,
     ) -> None:
         full = expand(blueprint)
-        refuse_clocks(full)
         if not state:
             raise InputError("no state is named; without one every plan would be the same")
         elaboration = Elaboration(full.core, Path(folder) if folder is not None else None)
-        along = _moving(elaboration, set(fixed) | set(state.values()))
-        self.parametric = compile_parametric(full, folder, [*state.values(), *along])
+        along = _moving(elaboration, set(state.values()))
+        parameters = [*state.values(), *along]
+        self.parametric = compile_parametric(full, folder, parameters, structure="recompile")
+        self._core = full.core
+        self._has_clock = asks_for_clock(full.core)
         program = self.program
         self.states = find_states(program, state)
         self.horizon = find_horizon(full.core, elaboration, program, self.states)
@@ -152,16 +155,14 @@ class RecedingHorizon:
         self.applied, self.end, self.plant = step, end, plant
         self.axes = self._axes(elaboration, along)
         self.forecasts = read_series(forecasts or {}, self.axes)
-        self._refuse_still(self.axes)
-        self.limits = find_limits(program, limits, frozenset(s.variable for s in self.states))
-        self.controls = self._controls(program)
-        self.cost = StageCost(program, self.horizon, step, stage_cost)
+        self._required = self._still(set(fixed))
+        self._classes, self._stage_cost = limits, stage_cost
+        self._read(program)
         self._options = options or SolveOptions()
         self._session = Session(self.parametric, self._options)
         self._count = 0
         self._last: SolverResult | None = None
         self._age = 0
-        self._places: dict[tuple[str, int], Ints] = {}
 
     @property
     def program(self) -> Program:
@@ -191,12 +192,24 @@ class RecedingHorizon:
         axis = self.axes[name][1]
         return tuple(s for k, s in enumerate(self._sets[name]) if k != axis)
 
-    def _refuse_still(self, shapes: Mapping[str, tuple[tuple[int, ...], int]]) -> None:
-        self._required = tuple(
+    def _still(self, fixed: set[str]) -> tuple[str, ...]:
+        """Return the parameters that differ along the horizon and have no series to move along."""
+        return tuple(
             name
-            for name, (_, axis) in shapes.items()
-            if name not in self.forecasts and np.ptp(self.parametric.value(name), axis=axis).any()
+            for name, (_, axis) in self.axes.items()
+            if name not in self.forecasts
+            and name not in fixed
+            and np.ptp(self.parametric.value(name), axis=axis).any()
         )
+
+    def _read(self, program: Program) -> None:
+        """Find in a program what is needed of it; anew whenever it is compiled anew."""
+        self._known = program
+        states = frozenset(s.variable for s in self.states)
+        self.limits = find_limits(program, self._classes, states)
+        self.controls = self._controls(program)
+        self.cost = StageCost(program, self.horizon, self.applied, self._stage_cost)
+        self._places: dict[tuple[str, int], Ints] = {}
 
     def _controls(self, program: Program) -> tuple[ColumnBlock, ...]:
         names = {s.variable for s in self.states}
@@ -238,7 +251,13 @@ class RecedingHorizon:
             When there is no plan even without the limits that may give way, and no previous one.
         """
         started = time.perf_counter()
-        self.parametric.update(**self._inputs(measurement, forecast or {}))
+        inputs = self._inputs(measurement, forecast or {})
+        if self._has_clock and self._count:
+            periods, ahead = self.horizon.periods, self._count * self.applied
+            self.parametric.restart(periods, start_after(self._core, periods, ahead))
+        self.parametric.update(**inputs)
+        if self.program is not self._known:
+            self._read(self.program)
         if self._count and self._last is not None:
             self._session.shift(self.applied)
         result = self._session.solve()

@@ -5,6 +5,7 @@ same arrays, and these are what a fresh compilation would have given.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -151,6 +152,27 @@ class ParametricProgram:
             self._program = self._source.compiled({**self._values, **new})
         self._values.update(new)
 
+    def restart(self, name: str, start: str) -> None:
+        """Let a time set begin at another moment.
+
+        What depends on the clock or the calendar may change the structure, so that from now on
+        every update compiles anew; this one takes effect with the next.
+
+        Parameters
+        ----------
+        name
+            The time set.
+        start
+            As in a blueprint; with an offset where the set has a zone.
+
+        Raises
+        ------
+        InputError
+            When there is no such time set.
+        """
+        self._source = self._source.restarted(name, start)
+        self._follower = None
+
     def _input(self, name: str) -> ParameterInput:
         found = self._inputs.get(name)
         if found is None:
@@ -188,6 +210,15 @@ class _Source:
             inputs[name] = ParameterInput(definition, table.sets)
             values[name] = table.values
         return inputs, values
+
+    def restarted(self, name: str, start: str) -> "_Source":
+        """Return the same with another start of a time set."""
+        core = self.blueprint.core
+        if not any(s.name == name and s.kind == "time" for s in core.sets):
+            raise InputError(f"{name!r} is no time set")
+        sets = tuple(replace(s, start=start) if s.name == name else s for s in core.sets)
+        moved = replace(core, sets=sets)
+        return _Source(replace(self.blueprint, core_model_elements=moved), self.folder)
 
     def compiled(self, values: Mapping[str, Floats]) -> Program:
         """Return the program of a plain compilation with given values."""

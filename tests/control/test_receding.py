@@ -356,11 +356,20 @@ def test_wrong_measurements_are_refused(measurement: Mapping[str, Any], message:
         runner.step(measurement)
 
 
-def test_the_clock_and_uneven_steps_do_not_recede() -> None:
-    with pytest.raises(InputError, match=r"hour\(\)"):
-        RecedingHorizon(
-            battery(expression="sum((1 if hour(t) > 6 else 2)*bill[t] for t in T)"), state=STORE
-        )
+def test_the_clock_moves_with_the_horizon() -> None:
+    """Prices by the clock and the same prices as a series give one loop."""
+    hours = np.arange(60) % 24
+    by_clock = battery(expression="sum((3 if 7 <= hour(t) < 19 else 1)*bill[t] for t in T)")
+    tariff = PRICES * np.where((hours >= 7) & (hours < 19), 3.0, 1.0)
+    loops = [
+        RecedingHorizon(given, state=STORE, forecasts={"price": prices}).run(30, {"now": 50.0})
+        for given, prices in ((by_clock, PRICES), (battery(), tariff))
+    ]
+    for name in ("into", "out", "now", "stage_cost"):
+        np.testing.assert_allclose(loops[0].log[name], loops[1].log[name], atol=1e-7)
+
+
+def test_uneven_steps_do_not_recede() -> None:
     document = battery().to_dict()
     document["core_model_elements"]["sets"][0]["step"] = ["1 h"] * (HOURS - 1) + ["2 h"]
     with pytest.raises(InputError, match="differ in length"):
