@@ -148,7 +148,7 @@ class RecedingHorizon:
         self._core = full.core
         self._has_clock = asks_for_clock(full.core)
         program = self.program
-        self.states = find_states(program, state)
+        self.states = find_states(program, state, self.parametric.unit)
         self.horizon = find_horizon(full.core, elaboration, program, self.states)
         if not 1 <= step <= self.horizon.size:
             raise InputError(f"step is {step}; give 1 to {self.horizon.size} periods")
@@ -330,9 +330,8 @@ class RecedingHorizon:
             block = program.column_block(state.variable)
             numbers = at_stage(block, block.sets.index(self.horizon.instants), 0).reshape(-1)
             columns = block.start + numbers
-            measured = np.broadcast_to(
-                self.parametric.value(state.parameter).reshape(-1), columns.shape
-            )
+            value = (self.parametric.value(state.parameter) - state.shift) / state.factor
+            measured = np.broadcast_to(value.reshape(-1), columns.shape)
             bad = (measured < program.column_lower[columns]) | (
                 measured > program.column_upper[columns]
             )
@@ -350,7 +349,10 @@ class RecedingHorizon:
         first = self._age
         stop = first + self.applied
         values = {b.name: self._over(result.x, b, first, stop) for b in self.controls}
-        predicted = {s.parameter: self._at_instant(result.x, s.variable, stop) for s in self.states}
+        predicted = {
+            s.parameter: self._at_instant(result.x, s.variable, stop) * s.factor + s.shift
+            for s in self.states
+        }
         return Control(
             step=self._count,
             outcome=outcome,

@@ -376,6 +376,20 @@ def test_uneven_steps_do_not_recede() -> None:
         RecedingHorizon(Blueprint.from_dict(document), state=STORE)
 
 
+def test_a_state_may_be_measured_in_another_unit() -> None:
+    document = battery().to_dict()
+    document["core_model_elements"]["parameters"][1].update(value=0.05, unit="MWh")
+    costs = [
+        RecedingHorizon(given, state=STORE, forecasts={"price": PRICES}).run(10, {"now": now}).cost
+        for given, now in ((battery(), 50.0), (Blueprint.from_dict(document), 0.05))
+    ]
+    assert costs[0] == pytest.approx(costs[1], rel=1e-9)
+    document["core_model_elements"]["parameters"][1].update(unit="kW")
+    document["core_model_elements"]["constraints"][0]["expression"] = "energy[first(I)] == now*1[h]"
+    with pytest.raises(InputError, match="different things"):
+        RecedingHorizon(Blueprint.from_dict(document), state=STORE)
+
+
 def test_several_zones_share_a_parameter_by_label() -> None:
     given = blueprint(
         sets=[*day(4), {"name": "Z", "kind": "labels", "elements": ["a", "b"]}],
