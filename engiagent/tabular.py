@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -89,6 +90,10 @@ class TableColumn:
         InputError
             With line and column of the first cell that is no finite number.
         """
+        return self._numbers
+
+    @cached_property
+    def _numbers(self) -> Floats:
         if not isinstance(self.cells, tuple):
             self._refuse_infinite(self.cells)
             return self.cells
@@ -99,6 +104,7 @@ class TableColumn:
             except ValueError:
                 values = None
             if values is not None and bool(np.isfinite(values).all()):
+                values.flags.writeable = False  # whoever asks next gets the same array
                 return values
         row = next(r for r, cell in enumerate(cells) if not is_number(cell))
         raise self.error(row, _number_fault(self.cells[row], self.decimal), expected="a number")

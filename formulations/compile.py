@@ -36,6 +36,7 @@ from engiagent.formulations.assembly import assembled, costs, separated
 from engiagent.formulations.evaluator import FormEvaluator
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.lowering.builder import Builder
+from engiagent.formulations.lowering.logic import Side, conditional
 from engiagent.formulations.lowering.lower import lowered
 from engiagent.formulations.program import (
     NO_INDICATORS,
@@ -178,8 +179,10 @@ class _Compiler:
         columns = self.starts[name] + np.arange(size, dtype=np.int64)
         value = variables(columns)
         on = builder.add_columns(f"{name}__on", size, 0.0, 1.0, "binary")
-        builder.add_rows(f"{name}__most", value - on * variable.upper, -np.inf, 0.0)
-        builder.add_rows(f"{name}__least", value - on * variable.lower, 0.0, np.inf)
+        unit = str(variable.unit)
+        conditional(builder, [1.0 - on], [Side(value, 0.0, 0.0, unit)], f"{name}__off")
+        least = Side(value, variable.lower, np.inf, unit)
+        conditional(builder, [on], [least], f"{name}__least")
 
     # -- rows -----------------------------------------------------------------------------------
 

@@ -69,7 +69,7 @@ def file_values(
         values = _in_order(FileColumn.of(table, table.column(name)), wanted)
     own_units = any(column.unit_text for column in _value_columns(table, name, keys))
     if isinstance(d.unit, FrozenMap) and not (labels or wanted.overridden or own_units):
-        unify_units(values, d.unit, sets)
+        values = unify_units(values, d.unit, sets)
     return values
 
 

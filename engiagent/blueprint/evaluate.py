@@ -366,7 +366,7 @@ def _probability(elements: Elements, node: Node) -> Array:
     values = elements.set.root.probabilities
     if values is None:
         text = f"{elements.set.name} has no probabilities"
-        raise evaluation_error("EB016", text, node, 'give "probabilities", as "uniform"')
+        raise evaluation_error("EB014", text, node, 'give "probabilities", as "uniform"')
     return np.asarray(values[root_positions(elements)])
 
 

@@ -45,7 +45,7 @@ def inline_values(d: ParameterDef, sets: tuple[IndexSet, ...], labels: bool = Fa
     result = np.empty(shape, dtype=object if labels else np.float64)
     _fill(result, d.value, sets, labels)
     if isinstance(d.unit, FrozenMap) and d.unit_override is None and not labels:
-        unify_units(result, d.unit, sets)
+        result = unify_units(result, d.unit, sets)
     return result
 
 
@@ -112,16 +112,18 @@ def _plain(value: Any, labels: bool) -> Any:
     return float(value)
 
 
-def unify_units(values: Array, units: FrozenMap, sets: tuple[IndexSet, ...]) -> None:
-    """Convert rows with units of their own into the first unit of the map."""
+def unify_units(values: Array, units: FrozenMap, sets: tuple[IndexSet, ...]) -> Array:
+    """Return the values with rows of other units converted into the first unit of the map."""
     if not sets:
         raise ValueError("'unit' by label needs an index")
     target = parse_unit(next(iter(units.values())))
+    converted = np.array(values)
     for position, label in enumerate(sets[0].labels):
         if str(label) not in units:
             raise ValueError(f"'unit' names no unit for {label}")
         factor, shift = conversion(parse_unit(units[str(label)]), target)
-        values[position] = values[position] * factor + shift
+        converted[position] = values[position] * factor + shift
+    return converted
 
 
 def element_positions(labels: list[Any], target: IndexSet) -> npt.NDArray[np.int64]:
