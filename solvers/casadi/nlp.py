@@ -15,7 +15,7 @@ import numpy as np
 from engiagent.errors import EngiagentError
 from engiagent.formulations.classify import classify
 from engiagent.formulations.program import Program
-from engiagent.formulations.values import Floats
+from engiagent.formulations.values import Floats, Ints
 from engiagent.solvers.adapter import Watch, distribution_version
 from engiagent.solvers.casadi.graph import Graph, graph
 from engiagent.solvers.casadi.starts import has_values, starting_points
@@ -40,6 +40,26 @@ ENDLESS: Final = 1e10
 Settings = Callable[[SolveOptions], dict[str, Any]]
 
 
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """The order in which a method wants columns and rows.
+
+    Attributes
+    ----------
+    columns, rows
+        Their numbers in that order.
+    row_scale
+        Factor of each row, in the program's order.
+    settings
+        What the method has to be told about it.
+    """
+
+    columns: Ints
+    rows: Ints
+    row_scale: Floats
+    settings: Mapping[str, Any]
+
+
 @dataclass(frozen=True)
 class Method:
     """One of CasADi's solvers of nonlinear programs.
@@ -54,6 +74,8 @@ class Method:
         What its statuses mean, in the kinds of :class:`Ending` and ``diverged`` and ``undefined``.
     watched
         Whether it calls back in every iteration.
+    layout
+        The order that it needs for a program; None when any will do.
     """
 
     plugin: str
@@ -61,6 +83,7 @@ class Method:
     settings: Settings
     endings: Mapping[str, str]
     watched: bool = True
+    layout: Callable[[Program, Graph], Layout] | None = None
 
 
 def solve_nlp(
@@ -169,6 +192,19 @@ class _Solver:
         self.method = method
         self.graph: Graph = graph(program)
         self.version = distribution_version("casadi") or "unknown"
+        self.layout = self._layout()
+
+    def _layout(self) -> Layout:
+        program, made = self.program, self.graph
+        if self.method.layout is not None:
+            if len(made.domain_lower):
+                raise EngiagentError(
+                    f"{self.method.name} cannot take this program: it has a table that is "
+                    "neither convex nor concave where it stands; IPOPT takes it"
+                )
+            return self.method.layout(program, made)
+        columns, rows = np.arange(program.column_count), np.arange(program.row_count)
+        return Layout(columns, rows, np.ones(program.row_count), {})
 
     def run(self, start: Floats, options: SolveOptions, watch: Watch | None) -> Ending:
         """Run from one point."""
@@ -176,24 +212,37 @@ class _Solver:
         if not has_values(program, start):
             return self._ending("undefined", _undefined(program, start))
         solver, look = self._solver(options, watch)
+        order = self.layout
+        low, high = (
+            np.concatenate([(limits * order.row_scale)[order.rows], domain])
+            for limits, domain in (
+                (program.row_lower, self.graph.domain_lower),
+                (program.row_upper, self.graph.domain_upper),
+            )
+        )
         try:
             found = solver(
-                x0=start,
-                lbx=program.column_lower,
-                ubx=program.column_upper,
-                lbg=np.concatenate([program.row_lower, self.graph.domain_lower]),
-                ubg=np.concatenate([program.row_upper, self.graph.domain_upper]),
+                x0=start[order.columns],
+                lbx=program.column_lower[order.columns],
+                ubx=program.column_upper[order.columns],
+                lbg=low,
+                ubg=high,
             )
         except RuntimeError as error:
             return self._ending("failed", f"{method.name} gave up: {_short(error)}")
         del look
         stats = solver.stats()
         status = str(stats["return_status"])
+        if status.isdigit():
+            status = str(stats["unified_return_status"]).removeprefix("SOLVER_RET_")
         kind = method.endings.get(status, "solved" if stats.get("success") else "failed")
-        x = np.asarray(found["x"], dtype=np.float64).ravel()
+        x, dual = np.zeros(program.column_count), np.zeros(program.row_count)
+        x[order.columns] = np.asarray(found["x"], dtype=np.float64).ravel()
         sign = -1.0 if program.sense == "maximize" else 1.0
         # CasADi's multipliers are positive at upper bounds.
-        dual = -sign * np.asarray(found["lam_g"], dtype=np.float64).ravel()[: program.row_count]
+        multipliers = np.asarray(found["lam_g"], dtype=np.float64).ravel()
+        dual[order.rows] = -sign * multipliers[: program.row_count]
+        dual *= order.row_scale
         words = _words(method, kind, status, program, x, options)
         return Ending(
             kind=kind,
@@ -208,20 +257,27 @@ class _Solver:
     def _solver(self, options: SolveOptions, watch: Watch | None) -> tuple[Any, Any]:
         import casadi
 
-        made, method = self.graph, self.method
+        made, method, order = self.graph, self.method, self.layout
         settings = {
             "print_time": False,
             "error_on_fail": False,
             "show_eval_warnings": False,
             **method.settings(options),
+            **order.settings,
         }
-        rows = casadi.densify(casadi.vertcat(made.rows, made.domain))
+        scaled = casadi.DM(order.row_scale) * casadi.densify(made.rows)
+        rows = casadi.densify(casadi.vertcat(scaled[order.rows.tolist()], made.domain))
+        sign = -1.0 if self.program.sense == "maximize" else 1.0
+        ordered = type(made.x).sym("x", made.x.shape[0])
+        back = ordered[np.argsort(order.columns).tolist()]
+        objective, rows = casadi.substitute(
+            [casadi.densify(sign * made.objective), rows], [made.x], [back]
+        )
+        parts = {"x": ordered, "f": objective, "g": rows}
         look = None
         if watch is not None and method.watched:
-            look = callback(watch, (made.x.shape[0], rows.shape[0]), self.program.sense)
+            look = callback(watch, (ordered.shape[0], rows.shape[0]), self.program.sense)
             settings["iteration_callback"] = look
-        sign = -1.0 if self.program.sense == "maximize" else 1.0
-        parts = {"x": made.x, "f": casadi.densify(sign * made.objective), "g": rows}
         return casadi.nlpsol("solver", method.plugin, parts, settings), look
 
     def _ending(self, kind: str, words: str) -> Ending:

@@ -25,9 +25,7 @@ MARGIN: Final = 1e-7
 """By how much tangents are loosened, relative to their numbers, so that rounding proves nothing."""
 
 
-def has_no_point(
-    program: Program, known: Classification, x: Floats, options: SolveOptions
-) -> bool:
+def has_no_point(program: Program, known: Classification, x: Floats, options: SolveOptions) -> bool:
     """Return whether tangents prove that a convex program has no feasible point.
 
     Parameters
