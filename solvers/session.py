@@ -148,6 +148,8 @@ class Session:
 
 
 def _engine(program: Program, options: SolveOptions) -> Engine:
+    if program.method is not None:
+        raise EngiagentError("a session takes one goal, and this program has several; call solve()")
     if program.is_linear and program.is_mip:
         from engiagent.solvers.session_highs import HighsMipEngine
 

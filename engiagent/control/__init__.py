@@ -5,7 +5,7 @@ from typing import Any
 
 _EXPORTS = {
     "ClosedLoop": "engiagent.control.closedloop",
-    "Control": "engiagent.control.runner",
+    "Control": "engiagent.control.outcome",
     "ControlError": "engiagent.control.horizon",
     "RecedingHorizon": "engiagent.control.runner",
     "Relaxation": "engiagent.control.elastic",

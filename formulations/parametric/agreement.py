@@ -1,6 +1,7 @@
 """Whether a program that follows parameters is the one that a plain compilation gives."""
 
 from collections.abc import Iterator
+from itertools import zip_longest
 from typing import Any, Final
 
 import numpy as np
@@ -21,8 +22,9 @@ def difference(live: Program, plain: Program) -> str | None:
     for ours, theirs in ((live.columns, plain.columns), (live.rows, plain.rows)):
         names, expected = _names(ours), _names(theirs)
         if names != expected:
-            both = zip([*names, ("the end", 0)], [*expected, ("the end", 0)], strict=False)
-            return next(theirs[0] for ours, theirs in both if ours != theirs)
+            none = ("", 0)
+            both = zip_longest(names, expected, fillvalue=none)
+            return next(one[0] or other[0] for other, one in both if one != other)
     return next(_differences(live, plain), None)
 
 

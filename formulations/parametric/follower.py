@@ -8,7 +8,8 @@ import numpy.typing as npt
 
 from engiagent.errors import InputError
 from engiagent.formulations.parametric.evaluator import Definition, columns_of
-from engiagent.formulations.parametric.projection import Projection, Target
+from engiagent.formulations.parametric.maps import Target
+from engiagent.formulations.parametric.projection import Projection
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Floats, Ints
 

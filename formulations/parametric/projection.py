@@ -7,7 +7,7 @@ Every array is then a constant plus a sparse linear map of the parameters' value
 and rows, columns, pattern and blocks are those of the plain program.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from engiagent.formulations.lowering.products import split
 from engiagent.formulations.parametric.compiler import Limit, ParametricCompiler
 from engiagent.formulations.parametric.evaluator import Definition
+from engiagent.formulations.parametric.maps import Map, Target, finite
 from engiagent.formulations.program import (
     OBJECTIVE,
     ExpressionBlock,
@@ -34,58 +35,6 @@ from engiagent.formulations.values import (
 )
 
 Bools = npt.NDArray[np.bool_]
-Triples = tuple[Ints, Ints, Floats]
-
-
-@dataclass(eq=False)
-class Target:
-    """An array that follows parameters: ``array[at] = base[at] + coefficients * z[columns]``.
-
-    Attributes
-    ----------
-    array
-        The live array, of any length.
-    at, columns, coefficients
-        Places in the array, parameter columns and factors, one for each entry of the map.
-    """
-
-    array: Floats
-    at: Ints
-    columns: Ints
-    coefficients: Floats
-    base: Floats = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.base = self.array.copy()
-
-
-@dataclass(eq=False)
-class _Map:
-    """Entries of a map in the making."""
-
-    at: list[Ints] = field(default_factory=list)
-    columns: list[Ints] = field(default_factory=list)
-    coefficients: list[Floats] = field(default_factory=list)
-
-    def add(self, at: Any, columns: Any, coefficients: Any) -> None:
-        size = len(columns)
-        self.at.append(np.broadcast_to(np.asarray(at, dtype=np.int64), (size,)))
-        self.columns.append(np.asarray(columns, dtype=np.int64))
-        self.coefficients.append(np.broadcast_to(np.asarray(coefficients, np.float64), (size,)))
-
-    def target(self, array: Floats) -> Target | None:
-        """Return the map onto an array, one entry for each pair; None when it is empty."""
-        if not sum(len(part) for part in self.at):
-            return None
-        at, columns = _joined(self.at), _joined(self.columns)
-        values = np.concatenate(self.coefficients)
-        order = np.lexsort((columns, at))
-        at, columns, values = at[order], columns[order], values[order]
-        new = np.ones(len(at), dtype=bool)
-        new[1:] = (np.diff(at) != 0) | (np.diff(columns) != 0)
-        first = np.flatnonzero(new)
-        added = np.add.reduceat(values, first)
-        return Target(array, at[first], columns[first], added)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,10 +78,10 @@ class _Projector:
         self.definitions = list(compiler.data.definitions)
         self.width = compiler.builder.column_count
         self.targets: list[Target] = []
-        self.rows = _Map()  # what rows add to their bodies: minus on both sides
-        self.offset = _Map()
-        self.cost = _Map()
-        self.matrix = _Map()  # places are row * count + column until the pattern is known
+        self.rows = Map()  # what rows add to their bodies: minus on both sides
+        self.offset = Map()
+        self.cost = Map()
+        self.matrix = Map()  # places are row * count + column until the pattern is known
         self.pairs: list[tuple[Products, Ints | None]] = []
 
     def run(self) -> Projection:
@@ -170,7 +119,7 @@ class _Projector:
         self._aim(self.offset, offsets)
         return Projection(program, tuple(self.targets), tuple(self.definitions), offsets)
 
-    def _aim(self, entries: _Map, array: Floats) -> None:
+    def _aim(self, entries: Map, array: Floats) -> None:
         target = entries.target(array)
         if target is not None:
             self.targets.append(target)
@@ -210,7 +159,7 @@ class _Projector:
 
     def _column_limits(self, kind: str) -> Floats:
         array: Floats = getattr(self.wide, kind)[self.kept]
-        entries = _Map()
+        entries = Map()
         for limit in self.limits:
             if limit.kind == kind:
                 place = int(self.number[limit.start])
@@ -223,7 +172,7 @@ class _Projector:
         sides = []
         for kind in ("row_lower", "row_upper"):
             array: Floats = getattr(self.wide, kind).copy()
-            entries = _Map()
+            entries = Map()
             for at, columns, values in zip(
                 self.rows.at, self.rows.columns, self.rows.coefficients, strict=True
             ):
@@ -234,11 +183,11 @@ class _Projector:
                     array[rows] += limit.form.constant - limit.baked
                     self._follow(entries, limit.form, limit.start)
             # What has no limit has none whatever the parameters are.
-            self._aim(_finite(entries, array), array)
+            self._aim(finite(entries, array), array)
             sides.append(array)
         return sides[0], sides[1]
 
-    def _follow(self, entries: _Map, form: Form, start: int) -> None:
+    def _follow(self, entries: Map, form: Form, start: int) -> None:
         for term in form.terms:
             entries.add(term.row_numbers() + start, term.columns, term.coefficients)
 
@@ -288,7 +237,7 @@ class _Projector:
         second = self.number[np.concatenate([p.second for p, _ in self.pairs])]
         keys = ((rows + 1) * self.count + first) * self.count + second
         pattern = np.unique(keys)
-        values, entries, done = np.zeros(len(pattern)), _Map(), 0
+        values, entries, done = np.zeros(len(pattern)), Map(), 0
         for products, data in self.pairs:
             at = np.searchsorted(pattern, keys[done : done + len(products.rows)])
             done += len(products.rows)
@@ -389,7 +338,7 @@ class _Projector:
 
     def _live_form(self, form: Form) -> Form:
         """Return a form of variables whose constants follow the parameters."""
-        terms, entries = [], _Map()
+        terms, entries = [], Map()
         for term in form.terms:
             data = self.is_data[term.columns]
             at = term.row_numbers()
@@ -411,7 +360,7 @@ class _Projector:
         """Return a named expression whose numbers follow the parameters."""
         row_of = np.repeat(np.arange(block.size), np.diff(block.row_starts))
         data = self.is_data[block.row_columns]
-        body, entries = _Map(), _Map()
+        body, entries = Map(), Map()
         body.add(row_of[data], block.row_columns[data], block.row_values[data])
         parts = [part for part in block.parts if not self._bilinear(part, body, entries)]
         plain = row_of[~data] * self.count + self.number[block.row_columns[~data]]
@@ -433,7 +382,7 @@ class _Projector:
             parts=tuple(self._live_part(part) for part in parts),
         )
 
-    def _bilinear(self, part: Part, body: _Map, entries: _Map) -> bool:
+    def _bilinear(self, part: Part, body: Map, entries: Map) -> bool:
         """Take products of a parameter and a variable apart; False where it is not that."""
         size = int(part.row_numbers().max(initial=-1)) + 1
         affine, products, rest = split(Form(size, np.zeros(()), (), (part,)))
@@ -453,19 +402,6 @@ class _Projector:
             one = self._define(Form(len(keys), np.ones(())))
             entries.add(keys, one, values[~chosen])
         return True
-
-
-def _joined(parts: list[Ints]) -> npt.NDArray[np.int64]:
-    return np.concatenate([np.asarray(part, dtype=np.int64) for part in parts])
-
-
-def _finite(entries: _Map, array: Floats) -> _Map:
-    """Return the entries of a map that aim at finite numbers."""
-    kept = _Map()
-    for at, columns, values in zip(entries.at, entries.columns, entries.coefficients, strict=True):
-        finite = np.isfinite(array[at])
-        kept.add(at[finite], columns[finite], values[finite])
-    return kept
 
 
 def _taken(products: Products, keep: Bools) -> Products:

@@ -326,7 +326,7 @@ def test_a_series_that_would_stand_still_is_refused_unless_it_is_named_fixed() -
         ({"state": {}}, "no state"),
         ({"state": {"nothing": "now"}}, "no variable and no quantity 'nothing'"),
         ({"state": {"energy": "nothing"}}, "no parameter 'nothing'"),
-        ({"state": {"into": "now"}}, "instants"),
+        ({"state": {"into": "now"}}, "different things"),
         ({"forecasts": {"now": [1.0]}}, "no parameter along the horizon"),
         ({"forecasts": {"price": np.ones((3, 3))}}, "wrong shape"),
         ({"forecasts": {"price": [np.nan] * 20}}, "not finite"),

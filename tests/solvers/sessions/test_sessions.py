@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import (
+    NO_PRODUCTS,
     OBJECTIVE,
     ColumnBlock,
     Coordinate,
@@ -37,7 +38,7 @@ def random_program(random: np.random.Generator, integer: bool = False, quadratic
     lower[:2] = upper[:2] = middle[:2]
     lower[2], upper[3] = -np.inf, np.inf
     rows, columns = np.nonzero(np.ones((m, n)))
-    products = Products(*(np.zeros(0, np.int64) for _ in range(3)), np.zeros(0))
+    products = NO_PRODUCTS
     sign = -1.0 if maximise else 1.0
     if quadratic:
         root = random.normal(size=(3, n)) * (random.random((3, n)) < 0.7)
@@ -128,11 +129,11 @@ def test_warm_quadratic_solves_are_optimal(seed: int, maximise: bool) -> None:
     session = Session(program, HERE)
     for _ in range(4):
         result = session.solve()
-        feasible = solve(replace(program, products=Products(*(np.zeros(0, np.int64),) * 3,
-                                 np.zeros(0))), HERE, isolate=False)  # fmt: skip
+        feasible = solve(replace(program, products=NO_PRODUCTS), HERE, isolate=False)
         assert (result.status == "optimal") == (feasible.status == "optimal"), result.reason
         if result.status == "optimal":
             assert_optimal(program, result)
+            assert result.x is not None
             assert result.objective == pytest.approx(program.objective_at(result.x))
         disturb(program, random)
 
@@ -254,6 +255,25 @@ def test_starts_are_checked_and_do_not_change_the_answer() -> None:
         assert session.solve().objective == pytest.approx(best.objective)
         with pytest.raises(EngiagentError, match="8 numbers"):
             session.set_start(np.full(8, np.nan))
+
+
+def test_several_goals_are_refused_rather_than_ignored() -> None:
+    program = replace(random_program(np.random.default_rng(1)), method="lexicographic")
+    with pytest.raises(EngiagentError, match="several"):
+        Session(program)
+
+
+def test_a_program_compiled_anew_gets_a_new_solver() -> None:
+    class Holder:
+        program = random_program(np.random.default_rng(1))
+
+    session = Session(Holder(), HERE)
+    session.solve()
+    session.shift()
+    session.solve()
+    Holder.program = staged()
+    session.shift()
+    assert session.solve().objective == 0.0
 
 
 def test_a_memory_limit_is_refused() -> None:
