@@ -21,7 +21,7 @@ NAME: Final = "fatrop"
 CLASSES: Final[dict[ProblemClass, Need]] = {
     "LP": "any", "QP": "any", "SOCP": "any", "NLP": "any",
 }  # fmt: skip
-FEATURES: Final[frozenset[Feature]] = frozenset({"duals", "farkas", "start", "kinked"})
+FEATURES: Final[frozenset[Feature]] = frozenset({"duals", "farkas", "start"})
 OPTIONS: Final = {
     "gap": "convex programs are solved to 1e-9 whatever it says",
     "seed": "of the starts after the first",

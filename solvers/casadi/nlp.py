@@ -20,13 +20,13 @@ from engiagent.solvers.adapter import Watch, distribution_version
 from engiagent.solvers.casadi.graph import Graph, graph
 from engiagent.solvers.casadi.starts import has_values, starting_points
 from engiagent.solvers.casadi.watching import callback
+from engiagent.solvers.casadi.words import short, undefined_at, words_of
 from engiagent.solvers.convex.lifting import lifted, lowered
 from engiagent.solvers.convex.optimality import Account, examine
 from engiagent.solvers.convex.outcome import ACCEPTED, Ending, conclude, discrete_refusal, plain
 from engiagent.solvers.convex.outer import has_no_point
 from engiagent.solvers.convex.polish import polished
 from engiagent.solvers.result import SolveOptions, SolverResult
-from engiagent.solvers.validate import place_of
 
 STARTS: Final = 5
 """How many starts a small program gets that is not known to be convex."""
@@ -147,18 +147,18 @@ def _solve_smooth(
         if count and left.time_limit is not None and left.time_limit <= 0.01:
             break
         ending = solver.run(next(points), left, watch)
-        results.append(_worth(program, options, ending, convex))
+        result = _worth(program, options, ending, convex)
+        failed = result.status == "error" and ending.kind != "undefined"
+        # Only tangents prove it; a solver's word that it is stuck does not.
+        if convex and failed and has_no_point(
+            program, classification, _last(ending, program), left
+        ):  # fmt: skip
+            reason = "no point satisfies all constraints: their tangents contradict each other"
+            result = plain(ending, "infeasible", reason)
+        results.append(result)
         if results[-1].status in ("infeasible", "interrupted", "unbounded", "optimal"):
             break
         if ending.kind in ("limit", "undefined") or (convex and ending.kind == "solved"):
-            break
-        if convex and ending.kind == "stuck":
-            if has_no_point(program, classification, _last(ending, program), left):
-                results[-1] = plain(
-                    ending, "infeasible",
-                    "no point satisfies all constraints: tangents of convex ones contradict "
-                    "each other",
-                )  # fmt: skip
             break
     return _best(program, results)
 
@@ -210,7 +210,7 @@ class _Solver:
         """Run from one point."""
         program, method = self.program, self.method
         if not has_values(program, start):
-            return self._ending("undefined", _undefined(program, start))
+            return self._ending("undefined", undefined_at(program, start))
         solver, look = self._solver(options, watch)
         order = self.layout
         low, high = (
@@ -229,7 +229,7 @@ class _Solver:
                 ubg=high,
             )
         except RuntimeError as error:
-            return self._ending("failed", f"{method.name} gave up: {_short(error)}")
+            return self._ending("failed", f"{method.name} gave up: {short(error)}")
         del look
         stats = solver.stats()
         status = str(stats["return_status"])
@@ -243,7 +243,7 @@ class _Solver:
         multipliers = np.asarray(found["lam_g"], dtype=np.float64).ravel()
         dual[order.rows] = -sign * multipliers[: program.row_count]
         dual *= order.row_scale
-        words = _words(method, kind, status, program, x, options)
+        words = words_of(method.name, kind, status, program, x, options)
         return Ending(
             kind=kind,
             words=words,
@@ -313,7 +313,7 @@ def _worth(program: Program, options: SolveOptions, ending: Ending, convex: bool
         return replace(plain(ending, "interrupted", kept), **point)
     if ending.kind == "limit":
         return replace(plain(ending, "feasible", kept), **point)
-    reason = f"{ending.words}; its point keeps all limits but is no optimum"
+    reason = f"{ending.words}; its point keeps all limits but is not even a local optimum"
     return replace(plain(ending, "feasible", reason), **point)
 
 
@@ -338,68 +338,6 @@ def _diverged(program: Program, options: SolveOptions, ending: Ending) -> Solver
             )
             return plain(ending, "unbounded", reason)
     return conclude(program, options, replace(ending, kind="failed", x=None))
-
-
-def _words(
-    method: Method,
-    kind: str,
-    status: str,
-    program: Program,
-    x: Floats,
-    options: SolveOptions,
-) -> str:
-    if kind == "limit" and options.time_limit is not None:
-        return f"time limit of {options.time_limit:g} s reached"
-    if kind == "interrupted":
-        return "interrupted"
-    said = f"{method.name} ended with {status}"
-    if kind == "stuck":
-        said = (
-            f"{method.name} found no way to a point that satisfies all constraints from where it "
-            f"started ({status}); this proves nothing, so start elsewhere or use SCIP"
-        )
-        worst = _worst_row(program, x)
-        return f"{said}; most is missing in {worst}" if worst else said
-    if kind == "undefined":
-        return f"{said}: {_undefined(program, x)}"
-    return said
-
-
-def _worst_row(program: Program, x: Floats) -> str | None:
-    with np.errstate(all="ignore"):
-        activity = program.activity_at(x)
-    excess = np.maximum(program.row_lower - activity, activity - program.row_upper)
-    if not len(excess) or not np.any(excess > 0):
-        return None
-    return place_of(program, program.rows, int(np.nanargmax(excess)))
-
-
-def _undefined(program: Program, x: Floats) -> str:
-    """Return a sentence that names what has no value at or near a point."""
-    with np.errstate(all="ignore"):
-        activity = program.activity_at(x)
-        bad = np.flatnonzero(~np.isfinite(activity))
-        if len(bad):
-            place = place_of(program, program.rows, int(bad[0]))
-        elif not np.isfinite(program.objective_at(x)):
-            place = program.objective_name
-        else:
-            return "a function or its slope has no value near the point reached"
-        culprits = [
-            part.atom.origin or part.atom.function
-            for part in program.nonlinear
-            if not np.all(np.isfinite(part.atom.at(x)))
-        ]
-    what = f" ({', '.join(dict.fromkeys(culprits))})" if culprits else ""
-    return (
-        f"{place}{what} has no value at the point tried; keep the arguments of log, sqrt, "
-        "powers and denominators inside their domain by bounds, or give a start"
-    )
-
-
-def _short(error: Exception) -> str:
-    lines = [line for line in str(error).splitlines() if line.strip()]
-    return lines[-1][:200] if lines else type(error).__name__
 
 
 def _remaining(options: SolveOptions, began: float) -> SolveOptions:

@@ -7,7 +7,7 @@ gives one column of the next stage; the columns so given are states, all others 
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from engiagent.solvers.casadi.graph import Graph
 from engiagent.solvers.convex.derivatives import matrix
 from engiagent.solvers.session_shift import STAGED
 from engiagent.solvers.validate import place_of
+
+SMALL: Final = 100
+"""Largest program without a time set that goes as one stage, which is solved densely."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +80,9 @@ class _Finder:
         for block in program.columns:
             stage[block.start : block.stop] = _positions(program, block)
         if not np.any(stage >= 0):
-            raise self.refuse("no variable runs over a time set")
+            if program.column_count > SMALL:
+                raise self.refuse("no variable runs over a time set")
+            return np.zeros(program.column_count, dtype=np.int64)
         # A column of no time set belongs to the one stage whose rows it stands in, if it is one.
         for column in np.flatnonzero(stage < 0).tolist():
             rows = self.rows[self.columns == column]
@@ -120,7 +125,9 @@ class _Finder:
         state = np.zeros(program.column_count, dtype=bool)
         state[given] = True
         scale = np.ones(m)
-        coefficients = np.asarray(matrix(program).tocsr()[joins, given]).ravel()
+        dense = matrix(program)[joins].tocoo()
+        own = dense.col == given[dense.row]
+        coefficients = np.bincount(dense.row[own], dense.data[own], len(joins))
         if np.any(coefficients == 0):
             raise self.refuse("an equation does not give the next state")
         scale[joins] = 1.0 / coefficients
