@@ -4,8 +4,9 @@ A session holds on to a solver and to a program whose arrays somebody changes in
 solves (costs, bounds, right-hand sides, coefficients; the pattern stays). It compares the arrays
 with what the solver already has and hands over the differences only.
 
-The first solve and every outcome other than an optimum go through the same code as
-:func:`engiagent.solvers.solve`, so that statuses, reasons, duals and proofs mean the same.
+Linear programs stay in HiGHS, mixed-integer linear ones too, convex quadratic ones in PIQP. All
+others, and every outcome other than an optimum, go through :func:`engiagent.solvers.solve`, so that
+statuses, reasons, duals and proofs mean the same.
 """
 
 from collections.abc import Callable
@@ -64,8 +65,8 @@ class Session:
     Raises
     ------
     EngiagentError
-        When an option cannot be honoured, the program holds a number that no solver can be trusted
-        with, or its class has no persistent solver.
+        When an option cannot be honoured or the program holds a number that no solver can be
+        trusted with.
     """
 
     def __init__(
@@ -79,6 +80,8 @@ class Session:
         check_program(self._program)
         self._engine = _engine(self._program, self._options)
         self._moves: dict[int, tuple[Ints, Ints]] = {}
+        if self._options.start is not None:
+            self.set_start(self._options.start)
 
     @property
     def program(self) -> Program:
@@ -148,19 +151,18 @@ class Session:
 
 
 def _engine(program: Program, options: SolveOptions) -> Engine:
-    if program.method is not None:
-        raise EngiagentError("a session takes one goal, and this program has several; call solve()")
-    if program.is_linear and program.is_mip:
-        from engiagent.solvers.session_highs import HighsMipEngine
+    """Return the persistent solver of a program's class, or one that solves from scratch."""
+    if program.method is None and not program.goals:
+        if program.is_linear and options.backend in (None, "highs"):
+            from engiagent.solvers.session_highs import HighsEngine, HighsMipEngine
 
-        return HighsMipEngine(program, options)
-    if program.is_linear:
-        from engiagent.solvers.session_highs import HighsEngine
+            kind = HighsMipEngine if program.is_mip else HighsEngine
+            return kind(program, options)
+        if not program.is_linear and options.backend in (None, "piqp"):
+            from engiagent.solvers.session_piqp import PiqpEngine, refusal
 
-        return HighsEngine(program, options)
-    from engiagent.solvers.session_piqp import PiqpEngine, refusal
+            if refusal(program) is None:
+                return PiqpEngine(program, options)
+    from engiagent.solvers.session_cold import ColdEngine
 
-    reason = refusal(program)
-    if reason is not None:
-        raise EngiagentError(f"no persistent solver takes this program: {reason}; call solve()")
-    return PiqpEngine(program, options)
+    return ColdEngine(program, options)

@@ -67,6 +67,10 @@ class PiqpEngine:
     """A PIQP solver that follows the arrays of a program."""
 
     def __init__(self, program: Program, options: SolveOptions) -> None:
+        if options.time_limit is not None:
+            raise EngiagentError(
+                f"PIQP knows no time limit; it ends after {MOST_ITERATIONS} iterations"
+            )
         self.program = program
         self.options = options
         self._sign = _sign(program)
@@ -101,7 +105,7 @@ class PiqpEngine:
         x = np.array(result.x)
         if status == "PIQP_SOLVED" and self._holds(x):
             return self._optimal(x, result)
-        return self._otherwise(status, x)
+        return self._otherwise(status)
 
     def _setup(self) -> None:
         import piqp
@@ -172,7 +176,7 @@ class PiqpEngine:
             iterations=int(result.info.iter),
         )
 
-    def _otherwise(self, status: str, x: Floats) -> SolverResult:
+    def _otherwise(self, status: str) -> SolverResult:
         """Say what an outcome other than an optimum means; whether any point exists is linear."""
         program = self.program
         self._solver = None  # what made it fail must not stay in it
@@ -188,13 +192,13 @@ class PiqpEngine:
         found = linear.solve_here(plain, self.options)
         if found.status == "infeasible":
             return found
-        status_word = "unbounded" if status == "PIQP_DUAL_INFEASIBLE" else "error"
-        reason = f"PIQP ended with {status.removeprefix('PIQP_').lower().replace('_', ' ')}"
-        if status_word == "unbounded":
-            reason = f"the objective improves without end, says PIQP ({status})"
+        unbounded = status == "PIQP_DUAL_INFEASIBLE"
+        words = status.removeprefix("PIQP_").lower().replace("_", " ")
         return SolverResult(
-            status="unbounded" if status_word == "unbounded" else "error",
-            reason=reason,
+            status="unbounded" if unbounded else "error",
+            reason="the objective improves without end"
+            if unbounded
+            else f"PIQP ended with {words}",
             is_mip=False,
             solver=NAME,
             solver_version=version(),

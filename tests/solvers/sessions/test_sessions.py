@@ -13,6 +13,7 @@ from engiagent.formulations.program import (
     OBJECTIVE,
     ColumnBlock,
     Coordinate,
+    Goal,
     Products,
     Program,
     RowBlock,
@@ -215,15 +216,33 @@ def test_an_unbounded_step_is_told_from_an_infeasible_one() -> None:
     assert session.solve().status == "unbounded"
 
 
-def test_a_nonconvex_objective_is_refused_at_once_and_later() -> None:
+def test_an_objective_that_loses_its_convexity_is_refused() -> None:
     program = random_program(np.random.default_rng(8), quadratic=True)
     session = Session(program, HERE)
     session.solve()
     program.products.values[:] *= -1.0
     with pytest.raises(EngiagentError, match="not convex"):
         session.solve()
-    with pytest.raises(EngiagentError, match="not convex"):
-        Session(program, HERE)
+
+
+@pytest.mark.parametrize("backend", [None, "scip"])
+def test_what_has_no_persistent_solver_is_solved_from_scratch(backend: str | None) -> None:
+    program = random_program(np.random.default_rng(8), quadratic=True)
+    program.products.values[:] *= -1.0
+    options = SolveOptions(backend=backend)
+    session = Session(program, options)
+    for _ in range(2):
+        assert session.solve().objective == pytest.approx(
+            solve(program, options, isolate=False).objective, rel=1e-4
+        )
+        program.cost[0] += 0.5
+        session.shift()
+
+
+def test_a_time_limit_that_would_be_ignored_is_refused() -> None:
+    program = random_program(np.random.default_rng(8), quadratic=True)
+    with pytest.raises(EngiagentError, match="no time limit"):
+        Session(program, SolveOptions(time_limit=1.0))
 
 
 def test_equations_may_become_ranges() -> None:
@@ -257,10 +276,16 @@ def test_starts_are_checked_and_do_not_change_the_answer() -> None:
             session.set_start(np.full(8, np.nan))
 
 
-def test_several_goals_are_refused_rather_than_ignored() -> None:
-    program = replace(random_program(np.random.default_rng(1)), method="lexicographic")
-    with pytest.raises(EngiagentError, match="several"):
-        Session(program)
+def test_several_goals_are_taken_in_order() -> None:
+    program = random_program(np.random.default_rng(1))
+    goals = (
+        Goal("first", "minimize", program.cost, 0.0, "1"),
+        Goal("second", "maximize", np.arange(8.0), 0.0, "1"),
+    )
+    program = replace(program, goals=goals, method="lexicographic")
+    warm = Session(program).solve()
+    cold = solve(program, isolate=False)
+    assert warm.x == pytest.approx(cold.x, abs=1e-7)
 
 
 def test_a_program_compiled_anew_gets_a_new_solver() -> None:
