@@ -75,11 +75,24 @@ def certify(
     EngiagentError
         When an input is unreadable.
     """
+    source: Any
+    if blueprint is not None and blueprint.kind == "definitions":
+        from engiagent.verify.definitions import reproduce
+
+        given = blueprint
+        if problem is None:
+            given = replace(blueprint, core_model_elements=_as_given(blueprint.core))
+        if isinstance(solution, str | Path):
+            from engiagent.solvers import load_solution
+
+            solution = load_solution(solution)
+        source = problem or BlueprintAlone(blueprint, folder, name)
+        return _with_blueprint(reproduce(source, solution, given), blueprint)
     from engiagent.formulations import expand
     from engiagent.verify import check
 
     expanded = None if blueprint is None else expand(blueprint)
-    source: Any = problem
+    source = problem
     if problem is None and blueprint is not None and expanded is not None:
         source = BlueprintAlone(blueprint, folder, name)
         expanded = replace(expanded, core_model_elements=_as_given(expanded.core))

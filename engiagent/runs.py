@@ -31,6 +31,7 @@ from engiagent.runinputs import (
 from engiagent.solvers.result import OnProgress, SolveOptions
 from engiagent.stages import (
     choice_of,
+    computed,
     gaps,
     save,
     solve_program,
@@ -261,8 +262,19 @@ class _Run:
             self.folder.write(BLUEPRINT, blueprint.to_json())
         self._solve(blueprint)
 
+    def _compute(self, blueprint: Blueprint) -> None:
+        """Compute a blueprint of definitions and let the checker compute it again."""
+        with self.folder.stage("compute"):
+            results = computed(blueprint, self.data)
+            save(results, self.folder)
+        self._check(blueprint, results)
+        self._report()
+
     def _solve(self, blueprint: Blueprint) -> None:
         self.blueprint = blueprint
+        if blueprint.kind == "definitions":
+            self._compute(blueprint)
+            return
         from engiagent.formulations import expand
 
         # The run keeps the algebra in full: it is what was solved and what the checker reads.

@@ -68,6 +68,23 @@ def solve_program(
     return to_dataset(program, result), result
 
 
+def computed(blueprint: Blueprint, folder: Path) -> "xarray.Dataset":
+    """Return what a blueprint of definitions says.
+
+    Raises
+    ------
+    BlueprintError
+        When something in it is wrong.
+    """
+    from engiagent.blueprint.definitions import check_definitions, evaluate_definitions
+
+    found = check_definitions(blueprint, folder)
+    errors = tuple(finding for finding in found if finding.severity == "error")
+    if errors:
+        raise BlueprintError(errors)
+    return evaluate_definitions(blueprint, folder).to_dataset()
+
+
 def choice_of(program: "Program", options: SolveOptions) -> str:
     """Return what kind of program it is, its structure, and which solver gets it and why."""
     from engiagent.solvers.selection import explain, select

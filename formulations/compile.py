@@ -32,6 +32,7 @@ from engiagent.blueprint.grammar import Call, ExpressionError, Node
 from engiagent.blueprint.grid import Grid
 from engiagent.blueprint.indexing import Value
 from engiagent.blueprint.sets import IndexSet
+from engiagent.errors import EngiagentError
 from engiagent.formulations.assembly import assembled, costs, separated
 from engiagent.formulations.evaluator import FormEvaluator
 from engiagent.formulations.expansion import expand
@@ -77,7 +78,12 @@ def compile_blueprint(blueprint: Blueprint, folder: Path | str | None = None) ->
         With a located diagnostic for every error found.
     MissingDataError
         When parameters are declared as missing.
+    EngiagentError
+        When it is a blueprint of definitions.
     """
+    if blueprint.kind == "definitions":
+        text = "definitions are computed, not optimised; there is no program to solve"
+        raise EngiagentError(text)
     full = expand(blueprint)
     elaboration = Elaboration(full.core, Path(folder) if folder is not None else None)
     if elaboration.missing:

@@ -10,7 +10,9 @@ from engiagent.jsontext import dumps_canonical, loads_strict
 from engiagent.verify.findings import finite_or_none
 
 SCHEMA: Final = "engiagent-certificate/1"
-VERDICTS: Final = ("certified", "feasible", "violated", "proven infeasible", "undecided")
+VERDICTS: Final = (
+    "certified", "feasible", "reproduced", "violated", "proven infeasible", "undecided",
+)  # fmt: skip
 LEVELS: Final = ("data", "algebra", "physics", "optimality")
 _KEYS: Final = (
     "schema",

@@ -238,6 +238,10 @@ class Examiner:
         from engiagent.stages import solve_program, static_findings
 
         folder = problem.folder if problem is not None else problem_folder_of(path)
+        if blueprint.kind == "definitions":
+            from engiagent.stages import computed
+
+            return self._certified(path, problem, computed(blueprint, folder), blueprint)[1]
         error = static_findings(expand(blueprint), folder).error
         if error is not None:
             raise error
