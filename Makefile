@@ -60,8 +60,9 @@ format: $(READY) ## Format the code
 pyright: $(READY) ## A second opinion on types; its wheel downloads Node, so it is no part of lint
 	$(BIN)/pyright
 
-bench: $(READY) ## Time the battery LP against hand-written matrices
-	$(BIN)/python benchmarks/battery_lp.py
+bench: $(READY) ## Run every benchmark and print one table of ratios against their targets
+	$(BIN)/python -m pip install -qq --editable '.[solvers,fast,bench]'
+	$(BIN)/python benchmarks/run_all.py
 
 clean: ## Remove what the other targets made
 	rm -rf $(VENV) build dist runs *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -22,7 +22,7 @@ from typing import Any
 # This process stays small: Linux counts the memory of a parent at the time of its fork towards
 # the peak of the child. So numpy and the tools are imported in the children only.
 PEERS = ("linopy", "cvxpy", "pyomo", "pypsa", "oemof.solph")
-TOOLS = ("floor", "engiagent", "engiagent-isolated", *PEERS)
+TOOLS = ("floor", "engiagent", "engiagent-isolated", "engiagent-simplex", *PEERS)
 NUMBERS = ("build_s", "solve_s", "extract_s", "check_s", "total_s", "peak_mb", "objective")
 LIBRARIES = ("engiagent", "highspy", "numpy", "scipy", "xarray", "pyomo")
 AGREEMENT = 1e-6

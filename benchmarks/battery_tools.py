@@ -72,12 +72,14 @@ def _pass_matrices(highs: Any, prices: instance.Floats) -> None:
     )  # fmt: skip
 
 
-def engiagent(periods: int, folder: Path, isolate: bool = False) -> dict[str, Any]:
+def engiagent(
+    periods: int, folder: Path, isolate: bool = False, backend: str | None = None
+) -> dict[str, Any]:
     """From the parsed blueprint to the certificate, all in this process."""
     from engiagent.blueprint import Blueprint
     from engiagent.formulations import compile_blueprint, expand
     from engiagent.problems import Problem
-    from engiagent.solvers import solve, to_dataset
+    from engiagent.solvers import SolveOptions, solve, to_dataset
     from engiagent.verify import check
 
     problem = Problem.load(folder)
@@ -86,7 +88,7 @@ def engiagent(periods: int, folder: Path, isolate: bool = False) -> dict[str, An
     full = expand(blueprint)
     program = compile_blueprint(full, folder)
     lap.stop("build_s")
-    result = solve(program, isolate=isolate)
+    result = solve(program, SolveOptions(backend=backend), isolate=isolate)
     lap.stop("solve_s")
     dataset = to_dataset(program, result)
     lap.stop("extract_s")
@@ -101,10 +103,16 @@ def engiagent_isolated(periods: int, folder: Path) -> dict[str, Any]:
     return engiagent(periods, folder, isolate=True)
 
 
+def engiagent_simplex(periods: int, folder: Path) -> dict[str, Any]:
+    """As ``engiagent``, by the same simplex method as the floor."""
+    return engiagent(periods, folder, backend="highs")
+
+
 TOOLS: dict[str, Callable[[int, Path], dict[str, Any]]] = {
     "floor": floor,
     "engiagent": engiagent,
     "engiagent-isolated": engiagent_isolated,
+    "engiagent-simplex": engiagent_simplex,
     **PEERS,
 }
 GOOD = ("kOptimal", "certified", "optimal")

@@ -264,13 +264,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--hours", type=int, nargs="+", default=[24, 168])
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     parser.add_argument("--one", nargs=3, metavar=("TOOL", "HOURS", "SEED"))
     options = parser.parse_args(arguments)
     if options.one:
         tool, hours, seed = options.one
         print(json.dumps(run(tool, int(hours), int(seed))))
         return
-    for row in rows(options.hours, options.seeds, options.repeat):
+    found = rows(options.hours, options.seeds, options.repeat)
+    if options.json:
+        print(json.dumps({"rows": found}))
+        return
+    for row in found:
         print(f"{row['hours']:>5} h  seed {row['seed']}  {row['tool']:<16} "
               f"{row['seconds']:8.3f} s  {row['objective']:.3f}")  # fmt: skip
 
