@@ -23,11 +23,11 @@ import numpy.typing as npt
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import OBJECTIVE, Program
 from engiagent.formulations.values import Floats, Ints
-from engiagent.solvers import linear
 from engiagent.solvers.convex.curvature import is_positive, of_objective
 from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.session_changes import Snapshot, crosses
 from engiagent.solvers.session_highs import contradiction
+from engiagent.solvers.solving import solve
 
 if TYPE_CHECKING:
     from engiagent.solvers.session import Sources
@@ -105,7 +105,7 @@ class PiqpEngine:
         x = np.array(result.x)
         if status == "PIQP_SOLVED" and self._holds(x):
             return self._optimal(x, result)
-        return self._otherwise(status)
+        return self._otherwise()
 
     def _setup(self) -> None:
         import piqp
@@ -176,33 +176,10 @@ class PiqpEngine:
             iterations=int(result.info.iter),
         )
 
-    def _otherwise(self, status: str) -> SolverResult:
-        """Say what an outcome other than an optimum means; whether any point exists is linear."""
-        program = self.program
+    def _otherwise(self) -> SolverResult:
+        """Leave any outcome but an optimum to the careful way, which also brings the proofs."""
         self._solver = None  # what made it fail must not stay in it
-        empty = np.zeros(0, dtype=np.int64)
-        plain = replace(
-            program,
-            cost=np.zeros_like(program.cost),
-            offset=0.0,
-            products=replace(
-                program.products, rows=empty, first=empty, second=empty, values=np.zeros(0)
-            ),
-        )
-        found = linear.solve_here(plain, self.options)
-        if found.status == "infeasible":
-            return found
-        unbounded = status == "PIQP_DUAL_INFEASIBLE"
-        words = status.removeprefix("PIQP_").lower().replace("_", " ")
-        return SolverResult(
-            status="unbounded" if unbounded else "error",
-            reason="the objective improves without end"
-            if unbounded
-            else f"PIQP ended with {words}",
-            is_mip=False,
-            solver=NAME,
-            solver_version=version(),
-        )
+        return solve(self.program, self.options, isolate=False)
 
     def set_start(self, x: Floats) -> None:
         """Take no notice: an interior-point method starts from a point of its own."""

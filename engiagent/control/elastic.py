@@ -17,7 +17,8 @@ import numpy as np
 
 from engiagent.control.horizon import Floats, Ints
 from engiagent.errors import InputError
-from engiagent.formulations.program import NO_PRODUCTS, Block, Program
+from engiagent.formulations.program import OBJECTIVE, Block, Program
+from engiagent.formulations.values import Part
 from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.solving import solve
 from engiagent.solvers.validate import place_of
@@ -297,7 +298,8 @@ def _stacked(
         sense="minimize",
         cost=np.zeros(n),
         offset=0.0,
-        products=NO_PRODUCTS,
+        products=program.products.of_rows(),
+        nonlinear=tuple(_of_rows(program)),
         column_lower=np.concatenate([lower, none]),
         column_upper=np.concatenate([upper, slack_upper]),
         integrality=np.concatenate([program.integrality, none.astype(bool)]),
@@ -312,6 +314,18 @@ def _stacked(
         goals=(),
         method=None,
     )
+
+
+def _of_rows(program: Program) -> Iterator[Part]:
+    """Yield the nonlinear parts of rows, without those of the objective."""
+    for part in program.nonlinear:
+        rows = part.row_numbers()
+        kept = np.flatnonzero(rows != OBJECTIVE)
+        if len(kept) == len(rows):
+            yield part
+        elif len(kept):
+            coefficients = np.broadcast_to(part.coefficients, rows.shape)[kept]
+            yield Part(rows[kept], coefficients, part.atom.take(kept))
 
 
 def _instants(program: Program, block: Block) -> int | None:
