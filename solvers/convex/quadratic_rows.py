@@ -157,6 +157,32 @@ def _cone(
     program: Program, products: Products, row: int, side: float, reduction: Reduction
 ) -> Head | None:
     """Return the row as one cone when its form has one negative eigenvalue and a known sign."""
+    found = cone_of_row(program, products, row, side, reduction)
+    if found is None:
+        return None
+    stack = found[0] if found[1].size == 0 else _stacked(*found)
+    cone = int(sum(len(sizes) for sizes in reduction.second_order_sizes))
+    reduction.second_order.append(stack)
+    reduction.second_order_sizes.append(np.array([stack.size], dtype=np.int64))
+    return Head(row, cone, found[0], -side)
+
+
+def cone_of_row(
+    program: Program, products: Products, row: int, side: float, reduction: Reduction
+) -> tuple[Form, Form] | None:
+    """Return affine forms v (size 1) and F with ``|F| <= v`` just where the row holds.
+
+    Parameters
+    ----------
+    products
+        Those of the row.
+    side
+        1 for its upper bound, -1 for its lower one.
+
+    Returns
+    -------
+    None when the row is no cone, or the bounds of columns do not tell on which side of zero v is.
+    """
     if any(np.any(part.row_numbers() == row) for part in program.nonlinear):
         return None
     limit = program.row_upper[row] if side > 0 else program.row_lower[row]
@@ -174,13 +200,14 @@ def _cone(
     for direction in (1.0, -1.0):
         height = _dense_form(direction * axis[None, :], columns)
         if reduction.interval(height)[0][0] >= -ROUNDING * np.sqrt(largest):
-            cone = int(sum(len(sizes) for sizes in reduction.second_order_sizes))
-            size = 1 + len(body)
-            stack = _dense_form(np.vstack([direction * axis, body]), columns)
-            reduction.second_order.append(stack)
-            reduction.second_order_sizes.append(np.array([size], dtype=np.int64))
-            return Head(row, cone, height, -side)
+            return height, _dense_form(body, columns)
     return None
+
+
+def _stacked(head: Form, body: Form) -> Form:
+    size = 1 + body.size
+    below = np.arange(1, size)
+    return _dense(head).scatter(np.array([0]), size) + _dense(body).scatter(below, size)
 
 
 def _homogeneous(
