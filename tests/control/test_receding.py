@@ -283,6 +283,29 @@ def test_limits_give_way_in_other_classes_too(kind: str) -> None:
     assert loop.log["heat"].values == pytest.approx(np.full(4, 4.0), abs=1e-5)
 
 
+def test_a_heat_pump_with_a_curved_characteristic() -> None:
+    """Heat is 3 p - p²/10; what holds the room at its floor follows from that in closed form."""
+    document = zone().to_dict()
+    core = document["core_model_elements"]
+    core["decision_variables"].append(
+        {"name": "draw", "index": [T], "unit": "kW", "lower": 0, "upper": 2, "role": "decision"}
+    )
+    core["constraints"].append(
+        {"constraint_id": "pump", "forall": [T],
+         "expression": "heat[t] == 3*draw[t] - draw[t]**2*0.1[1/kW]"}
+    )  # fmt: skip
+    core["objective_function"]["expression"] = "sum(draw[t]*dt(t) for t in T)"
+    runner = RecedingHorizon(
+        Blueprint.from_dict(document), state={"room": "now"}, forecasts=COLD, plant=HOUSE
+    )
+    held = runner.run(2, {"now": 20.0}).controls[-1]
+    assert held.values["heat"] == pytest.approx(4.0, abs=1e-4)
+    assert held.values["draw"] == pytest.approx(15 - np.sqrt(225 - 40), abs=1e-4)
+    cold = runner.step({"now": 19.0})
+    assert cold.outcome == "relaxed"
+    assert cold.relaxations[0].amount == pytest.approx(1.0, abs=1e-6)
+
+
 # --- series, measurements and what is refused --------------------------------------------------
 
 
