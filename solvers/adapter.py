@@ -154,13 +154,14 @@ NOT_FOR_THE_SOLVER: Final = ("backend", "speed", "memory_limit_mb")
 
 def given_options(options: SolveOptions) -> list[str]:
     """Return the names of the options, meant for the solver, that differ from their defaults."""
-    return [
-        part.name
-        for part in fields(options)
-        if part.name not in NOT_FOR_THE_SOLVER
-        and getattr(options, part.name) is not part.default
-        and getattr(options, part.name) != part.default
-    ]
+    changed = []
+    for part in fields(options):
+        value = getattr(options, part.name)
+        # A point is given or not; two of them are never compared.
+        same = value is None if part.name == "start" else value == part.default
+        if part.name not in NOT_FOR_THE_SOLVER and not same:
+            changed.append(part.name)
+    return changed
 
 
 def distribution_version(name: str) -> str | None:

@@ -50,7 +50,15 @@ def solve_isolated(
         folder = Path(name)
         transport.write_program(folder / worker.PROGRAM, program, options)
         with open(folder / "stderr", "wb") as stderr, _start(folder, stderr, on_progress) as child:
-            overseer = _Overseer(child, options, on_progress, cancel)
+            solver = adapter(options.backend or worker.DEFAULT)
+            overseer = _Overseer(
+                child,
+                options,
+                on_progress,
+                cancel,
+                knows_limit="time_limit" in solver.options,
+                stops_itself="interrupt" in solver.features,
+            )
             try:
                 overseer.watch()
             finally:
@@ -81,12 +89,18 @@ def _start(
 
 @dataclass
 class _Overseer:
-    """Follows one child until it ends, and ends it when it must."""
+    """Follows one child until it ends, and ends it when it must.
+
+    A solver that does not know its time limit is ended when it is over, one that cannot stop by
+    itself at once.
+    """
 
     child: "subprocess.Popen[bytes]"
     options: SolveOptions
     on_progress: OnProgress | None
     cancel: threading.Event | None
+    knows_limit: bool = True
+    stops_itself: bool = True
     cause: str | None = None
     kill_at: float = math.inf
 
@@ -95,7 +109,8 @@ class _Overseer:
         limit = self.options.time_limit
         deadline = math.inf
         if limit is not None:
-            deadline = time.monotonic() + limit + LIMIT_GRACE + LIMIT_GRACE_SHARE * limit
+            grace = LIMIT_GRACE + LIMIT_GRACE_SHARE * limit if self.knows_limit else 0.0
+            deadline = time.monotonic() + limit + grace
         lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         reader = threading.Thread(target=_read_lines, args=(self.child, lines), daemon=True)
         reader.start()
@@ -129,7 +144,7 @@ class _Overseer:
     def _stop(self, cause: str) -> None:
         if self.cause is None:
             self.cause = cause
-            self.kill_at = time.monotonic() + STOP_GRACE
+            self.kill_at = time.monotonic() + (STOP_GRACE if self.stops_itself else POLL)
             assert self.child.stdin is not None
             with contextlib.suppress(OSError):
                 self.child.stdin.write(b"stop\n")

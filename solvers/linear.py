@@ -144,7 +144,24 @@ def _unbounded_lp(
     if ray is None:
         again = run_highs(program, options, watch, PLAIN_SIMPLEX)
         ray = again.primal_ray() if again.status == "kUnbounded" else None
+    if ray is None:
+        ray = _lonely_ray(program)
     return _result(program, run, "unbounded", unbounded_reason(program, ray), ray=ray)
+
+
+def _lonely_ray(program: Program) -> Floats | None:
+    """Return the direction of a column that no row holds back; HiGHS gives none for it."""
+    sign = -1.0 if program.sense == "maximize" else 1.0
+    lonely = np.ones(program.column_count, dtype=bool)
+    lonely[program.row_columns[program.row_values != 0]] = False
+    falls, grows = sign * program.cost > 0, sign * program.cost < 0
+    endless = (falls & np.isinf(program.column_lower)) | (grows & np.isinf(program.column_upper))
+    found = np.flatnonzero(lonely & endless)
+    if not len(found):
+        return None
+    ray = np.zeros(program.column_count)
+    ray[found[0]] = 1.0 if grows[found[0]] else -1.0
+    return ray
 
 
 def unbounded_reason(program: Program, ray: Floats | None) -> str:

@@ -11,6 +11,7 @@ BACKENDS: Final = {
     "highs": "engiagent.solvers.linear",
     "chain": "engiagent.solvers.special",
     "exclusive": "engiagent.solvers.exclusive",
+    "race": "engiagent.solvers.race",
     "scip": "engiagent.solvers.scip.adapter",
     "piqp": "engiagent.solvers.convex.piqp",
     "clarabel": "engiagent.solvers.convex.clarabel",

@@ -113,6 +113,10 @@ def _solve_by(
     on_progress: OnProgress | None,
     cancel: threading.Event | None,
 ) -> SolverResult:
+    if options.backend == "race":
+        from engiagent.solvers.race import solve_race
+
+        return solve_race(program, options, on_progress, cancel)
     if isolate:
         from engiagent.solvers.isolation import solve_isolated
 

@@ -13,9 +13,10 @@ import numpy as np
 
 from engiagent.errors import EngiagentError
 from engiagent.formulations.classify import classify
-from engiagent.formulations.program import Program
+from engiagent.formulations.program import OBJECTIVE, Program
 from engiagent.solvers import linear
 from engiagent.solvers.adapter import Adapter, Feature, Watch, distribution_version
+from engiagent.solvers.expressions import curved_rows
 from engiagent.solvers.objectives import without_objective
 from engiagent.solvers.pyomo.build import Built, build
 from engiagent.solvers.pyomo.known import Known, known
@@ -42,6 +43,7 @@ ENDINGS: Final[dict[str, Status]] = {
     "interrupted": "interrupted",
     "userInterrupt": "interrupted",
 }
+ENDLESS: Final = 1e15
 AMBIGUOUS: Final = "infeasibleOrUnbounded"
 
 
@@ -99,9 +101,9 @@ def _solve(name: str, about: Known, program: Program, options: SolveOptions) -> 
 
 
 def _run(name: str, about: Known, program: Program, options: SolveOptions) -> Ending:
-    if not program.column_count:
-        return _without_columns(program)
-    built = build(program)
+    if not program.column_count or _breaks_an_empty_row(program):
+        return _trivial(program)
+    built = build(program, curved_as_row=about.linear_objective)
     # Pyomo tells of most that goes wrong by exceptions of many kinds, which are the user's to read.
     try:
         if _has_new_interface(name):
@@ -115,10 +117,18 @@ def _run(name: str, about: Known, program: Program, options: SolveOptions) -> En
         ) from None
 
 
-def _without_columns(program: Program) -> Ending:
-    holds = bool(np.all((program.row_lower <= 0) & (program.row_upper >= 0)))
+def _breaks_an_empty_row(program: Program) -> bool:
+    """Whether a row without terms does not hold, which Pyomo cannot say."""
+    given = np.diff(program.row_starts) > 0
+    given[[row for row in curved_rows(program) if row != OBJECTIVE]] = True
+    return bool(np.any(~given & ((program.row_lower > 0) | (program.row_upper < 0))))
+
+
+def _trivial(program: Program) -> Ending:
     version = distribution_version("pyomo") or "unknown"
-    return Ending("optimal" if holds else "infeasible", version, np.zeros(0) if holds else None)
+    if _breaks_an_empty_row(program):
+        return Ending("infeasible", version)
+    return Ending("optimal", version, np.zeros(0), np.zeros(program.row_count), np.zeros(0))
 
 
 def _missing(name: str) -> EngiagentError:
@@ -139,7 +149,10 @@ def _run_new(
     config: dict[str, Any] = {
         "load_solutions": False,
         "raise_exception_on_nonoptimal_result": False,
-        "solver_options": _own_options(about, options),
+        "time_limit": options.time_limit,
+        "threads": options.threads if "threads" in about.options else None,
+        "rel_gap": options.gap if program.is_mip or not program.is_linear else None,
+        "solver_options": {about.options["seed"]: options.seed} if "seed" in about.options else {},
     }
     with contextlib.ExitStack() as stack:
         if options.log is not None:
@@ -223,6 +236,8 @@ def _judged(
 ) -> SolverResult:
     """Return what the ending means for the program in its own sense."""
     status: Status = ENDINGS.get(ending.word, "error")
+    if ending.x is not None and bool(np.any(np.abs(ending.x) > ENDLESS)):
+        status = "unbounded"  # a solver that takes 1e20 for infinity went there
     if ending.word == AMBIGUOUS:
         again = _run(name, about, without_objective(program), options)
         status = "infeasible" if ENDINGS.get(again.word) == "infeasible" else "unbounded"

@@ -54,8 +54,12 @@ ALGEBRA: Final = Algebra(
 )
 
 
-def build(program: Program) -> Built:
-    """Return the model of a program without conditions and groups."""
+def build(program: Program, *, curved_as_row: bool = False) -> Built:
+    """Return the model of a program without conditions and groups.
+
+    ``curved_as_row`` puts a curved objective under a variable of its own, for solvers that only
+    take linear ones: Pyomo's own way to do so loses that the objective has no bound.
+    """
     import pyomo.environ as pyo
     from pyomo.core.expr.numeric_expr import LinearExpression
 
@@ -71,8 +75,14 @@ def build(program: Program) -> Built:
         linear_coefs=program.cost[used].tolist(),
         linear_vars=[variables[column] for column in used.tolist()],
     )
-    model.objective = pyo.Objective(expr=sign * (cost + whole.get(OBJECTIVE, 0.0)))
+    model.objective = pyo.Objective(expr=sign * cost)
+    if OBJECTIVE in whole:
+        _add_curved(model, sign * whole[OBJECTIVE], as_row=curved_as_row)
     free = np.isinf(program.row_lower) & np.isinf(program.row_upper)
+    # A row without terms holds (or the program is infeasible); Pyomo cannot say it.
+    empty = np.diff(program.row_starts) == 0
+    empty[[row for row in curved if row != OBJECTIVE]] = False
+    free |= empty
     starts, columns = program.row_starts.tolist(), program.row_columns.tolist()
     values = program.row_values.tolist()
     lower, upper = _limits(program.row_lower), _limits(program.row_upper)
@@ -91,6 +101,17 @@ def build(program: Program) -> Built:
     for inner, low, high in translator.domains:
         model.domains.add((low, inner, high))
     return Built(model, variables, constraints)
+
+
+def _add_curved(model: Any, curved: Any, *, as_row: bool) -> None:
+    import pyomo.environ as pyo
+
+    if not as_row:
+        model.objective.expr += curved
+        return
+    model.curved = pyo.Var()
+    model.below = pyo.Constraint(expr=(None, curved - model.curved, 0.0))
+    model.objective.expr += model.curved
 
 
 def _columns(model: Any, program: Program) -> list[Any]:

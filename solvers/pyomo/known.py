@@ -31,6 +31,8 @@ class Known:
         Whether it takes the absolute value as it is.
     duals
         Whether multipliers come back through Pyomo.
+    linear_objective
+        Whether a curved objective has to be put in a row.
     """
 
     classes: Mapping[ProblemClass, Need] = field(default_factory=lambda: ALL)
@@ -38,6 +40,7 @@ class Known:
     is_local: bool = False
     kinked: bool = False
     duals: bool = False
+    linear_objective: bool = False
 
 
 _GUROBI: Final = {
@@ -80,9 +83,9 @@ SOLVERS: Final[dict[str, Known]] = {
     ),
     "ipopt": Known(SMOOTH, {"time_limit": "max_cpu_time"}, is_local=True, duals=True),
     "knitro_direct": Known(ALL, {"time_limit": "maxtime_real"}, is_local=True),
-    "scip": Known(ALL, _SCIP, kinked=True),
-    "scip_direct": Known(ALL, _SCIP, kinked=True),
-    "scip_persistent": Known(ALL, _SCIP, kinked=True),
+    "scip": Known(ALL, _SCIP, kinked=True, linear_objective=True),
+    "scip_direct": Known(ALL, _SCIP, linear_objective=True),
+    "scip_persistent": Known(ALL, _SCIP, linear_objective=True),
     "xpress": Known(
         QUADRATIC,
         {"time_limit": "maxtime", "gap": "miprelstop", "threads": "threads", "seed": "randomseed"},

@@ -149,6 +149,8 @@ def _optimal(
     program: Program, options: SolveOptions, built: Built, found: SolverResult
 ) -> SolverResult:
     assert found.x is not None
+    if bool(np.any(np.abs(found.x) > ENDLESS)) or abs(found.objective or 0.0) > ENDLESS:
+        return _result(program, built, "unbounded", linear.unbounded_reason(program, None))
     worst = worst_violation(program, found.x)
     if not worst.amount <= ACCEPTED:
         return replace(
@@ -161,8 +163,6 @@ def _optimal(
             row_dual=None,
             column_dual=None,
         )
-    if found.objective is not None and abs(found.objective) > ENDLESS:
-        return _result(program, built, "unbounded", linear.unbounded_reason(program, None))
     if found.gap is None or found.gap > max(2 * options.gap, 1e-6):
         reason = "the whole numbers were rounded exactly, which left a gap to the bound"
         return replace(found, reason=reason)
