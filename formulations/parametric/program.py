@@ -6,6 +6,7 @@ same arrays, and these are what a fresh compilation would have given.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -255,7 +256,7 @@ class _Source:
                 starts[name],
                 compiler.values[name].size,
                 self._sources(name, frozenset(names)),
-                lambda given, name=name: self._table(name, given),  # type: ignore[misc]
+                partial(self._table, name),
             )
             for name in compiler.recursive
         )
