@@ -85,7 +85,7 @@ def solve_race(
     try:
         race.wait()
     finally:
-        race.stop()
+        race.over.set()
         for thread in threads:
             thread.join()
     return race.answer()
@@ -101,7 +101,7 @@ class _Race:
     ) -> None:
         self.program, self.options = program, options
         self.on_progress, self.cancel = on_progress, cancel
-        self.ends = {backend: threading.Event() for backend in RUNNERS}
+        self.over = threading.Event()
         self.results: dict[str, SolverResult] = {}
         self.errors: dict[str, BaseException] = {}
         self.changed = threading.Condition()
@@ -111,7 +111,7 @@ class _Race:
         options = replace(self.options, backend=backend)
         progress = self._told if self.on_progress is not None else None
         try:
-            result = solve_isolated(self.program, options, progress, self.ends[backend])
+            result = solve_isolated(self.program, options, progress, self.cancel, self.over)
         except BaseException as error:  # handed on to the thread that waits
             with self.changed:
                 self.errors[backend] = error
@@ -130,18 +130,11 @@ class _Race:
         """Wait for a proof, for both to end, or for the word to stop."""
         with self.changed:
             while not self._is_over():
-                self.changed.wait(timeout=0.05)
-                if self.cancel.is_set():
-                    self.stop()
+                self.changed.wait(timeout=0.1)
 
     def _is_over(self) -> bool:
         proven = any(result.status in PROOFS for result in self.results.values())
         return proven or len(self.results) + len(self.errors) == len(RUNNERS)
-
-    def stop(self) -> None:
-        """End both."""
-        for end in self.ends.values():
-            end.set()
 
     def answer(self) -> SolverResult:
         """Return the proof, else the better point; raise only when both failed."""

@@ -45,33 +45,31 @@ def make(
     entries = sorted((row, max(i, j), min(i, j), value) for row, i, j, value in squares)
     integrality = np.zeros(n, dtype=bool)
     integrality[list(whole)] = True
-    return Program(
-        **{
-            "sense": "minimize",
-            "cost": np.array(cost, dtype=float),
-            "column_lower": limits[:, 0].copy(),
-            "column_upper": limits[:, 1].copy(),
-            "integrality": integrality,
-            "row_starts": np.concatenate([[0], np.cumsum(np.bincount(places, minlength=m))]),
-            "row_columns": columns,
-            "row_values": a[places, columns],
-            "row_lower": np.array([row[1] for row in rows], dtype=float),
-            "row_upper": np.array([row[2] for row in rows], dtype=float),
-            "products": Products(
-                np.array([x[0] for x in entries], np.int64),
-                np.array([x[1] for x in entries], np.int64),
-                np.array([x[2] for x in entries], np.int64),
-                np.array([x[3] for x in entries], np.float64),
+    values: dict[str, Any] = {
+        "sense": "minimize",
+        "cost": np.array(cost, dtype=float),
+        "column_lower": limits[:, 0].copy(),
+        "column_upper": limits[:, 1].copy(),
+        "integrality": integrality,
+        "row_starts": np.concatenate([[0], np.cumsum(np.bincount(places, minlength=m))]),
+        "row_columns": columns,
+        "row_values": a[places, columns],
+        "row_lower": np.array([row[1] for row in rows], dtype=float),
+        "row_upper": np.array([row[2] for row in rows], dtype=float),
+        "products": Products(
+            np.array([x[0] for x in entries], np.int64),
+            np.array([x[1] for x in entries], np.int64),
+            np.array([x[2] for x in entries], np.int64),
+            np.array([x[3] for x in entries], np.float64),
+        ),
+        "columns": (ColumnBlock(name="x", start=0, stop=n, unit="1", sets=("J",), shape=(n,)),),
+        "rows": (
+            RowBlock(
+                name="c", constraint_id="C", start=0, stop=m, unit="1", sets=("R",), shape=(m,)
             ),
-            "columns": (ColumnBlock(name="x", start=0, stop=n, unit="1", sets=("J",), shape=(n,)),),
-            "rows": (
-                RowBlock(
-                    name="c", constraint_id="C", start=0, stop=m, unit="1", sets=("R",), shape=(m,)
-                ),
-            ),
-        }
-        | more
-    )
+        ),
+    } | more
+    return Program(**values)
 
 
 def affine(coefficients: dict[int, float], constant: float = 0.0) -> Form:

@@ -31,7 +31,7 @@ CLOSE = 2e-6
 each_backend = pytest.mark.parametrize("backend", ALL)
 
 
-def cases(items: list[Case]) -> Any:
+def cases(items: list[Case]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("case", items, ids=[item.name for item in items])
 
 
@@ -174,7 +174,8 @@ def test_an_option_is_honoured_or_refused_but_never_ignored(
     value = OPTIONS.get(option, str(log) if option == "log" else None)
     if option == "start":
         value = np.zeros(program.column_count)
-    options = SolveOptions(backend=backend, **{option: value})
+    given: dict[str, Any] = {option: value}
+    options = SolveOptions(backend=backend, **given)
     if option not in solver.options:
         with pytest.raises(EngiagentError, match=option):
             solve(program, options, isolate=False)

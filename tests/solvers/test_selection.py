@@ -1,0 +1,145 @@
+"""The choice of a solver, its reasons, and the page that lists them."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engiagent.errors import EngiagentError
+from engiagent.formulations.program import Indicators, Program
+from engiagent.solvers import SolveOptions, solve
+from engiagent.solvers import adapter as seam
+from engiagent.solvers.adapter import MissingLibraryError
+from engiagent.solvers.catalogue import page
+from engiagent.solvers.registry import BACKENDS, adapter
+from engiagent.solvers.result import SolverResult
+from engiagent.solvers.selection import explain, select
+from tests.solvers.conformance.cases import CASES, X, function, make
+
+BY_NAME = {case.name: case.program for case in CASES}
+PAGE = Path(__file__).parents[2] / "docs" / "backends.md"
+
+
+@pytest.mark.parametrize(
+    ("name", "backend"),
+    [
+        ("LP: textbook", "highs"),
+        ("MILP: knapsack", "highs"),
+        ("MILP: condition", "scip"),
+        ("MILP: one of three", "scip"),
+        ("QP: nearest point", "piqp"),
+        ("SOCP: cone", "clarabel"),
+        ("MIQP: nearest whole number", "scip"),
+        ("MISOCP: disk", "scip"),
+        ("NLP: catenary", "ipopt"),
+        ("NLP: waves", "scip"),
+        ("NLP: table", "scip"),
+        ("MINLP: whole number", "scip"),
+    ],
+)
+def test_class_and_size_decide(name: str, backend: str) -> None:
+    choice = select(BY_NAME[name])
+    assert choice.backend == backend, explain(choice)
+    assert choice.reasons
+
+
+def test_a_large_nonconvex_program_gets_a_local_solver_that_says_so() -> None:
+    n = 400
+    squares = [(-1, j, j - 1, 1.0) for j in range(1, n)]
+    program = make([0] * n, bounds=[(-1, 1)] * n, squares=squares)
+    choice = select(program)
+    assert choice.backend == "ipopt"
+    assert "local" in choice.reasons[0]
+    assert [item.backend for item in choice.alternatives] == ["scip"]
+
+
+def without(monkeypatch: pytest.MonkeyPatch, *gone: str) -> None:
+    found = seam.distribution_version
+    monkeypatch.setattr(
+        seam, "distribution_version", lambda name: None if name in gone else found(name)
+    )
+
+
+def test_a_missing_library_changes_the_choice_and_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    without(monkeypatch, "piqp")
+    choice = select(BY_NAME["QP: nearest point"])
+    assert choice.backend == "clarabel"
+    assert any("piqp" in reason and "not installed" in reason for reason in choice.reasons)
+    assert "pip install 'engiagent[solvers]'" in explain(choice)
+
+
+def test_nothing_installed_is_an_error_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    without(monkeypatch, "pyscipopt")
+    with pytest.raises(EngiagentError, match="pip install 'engiagent"):
+        select(BY_NAME["MINLP: whole number"])
+    with pytest.raises(MissingLibraryError, match="pip install 'engiagent"):
+        solve(BY_NAME["LP: textbook"], SolveOptions(backend="scip"))
+
+
+def test_an_option_that_the_first_choice_ignores_changes_it() -> None:
+    choice = select(BY_NAME["QP: nearest point"], SolveOptions(log="solver.log"))
+    assert choice.backend != "piqp"
+    assert any("log" in reason for reason in choice.reasons)
+
+
+def test_a_backend_that_cannot_is_refused_with_the_constraint() -> None:
+    program = make([1, 1], [([0, 0], 1, 4)], squares=[(0, 1, 0, 1)])
+    with pytest.raises(EngiagentError, match="convex: the rows of C"):
+        solve(replace(program, nonlinear=()), SolveOptions(backend="clarabel"))
+
+
+def test_an_unknown_backend_is_answered_with_the_list() -> None:
+    with pytest.raises(EngiagentError, match=r"no backend 'cplexx'.*highs.*pyomo:<solver>"):
+        solve(BY_NAME["LP: textbook"], SolveOptions(backend="cplexx"))
+
+
+def test_a_solver_that_pyomo_does_not_find_is_said() -> None:
+    with pytest.raises(EngiagentError, match="Pyomo finds no solver"):
+        solve(BY_NAME["LP: textbook"], SolveOptions(backend="pyomo:gurobi_persistent"))
+
+
+def test_the_choice_is_what_solve_does() -> None:
+    for name in ("LP: textbook", "QP: nearest point", "SOCP: cone", "MINLP: whole number"):
+        chosen = adapter(select(BY_NAME[name]).backend)
+        assert solve(BY_NAME[name], isolate=False).solver == chosen.name
+
+
+def test_a_point_that_breaks_the_program_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a solver claims, as HiGHS 1.14 did."""
+    from engiagent.solvers import special
+
+    def claims(program: Program, options: SolveOptions, watch: Any) -> SolverResult:
+        return SolverResult(
+            status="optimal", reason="optimal", is_mip=False, solver="liar", solver_version="1",
+            x=np.array([9.0, 9.0]), objective=0.0, bound=0.0, gap=0.0,
+        )  # fmt: skip
+
+    monkeypatch.setattr(special, "solve_here", claims)
+    program = make([1, 1], [([1, 1], 1, 2)])
+    monkeypatch.setitem(BACKENDS, "liar", special.__name__)
+    result = solve(program, SolveOptions(backend="liar"), isolate=False)
+    assert (result.status, result.x) == ("error", None)
+    assert "c[0] by" in result.reason or "C" in result.reason
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        make([1, 1], squares=[(-1, 1, 0, np.nan)]),
+        make([1, 1], squares=[(-1, 5, 0, 1.0)]),
+        make([1, 1], nonlinear=(function("exp", X, factor=np.inf),)),
+        make([1, 1], nonlinear=(function("power", X, numbers=(np.array(np.nan),)),)),
+        make([1, 1], [([1, 1], 0, 1)],
+             indicators=Indicators(np.array([0]), np.array([1]), np.array([1]))),
+        make([1, 1], sos1=(np.array([0, 7]),)),
+    ],
+)  # fmt: skip
+def test_numbers_that_solvers_swallow_are_refused(broken: Program) -> None:
+    with pytest.raises(EngiagentError):
+        solve(broken, SolveOptions(backend="scip"))
+
+
+def test_the_page_on_backends_is_up_to_date() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page()
