@@ -228,7 +228,7 @@ _COMPARE = {
 _UNARY = {ast.USub: "-", ast.UAdd: "+", ast.Not: "not"}
 _UNIT_LITERAL = re.compile(
     r"""(?P<text>"[^"]*"|'[^']*')"""  # brackets inside a label are no unit
-    r"""|(?<![\w.\]])(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*\[(?P<unit>[^\[\]]*)\]"""
+    r"""|(?<![\w.\]])(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*\[(?P<unit>[^\[\]]*)\]"""
 )
 _KEYWORD_PART = re.compile(rf"\.({'|'.join(keyword.kwlist)})\b")
 _SINGLE_EQUALS = re.compile(r"(?<![<>=!:])=(?!=)")
