@@ -245,7 +245,8 @@ def _texts(
         header = (Path(folder) / f"{name}.h").read_text(encoding="utf-8")
     lines = [
         "/* Call as int f(const double** arg, double** res, long long int* iw, double* w, int mem)",
-        " * with room as <f>_work says; arg holds one pointer per argument, res one to the nonzeros, column by column.",
+        " * with room as <f>_work says; arg holds one pointer per argument, res one to the",
+        " * nonzeros, column by column.",
     ]
     for function, labels in arguments.items():
         pattern = patterns[function]

@@ -34,6 +34,7 @@ SMALL: Final = 300
 RETRIES: Final = 4
 """Further starts where none has led to a point that keeps all rows."""
 STATIONARY: Final = 1e-5
+LEAST_TIME: Final = 1e-4
 ENDLESS: Final = 1e10
 """Objective of a feasible point beyond which the objective counts as endless."""
 
@@ -134,7 +135,8 @@ def _solve_smooth(
     starts: int | None,
 ) -> SolverResult:
     began = time.perf_counter()
-    classification = classify(program)
+    with np.errstate(invalid="ignore"):  # of forms that are not convex it takes roots
+        classification = classify(program)
     convex = classification.convexity == "convex"
     wanted = 1 if convex else starts or (STARTS if program.column_count <= SMALL else 1)
     solver = _Solver(program, method)
@@ -144,7 +146,7 @@ def _solve_smooth(
         if count >= wanted and any(result.x is not None for result in results):
             break
         left = _remaining(options, began)
-        if count and left.time_limit is not None and left.time_limit <= 0.01:
+        if count and left.time_limit is not None and left.time_limit <= LEAST_TIME:
             break
         ending = solver.run(next(points), left, watch)
         result = _worth(program, options, ending, convex)
@@ -344,4 +346,4 @@ def _remaining(options: SolveOptions, began: float) -> SolveOptions:
     if options.time_limit is None:
         return options
     left = options.time_limit - (time.perf_counter() - began)
-    return replace(options, time_limit=max(0.01, left))
+    return replace(options, time_limit=max(LEAST_TIME, left))

@@ -23,7 +23,6 @@ from engiagent.solvers.convex.derivatives import affine_matrix, matrix
 from engiagent.solvers.convex.functions import Reduction, same
 from engiagent.solvers.convex.lifting import lifted, lowered
 from engiagent.solvers.convex.outcome import Ending, conclude
-from engiagent.solvers.convex.polish import Places
 from engiagent.solvers.convex.quadratic_rows import cone_of_row
 from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.validate import place_of
@@ -173,7 +172,7 @@ def _bounds(program: Program, x: Any) -> list[Any]:
     return constraints
 
 
-def _activity(program: Program, x: Any, rows: Places, curved: list[tuple[Any, Any]]) -> Any:
+def _activity(program: Program, x: Any, rows: Any, curved: list[tuple[Any, Any]]) -> Any:
     """Return the values of some rows; CVXPY's rules want convex and concave ones apart."""
     total = matrix(program)[rows] @ x
     for numbers, terms in curved:

@@ -150,3 +150,9 @@ def random_cones(seed: int, n: int = 6) -> Program:
     rows.append((affine(np.ones(n)), -np.inf, float(point.sum()) + 0.2))
     cost = affine(random.normal(size=n))
     return make(np.zeros(n), np.full(n, 4.0), cost, rows, products=products)
+
+
+def close(actual: Any, expected: Any, *, rtol: float = 1e-7, atol: float = 0.0) -> None:
+    """Compare arrays; what a result lacks is no array and fails."""
+    assert actual is not None
+    np.testing.assert_allclose(actual, expected, rtol=rtol, atol=atol)

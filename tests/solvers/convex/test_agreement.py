@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,9 @@ from engiagent.solvers.convex.outcome import Ending, conclude
 from engiagent.solvers.convex.second_derivatives import lagrangian_hessian
 from engiagent.solvers.result import SolveOptions
 from tests.solvers.convex.programs import (
+    Sense,
     affine,
+    close,
     column,
     function,
     make,
@@ -32,15 +35,15 @@ CONIC = [clarabel, scs]
 
 @pytest.mark.parametrize("seed", range(8))
 def test_all_agree_on_quadratic_programs_and_their_duals(seed: int) -> None:
-    sense = "maximize" if seed % 2 else "minimize"
+    sense: Sense = "maximize" if seed % 2 else "minimize"
     program = random_quadratic(seed, sense=sense, linear=seed == 3)
     first, *others = (solver.solve_here(program, SolveOptions()) for solver in QUADRATIC)
     assert first.status == "optimal"
     for other in others:
         assert other.status == "optimal"
         assert other.objective == pytest.approx(first.objective, rel=1e-9, abs=1e-9)
-        np.testing.assert_allclose(other.row_dual, first.row_dual, atol=1e-6)
-        np.testing.assert_allclose(other.column_dual, first.column_dual, atol=1e-6)
+        close(other.row_dual, first.row_dual, atol=1e-6)
+        close(other.column_dual, first.column_dual, atol=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -49,7 +52,7 @@ def test_all_agree_on_cones(seed: int) -> None:
     first, second = (solver.solve_here(program, SolveOptions()) for solver in CONIC)
     assert first.status == second.status == "optimal"
     assert first.objective == pytest.approx(second.objective, rel=1e-9)
-    np.testing.assert_allclose(first.row_dual, second.row_dual, atol=1e-6)
+    close(first.row_dual, second.row_dual, atol=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -58,14 +61,14 @@ def test_linear_programs_have_the_duals_of_the_simplex_method(seed: int) -> None
     simplex = linear.solve_here(program, SolveOptions())
     for solver in QUADRATIC:
         result = solver.solve_here(program, SolveOptions())
-        np.testing.assert_allclose(result.row_dual, simplex.row_dual, atol=1e-6)
-        np.testing.assert_allclose(result.column_dual, simplex.column_dual, atol=1e-6)
+        close(result.row_dual, simplex.row_dual, atol=1e-6)
+        close(result.column_dual, simplex.column_dual, atol=1e-6)
 
 
 @pytest.mark.parametrize("solver", CONIC)
 @pytest.mark.parametrize("make_one", [random_quadratic, random_cones])
-def test_duals_are_what_a_little_more_room_is_worth(solver: ModuleType, make_one: object) -> None:
-    program: Program = make_one(5)  # type: ignore[operator]
+def test_duals_are_what_a_little_more_room_is_worth(solver: ModuleType, make_one: Any) -> None:
+    program: Program = make_one(5)
     base = solver.solve_here(program, SolveOptions())
     step = 1e-4
     for row in range(program.row_count):
@@ -113,7 +116,7 @@ def test_unbounded_names_what_runs_away(solver: ModuleType) -> None:
     result = solver.solve_here(endless, SolveOptions())
     assert result.status == "unbounded"
     assert "x[0]" in result.reason
-    np.testing.assert_allclose(result.ray, [1, 0], atol=1e-6)
+    close(result.ray, [1, 0], atol=1e-6)
 
 
 @pytest.mark.parametrize("solver", QUADRATIC)
@@ -144,9 +147,9 @@ REFUSED = [
 @pytest.mark.parametrize("solver", CONIC)
 @pytest.mark.parametrize(("rows", "objective", "said"), REFUSED)
 def test_what_is_not_known_to_be_convex_is_refused_by_name(
-    solver: ModuleType, rows: list[object], objective: object, said: str
+    solver: ModuleType, rows: Any, objective: Any, said: str
 ) -> None:
-    program = make([0.1, 0.1], [9, 9], objective, rows)  # type: ignore[arg-type]
+    program = make([0.1, 0.1], [9, 9], objective, rows)
     with pytest.raises(EngiagentError, match=said):
         solver.solve_here(program, SolveOptions())
 
@@ -162,19 +165,18 @@ def test_a_row_with_a_saddle_is_refused_by_name(solver: ModuleType) -> None:
 def test_a_wrong_claim_is_not_repeated() -> None:
     """A solver that says `solved` and lies is found out."""
     program = random_quadratic(2)
-    best = clarabel.solve_here(program, SolveOptions())
+    best: Any = clarabel.solve_here(program, SolveOptions())
 
-    def ended(x: object, dual: object) -> str:
+    def ended(x: Any, dual: Any) -> str:
         ending = Ending(kind="solved", words="it ended with solved", solver="Liar", version="1",
-                        x=x, row_dual=dual)  # type: ignore[arg-type]  # fmt: skip
+                        x=x, row_dual=dual)  # fmt: skip
         return conclude(program, SolveOptions(), ending).status
 
     assert ended(best.x, best.row_dual) == "optimal"
     assert ended(np.full(12, np.nan), best.row_dual) == "error"
     assert ended(np.full(12, 100.0), best.row_dual) == "error"
-    inner = 0.9 * best.x + 0.1 * piqp.solve_here(
-        replace(program, cost=-program.cost), SolveOptions()
-    ).x  # fmt: skip
+    other: Any = piqp.solve_here(replace(program, cost=-program.cost), SolveOptions())
+    inner = 0.9 * best.x + 0.1 * other.x
     assert ended(inner, np.zeros(8)) in ("feasible", "optimal")
     account = examine(program, inner, np.zeros(8))
     assert account.bound is None or account.bound <= best.objective + 1e-9
@@ -193,7 +195,7 @@ def test_the_bound_holds_for_any_multipliers() -> None:
     random = np.random.default_rng(0)
     for seed in range(5):
         program = random_quadratic(seed)
-        best = clarabel.solve_here(program, SolveOptions()).objective
+        best: Any = clarabel.solve_here(program, SolveOptions()).objective
         for _ in range(20):
             x = random.uniform(program.column_lower, program.column_upper)
             account = examine(program, x, random.normal(size=8) * 3)
@@ -215,17 +217,13 @@ def test_derivatives_are_those_of_differences() -> None:
     products = [(-1, 1, 0, 2.0), (2, 2, 2, 3.0)]
     program = make([0.1] * 3, [2] * 3, forms[0] + forms[1], rows, products=products)
     y = np.array([0.3, -1.0, 0.5, 2.0, -0.7])
-    np.testing.assert_allclose(
-        gradient(program, x), approx_fprime(x, program.objective_at, 1e-7), rtol=1e-5
-    )
-    np.testing.assert_allclose(
-        jacobian(program, x).toarray(), approx_fprime(x, program.activity_at, 1e-7), atol=1e-5
-    )
+    close(gradient(program, x), approx_fprime(x, program.objective_at, 1e-7), rtol=1e-5)
+    close(jacobian(program, x).toarray(), approx_fprime(x, program.activity_at, 1e-7), atol=1e-5)
 
-    def slope(point: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+    def slope(point: Any) -> Any:
         return np.asarray(gradient(program, point) - jacobian(program, point).T @ y)
 
-    np.testing.assert_allclose(
+    close(
         lagrangian_hessian(program, x, y).toarray(),
         approx_fprime(x, slope, 1e-7),
         rtol=1e-5,

@@ -1,0 +1,275 @@
+"""IPOPT, fatrop and SQP through CasADi: textbook optima, honest words, protection of domains."""
+
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engiagent.errors import EngiagentError
+from engiagent.solvers.adapter import Watch
+from engiagent.solvers.casadi import conic, fatrop, ipopt
+from engiagent.solvers.casadi.nlp import solve_nlp
+from engiagent.solvers.casadi.starts import has_values, starting_points
+from engiagent.solvers.convex import clarabel
+from engiagent.solvers.result import Progress, SolveOptions
+from tests.solvers.casadi.problems import hs24, hs35, hs71, power, product, rosenbrock, tank
+from tests.solvers.convex.programs import (
+    Sense,
+    affine,
+    column,
+    function,
+    make,
+    random_cones,
+    random_quadratic,
+)
+
+INF = np.inf
+
+
+def test_rosenbrock() -> None:
+    result = ipopt.solve_here(rosenbrock(), SolveOptions())
+    assert result.status == "feasible"
+    assert "local optimum" in result.reason
+    assert result.bound is None
+    assert result.x == pytest.approx([1, 1], abs=1e-8)
+
+
+def test_hock_schittkowski_71_with_its_multipliers() -> None:
+    result = ipopt.solve_here(hs71(), SolveOptions())
+    assert result.objective == pytest.approx(17.0140172891563, rel=1e-12)
+    assert result.x == pytest.approx([1, 4.74299964, 3.82114998, 1.37940829], abs=1e-8)
+    assert result.row_dual == pytest.approx([0.55229366, -0.16146857], abs=1e-7)
+    assert result.column_dual is not None
+    assert result.column_dual[0] == pytest.approx(1.08787121, abs=1e-7)
+
+
+def test_hock_schittkowski_24_and_35() -> None:
+    result = ipopt.solve_here(hs24(), SolveOptions())
+    assert result.objective == pytest.approx(-1.0, abs=1e-8)
+    assert result.x == pytest.approx([3, np.sqrt(3)], abs=1e-6)
+    convex = ipopt.solve_here(hs35(), SolveOptions())
+    assert convex.status == "optimal"
+    assert convex.objective == pytest.approx(1 / 9, abs=1e-10)
+    assert convex.bound == pytest.approx(1 / 9, abs=1e-7)
+    assert convex.row_dual == pytest.approx([-2 / 9], abs=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_ipopt_agrees_with_clarabel_on_convex_programs(seed: int) -> None:
+    sense: Sense = "maximize" if seed % 2 else "minimize"
+    for program in (random_quadratic(seed, sense=sense), random_cones(seed)):
+        first = ipopt.solve_here(program, SolveOptions())
+        second = clarabel.solve_here(program, SolveOptions())
+        assert first.status == second.status == "optimal"
+        assert first.objective == pytest.approx(second.objective, rel=1e-9)
+        assert first.row_dual == pytest.approx(second.row_dual, abs=1e-6)
+        assert first.column_dual == pytest.approx(second.column_dual, abs=1e-6)
+
+
+def test_more_starts_find_the_better_valley() -> None:
+    """x⁴ - 8 x² + x has minima near -2 (the best) and near 2."""
+    goal = power(column(0), 4.0) - power(column(0), 2.0) * 8.0 + affine([1.0])
+    program = make([-4], [4], goal)
+    start = np.array([3.0])
+    one = solve_nlp(program, SolveOptions(start=start), None, ipopt.METHOD, starts=1)
+    many = solve_nlp(program, SolveOptions(start=start), None, ipopt.METHOD, starts=8)
+    assert one.x == pytest.approx([1.968], abs=1e-2)
+    assert many.x == pytest.approx([-2.03], abs=1e-2)
+    assert "from 8 starts" in many.reason
+    again = solve_nlp(program, SolveOptions(start=start), None, ipopt.METHOD, starts=8)
+    assert many.x is not None
+    np.testing.assert_array_equal(many.x, again.x)
+
+
+def test_stuck_is_not_called_infeasible() -> None:
+    """A ring that is out of reach, and one that a local method from the middle cannot find."""
+    ring = [(0, 0, 0, 1.0), (0, 1, 1, 1.0)]
+    far = make([-5, -5], [5, 5], affine([1, 1]), [(affine([0, 0]), 60, INF)], products=ring)
+    result = ipopt.solve_here(far, SolveOptions())
+    assert result.status == "error"
+    assert "proves nothing" in result.reason
+    assert "C0" in result.reason
+
+
+def test_a_convex_program_is_proven_infeasible_by_tangents() -> None:
+    rows = [(function("exp", column(0)), -INF, 1.0), (affine([1, 1]), 3, INF),
+            (affine([0, 1]), -INF, 2)]  # fmt: skip
+    program = make([-5, -5], [5, 5], affine([1, 1]), rows)
+    assert ipopt.solve_here(program, SolveOptions()).status == "infeasible"
+    eased = replace(program, row_upper=np.array([np.exp(1.0) + 0.01, INF, 2.0]))
+    assert ipopt.solve_here(eased, SolveOptions()).status == "optimal"
+
+
+def test_an_endless_objective() -> None:
+    program = make([0], [INF], affine([-1]), [(function("exp", -column(0)), -INF, 2.0)])
+    assert ipopt.solve_here(program, SolveOptions()).status == "unbounded"
+
+
+def test_a_start_is_found_inside_a_narrow_domain() -> None:
+    """log(x + y - 90.5) has a value in a corner only; min x + y with log >= -1."""
+    inner = column(0) + column(1) - 90.5
+    program = make([-10, -2], [100, 1], affine([1, 1]), [(function("log", inner), -1.0, INF)])
+    result = ipopt.solve_here(program, SolveOptions())
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(90.5 + np.exp(-1), rel=1e-9)
+
+
+def test_what_has_no_value_is_named() -> None:
+    program = make([-2], [1], affine([1]), [(function("log", column(0) - 1.5), -1.0, INF)])
+    result = ipopt.solve_here(program, SolveOptions())
+    assert result.status == "error"
+    assert "C0 (the log) has no value" in result.reason
+
+
+def test_starts_lie_inside_bounds_and_domains() -> None:
+    goal = function("log", column(0)) + function("sqrt", column(1) - 3.0)
+    program = make([0, -10], [INF, 50], goal)
+    points = starting_points(program, None, 7)
+    for _ in range(5):
+        point = next(points)
+        assert has_values(program, point)
+        assert np.all(point >= program.column_lower)
+        assert np.all(point <= program.column_upper)
+
+
+def test_the_users_start_is_used() -> None:
+    result = ipopt.solve_here(hs35(), SolveOptions(start=np.array([4 / 3, 7 / 9, 4 / 9])))
+    assert result.status == "optimal"
+    far = ipopt.solve_here(hs35(), SolveOptions(start=np.array([1e3, 0.0, 1e3])))
+    assert result.iterations < far.iterations
+
+
+def test_kinks_in_convex_position_are_smoothed_exactly() -> None:
+    """min |x - 1| + |x + 1| + 0.1 (x - 2)²: the flat between -1 and 1 leans to 1."""
+    goal = function("abs", column(0) - 1.0) + function("abs", column(0) + 1.0)
+    program = make([-9], [9], goal + affine([-0.4], 0.4), products=[(-1, 0, 0, 0.1)])
+    for solver in (ipopt, clarabel):
+        result = solver.solve_here(program, SolveOptions())
+        assert result.status == "optimal"
+        assert result.x == pytest.approx([1], abs=1e-8)
+        assert result.objective == pytest.approx(2.1, abs=1e-8)
+        assert result.column_dual is not None
+        assert len(result.column_dual) == 1
+
+
+def test_limits_and_cancellation(tmp_path: Path) -> None:
+    program = tank(300, drag=0.1)
+    result = ipopt.solve_here(program, SolveOptions(time_limit=1e-3))
+    assert result.status in ("limit", "feasible")
+    assert "time limit" in result.reason
+    seen: list[Progress] = []
+    stop = threading.Event()
+
+    def watch(progress: Progress) -> None:
+        seen.append(progress)
+        stop.set()
+
+    result = ipopt.solve_here(
+        program, SolveOptions(), Watch(watch, None, stop.is_set, interval=0.0)
+    )
+    assert result.status == "interrupted"
+    assert seen[0].iterations >= 1
+    log = tmp_path / "ipopt.txt"
+    ipopt.solve_here(hs35(), SolveOptions(log=str(log)))
+    assert "Ipopt" in log.read_text(encoding="utf-8")
+
+
+def test_whole_numbers_are_refused() -> None:
+    with pytest.raises(EngiagentError, match="whole numbers"):
+        ipopt.solve_here(make([0], [1], affine([1]), integers=[0]), SolveOptions())
+
+
+# --- fatrop ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("periods", "drag", "scale"), [(5, 0.0, 1.0), (12, 0.1, -3.0)])
+def test_fatrop_agrees_with_ipopt_on_a_tank(periods: int, drag: float, scale: float) -> None:
+    program = tank(periods, drag, scale)
+    first = ipopt.solve_here(program, SolveOptions())
+    second = fatrop.solve_here(program, SolveOptions())
+    assert first.status == second.status == ("feasible" if drag else "optimal")
+    assert second.objective == pytest.approx(first.objective, rel=1e-9)
+    assert second.x == pytest.approx(first.x, abs=1e-7)
+    assert second.row_dual == pytest.approx(first.row_dual, abs=1e-6)
+
+
+def test_fatrop_says_why_a_program_is_not_in_stages() -> None:
+    base = tank(4)
+    wide = make(
+        base.column_lower, base.column_upper, affine(base.cost),
+        [(column(0) + column(3), 0.0, 0.0)],
+    )  # fmt: skip
+    wide = replace(wide, columns=base.columns, coordinates=base.coordinates)
+    with pytest.raises(EngiagentError, match="C0 spans more than two stages"):
+        fatrop.solve_here(wide, SolveOptions())
+    ramp = replace(wide, row_columns=np.array([0, 1]), row_lower=np.array([-1.0]))
+    with pytest.raises(EngiagentError, match="C0 joins two stages and is no equation"):
+        fatrop.solve_here(ramp, SolveOptions())
+    with pytest.raises(EngiagentError, match="different stages"):
+        fatrop.solve_here(
+            replace(
+                base,
+                products=replace(base.products, first=base.products.first.copy(),
+                                 second=np.where(base.products.first == 2, 1,
+                                                 base.products.second)),
+            ),
+            SolveOptions(),
+        )  # fmt: skip
+    with pytest.raises(EngiagentError, match="no variable runs over a time set"):
+        fatrop.solve_here(random_quadratic(1, n=150), SolveOptions())
+
+
+# --- CasADi's other solvers --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("plugin", ["osqp", "piqp", "proxqp"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_conic_plugins_agree(plugin: str, seed: int) -> None:
+    program = random_quadratic(seed, sense="maximize" if seed % 2 else "minimize")
+    first = conic.member(plugin).solve_here(program, SolveOptions(), None)
+    second = clarabel.solve_here(program, SolveOptions())
+    assert first.status == "optimal"
+    assert first.objective == pytest.approx(second.objective, rel=1e-9)
+    assert first.row_dual == pytest.approx(second.row_dual, abs=1e-6)
+
+
+def test_cbc_and_clp() -> None:
+    rows = [(affine([2, 3, 1]), -INF, 5.5), (affine([4, 1, 2]), -INF, 11),
+            (affine([3, 4, 2]), -INF, 8)]  # fmt: skip
+    whole = make([0] * 3, [10] * 3, affine([-5, -4, -3]), rows, integers=[0, 1, 2])
+    result = conic.member("cbc").solve_here(whole, SolveOptions(), None)
+    assert result.status == "optimal"
+    assert result.x == pytest.approx([2, 0, 1], abs=0)
+    linear = replace(whole, integrality=np.zeros(3, dtype=bool))
+    for plugin in ("cbc", "clp"):
+        solver = conic.member(plugin)
+        assert solver.solve_here(linear, SolveOptions(), None).status == "optimal"
+        with pytest.raises(EngiagentError, match="not linear"):
+            solver.solve_here(random_quadratic(1), SolveOptions(), None)
+    with pytest.raises(EngiagentError, match="whole numbers"):
+        conic.member("clp").solve_here(whole, SolveOptions(), None)
+
+
+@pytest.mark.parametrize("plugin", sorted(conic.UNFIT))
+def test_plugins_that_failed_are_refused_with_the_reason(plugin: str) -> None:
+    with pytest.raises(EngiagentError, match="not offered"):
+        conic.member(plugin)
+
+
+def test_sqp_finds_the_same_optimum() -> None:
+    result = conic.member("sqpmethod").solve_here(hs71(), SolveOptions(), None)
+    assert result.objective == pytest.approx(17.0140172891563, rel=1e-8)
+    with pytest.raises(EngiagentError, match="no solver 'nonsense'"):
+        conic.member("nonsense")
+
+
+def test_products_of_three() -> None:
+    """The largest box in a ball of radius 1: sides 2/sqrt(3) each way, volume 8/(3 sqrt 3)."""
+    sides = [column(j) for j in range(3)]
+    program = make([0] * 3, [2] * 3, product(*sides), [(affine([0] * 3), -INF, 4.0)],
+                   products=[(0, j, j, 1.0) for j in range(3)], sense="maximize")  # fmt: skip
+    result = ipopt.solve_here(program, SolveOptions())
+    assert result.objective == pytest.approx(8 / (3 * np.sqrt(3)), rel=1e-9)
+    assert result.row_dual == pytest.approx([1.5 * 8 / (3 * np.sqrt(3)) / 4], rel=1e-7)
