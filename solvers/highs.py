@@ -1,4 +1,4 @@
-"""The adapter of HiGHS: linear and mixed-integer linear programs.
+"""Running HiGHS: linear, mixed-integer linear and convex quadratic programs.
 
 The arrays go in by one call. HiGHS always minimises here (costs of a maximisation change sign), so
 that its duals have one sign convention, ∂objective/∂right-hand side, before they are turned back
@@ -171,9 +171,30 @@ def _load(program: Program, options: SolveOptions, sign: float, extra: Mapping[s
         values,
         program.integrality.astype(np.int32),
     )
+    if status == highspy.HighsStatus.kOk and len(program.products.rows):
+        status = _pass_hessian(highs, program, sign)
     if status != highspy.HighsStatus.kOk:
         raise EngiagentError(f"HiGHS does not take the program: it answers {status.name}")
     return highs
+
+
+def _pass_hessian(highs: Any, program: Program, sign: float) -> Any:
+    """Hand over the products of the objective as the lower triangle, by columns, of ½ xᵀQ x."""
+    import highspy
+
+    products = program.products
+    order = np.lexsort((products.first, products.second))
+    rows, columns = products.first[order], products.second[order]
+    values = sign * products.values[order] * np.where(rows == columns, 2.0, 1.0)
+    starts = np.searchsorted(columns, np.arange(program.column_count)).astype(np.int32)
+    return highs.passHessian(
+        program.column_count,
+        len(values),
+        int(highspy.HessianFormat.kTriangular),
+        starts,
+        rows.astype(np.int32),
+        values,
+    )
 
 
 def _begin_at(highs: Any, start: Floats) -> None:

@@ -1,0 +1,37 @@
+"""Convex quadratic programs by HiGHS, when it is asked for by name.
+
+Its method fails on some of them and calls some that have no best point optimal, so what it hands
+over is recomputed; see :mod:`engiagent.solvers.convex.optimality`.
+"""
+
+from typing import Final
+
+from engiagent.formulations.program import Program
+from engiagent.solvers.adapter import Watch
+from engiagent.solvers.convex.outcome import Ending, conclude
+from engiagent.solvers.highs import INTERRUPTED, LIMITS, NAME, run_highs
+from engiagent.solvers.result import SolveOptions, SolverResult
+
+KINDS: Final = {
+    "kOptimal": "solved",
+    "kModelEmpty": "solved",
+    "kInfeasible": "infeasible",
+    "kUnbounded": "unbounded",
+} | dict.fromkeys(LIMITS, "limit") | dict.fromkeys(INTERRUPTED, "interrupted")  # fmt: skip
+
+
+def solve_qp(program: Program, options: SolveOptions, watch: Watch | None) -> SolverResult:
+    """Solve a convex quadratic program in this process."""
+    run = run_highs(program, options, watch)
+    words = f"{LIMITS.get(run.status, 'HiGHS ended with ' + run.status)}"
+    x = run.point()
+    ending = Ending(
+        kind=KINDS.get(run.status, "failed"),
+        words=words,
+        solver=NAME,
+        version=run.version,
+        iterations=run.iterations,
+        x=x,
+        row_dual=None if x is None else run.duals()[0],
+    )
+    return conclude(program, options, ending)
