@@ -42,6 +42,7 @@ class _Model:
         self.snapshot = Snapshot(program)
         self.highs: Any = load(program, options, self.sign, {})
         self._shifted = False
+        self._offset = program.offset
         self._strategy = CHOOSE_SIMPLEX
         self._crossed_columns = crosses(program.column_lower, program.column_upper)
         self._crossed_rows = crosses(program.row_lower, program.row_upper)
@@ -93,6 +94,9 @@ class _Model:
 
     def _follow(self) -> None:
         program, seen, model = self.program, self.snapshot, self.highs
+        if program.offset != self._offset:
+            self._offset = program.offset
+            model.changeObjectiveOffset(self.sign * program.offset)
         at = seen.changed("cost")
         if at is not None:
             model.changeColsCost(len(at), at, self.sign * program.cost[at])
@@ -191,7 +195,7 @@ class HighsEngine:
                 return result
         run = model.outcome()
         if run.status in highs.LIMITS:
-            return limited(program, self.options, run)
+            return limited(program, self.options, run, run.point())
         # Anything else is for the careful way, which also brings the proofs.
         return linear.solve_here(program, _remaining(self.options, started))
 
@@ -268,8 +272,15 @@ class HighsMipEngine:
             return contradiction(program)
         self._model.highs.run()
         run = self._model.outcome()
-        x = run.point() if run.status == "kOptimal" else None
+        stopped = run.status in highs.LIMITS
+        x = run.point() if stopped or run.status == "kOptimal" else None
         polished = None if x is None else self._polish(x)
+        if stopped and polished is not None:
+            given = limited(program, self.options, run, polished.x)
+            exact = self._with_bound(run, polished)
+            return replace(exact, status=given.status, reason=given.reason)
+        if stopped:
+            return limited(program, self.options, run, None)
         if polished is None or polished.objective is None or polished.x is None:
             return linear.solve_here(program, _remaining(self.options, started))
         return self._with_bound(run, polished)
@@ -284,8 +295,9 @@ class HighsMipEngine:
         return result if result.status == "optimal" else None
 
     def _with_bound(self, run: Run, polished: SolverResult) -> SolverResult:
-        bound, objective = run.bound(), polished.objective
-        gap = None if bound is None or objective is None else relative_gap(objective, bound)
+        assert polished.x is not None
+        bound, objective = run.bound(), self.program.objective_at(polished.x)
+        gap = None if bound is None else relative_gap(objective, bound)
         status: Status = "optimal"
         reason = "optimal"
         if gap is None or gap > max(2 * self.options.gap, 1e-9):
@@ -296,6 +308,7 @@ class HighsMipEngine:
             status=status,
             reason=reason,
             is_mip=True,
+            objective=objective,
             bound=bound,
             gap=gap,
             iterations=run.iterations,
@@ -325,9 +338,8 @@ def contradiction(program: Program) -> SolverResult:
     )
 
 
-def limited(program: Program, options: SolveOptions, run: Run) -> SolverResult:
-    """Return the result of a linear run that a limit ended."""
-    x = run.point()
+def limited(program: Program, options: SolveOptions, run: Run, x: Floats | None) -> SolverResult:
+    """Return the result of a run that a limit ended, with the best point so far, if any."""
     name = highs.LIMITS[run.status]
     if run.status == "kTimeLimit":
         name += f" of {options.time_limit:g} s"
@@ -335,12 +347,14 @@ def limited(program: Program, options: SolveOptions, run: Run) -> SolverResult:
     return SolverResult(
         status="limit" if x is None else "feasible",
         reason=f"{name} reached after {run.iterations} iterations, {found}",
-        is_mip=False,
+        is_mip=program.is_mip,
         solver=highs.NAME,
         solver_version=run.version,
         x=x,
         objective=None if x is None else program.objective_at(x),
+        bound=run.bound() if program.is_mip else None,
         iterations=run.iterations,
+        nodes=run.nodes,
     )
 
 

@@ -295,6 +295,23 @@ def test_duals_and_objective_of_warm_solves_equal_cold_ones() -> None:
         assert warm.objective == pytest.approx(cold.objective, rel=1e-9)
 
 
+def test_a_constant_of_the_objective_follows_with_whole_numbers_too() -> None:
+    given = small(
+        constraint("x[t] <= 5[kW]*on[t]", T),
+        parameters=[LOAD],
+        variables=[variable("x", T), variable("on", T, unit="1", type="binary", upper=1)],
+        objective="sum((load[t] - 0.5*x[t])*1[EUR/kW] + on[t]*1[EUR] for t in T)",
+    )
+    parametric = compile_parametric(given, None, ["load"])
+    session = Session(parametric)
+    for load in (LOAD["value"], [5.0, 5.0, 5.0, 5.0]):
+        parametric.update(load=load)
+        result = session.solve()
+        assert result.objective == pytest.approx(sum(load) - 4 * 1.5)
+        assert result.bound == pytest.approx(result.objective)
+        assert result.status == "optimal"
+
+
 def test_updates_take_microseconds() -> None:
     given, _ = CASES["in a named expression"]
     parametric = compile_parametric(given, None, ["load", "price"])

@@ -22,6 +22,7 @@ from engiagent.solvers.result import SolveOptions
 from engiagent.solvers.session import Session
 from engiagent.solvers.session_shift import stage_sources
 from engiagent.solvers.solving import solve
+from tests.solvers.programs import dense_linear, knapsack
 
 HERE = SolveOptions(threads=1)
 
@@ -263,6 +264,29 @@ def test_a_time_limit_holds_for_each_solve_and_not_for_all_together() -> None:
     for _ in range(60):
         assert session.solve().status == "optimal"
         program.cost[:] = random.normal(size=8)
+
+
+def test_a_limit_keeps_the_best_schedule_so_far() -> None:
+    program = knapsack()
+    session = Session(program, SolveOptions(time_limit=0.5, threads=1))
+    for _ in range(2):
+        result = session.solve()
+        assert result.status == "feasible", result.reason
+        assert "time limit of 0.5 s" in result.reason
+        assert result.x is not None
+        assert np.all(result.x == np.round(result.x))
+        assert np.all(program.activity_at(result.x) <= program.row_upper + 1e-6)
+        assert result.bound is not None
+        assert result.objective is not None
+        assert result.bound <= result.objective
+        assert result.seconds < 3
+        program.cost[:] *= 0.999
+
+
+def test_a_linear_limit_is_a_result() -> None:
+    result = Session(dense_linear(), SolveOptions(time_limit=0.3, threads=1)).solve()
+    assert result.status in ("limit", "feasible")
+    assert "time limit" in result.reason
 
 
 def test_starts_are_checked_and_do_not_change_the_answer() -> None:
