@@ -15,7 +15,7 @@ Plant = Callable[[Values, Values, Values], Mapping[str, npt.ArrayLike]]
 """``(state, controls, disturbances) -> state`` after the applied periods; all by name, each in its
 own unit: states by parameter, controls by variable, disturbances by parameter."""
 
-Outcome = Literal["optimal", "relaxed", "previous plan"]
+Outcome = Literal["optimal", "feasible", "relaxed", "previous plan"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -27,7 +27,8 @@ class Control:
     step
         Number of the step, from 0.
     outcome, reason
-        ``optimal``: the plan keeps all limits; ``relaxed``: it goes beyond some that may give way,
+        ``optimal``: the best plan, which keeps all limits; ``feasible``: one that keeps them, but a
+        limit of the solver came before the proof that it is the best; ``relaxed``: it goes beyond some that may give way,
         as little as is possible; ``previous plan``: none was found in time, so that the last one
         goes on.
     values

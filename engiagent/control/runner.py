@@ -212,7 +212,7 @@ class RecedingHorizon:
         if self._count and self._last is not None:
             self._session.shift(self.applied)
         result = self._session.solve()
-        outcome: Outcome = "optimal"
+        outcome: Outcome = "optimal" if result.status == "optimal" else "feasible"
         if result.x is None:
             result, outcome = self._fallback(result)
         moved = relaxations(self.program, self.limits, result) if outcome == "relaxed" else ()
