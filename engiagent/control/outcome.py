@@ -28,9 +28,9 @@ class Control:
         Number of the step, from 0.
     outcome, reason
         ``optimal``: the best plan, which keeps all limits; ``feasible``: one that keeps them, but a
-        limit of the solver came before the proof that it is the best; ``relaxed``: it goes beyond some that may give way,
-        as little as is possible; ``previous plan``: none was found in time, so that the last one
-        goes on.
+        limit of the solver came before the proof that it is the best; ``relaxed``: it goes beyond
+        some that may give way, as little as is possible; ``previous plan``: none was found in time,
+        so that the last one goes on.
     values
         Controls by variable: its value in the first period, of the shape of its other sets, or of
         (periods, others …) when several periods are applied at once.
