@@ -35,6 +35,7 @@ RETRIES: Final = 4
 """Further starts where none has led to a point that keeps all rows."""
 STATIONARY: Final = 1e-5
 LEAST_TIME: Final = 1e-4
+ROOM: Final = 1e-8
 ENDLESS: Final = 1e10
 """Objective of a feasible point beyond which the objective counts as endless."""
 
@@ -215,13 +216,7 @@ class _Solver:
             return self._ending("undefined", undefined_at(program, start))
         solver, look = self._solver(options, watch)
         order = self.layout
-        low, high = (
-            np.concatenate([(limits * order.row_scale)[order.rows], domain])
-            for limits, domain in (
-                (program.row_lower, self.graph.domain_lower),
-                (program.row_upper, self.graph.domain_upper),
-            )
-        )
+        low, high = self._limits(order)
         try:
             found = solver(
                 x0=start[order.columns],
@@ -255,6 +250,26 @@ class _Solver:
             x=x,
             row_dual=dual,
         )
+
+    def _limits(self, order: Layout) -> tuple[Floats, Floats]:
+        """Return the limits of the rows as the method has them.
+
+        Where there are more equations than columns, as redundant ones make it, a method for
+        equations cannot start; they then get a little room.
+        """
+        program = self.program
+        low, high = program.row_lower, program.row_upper
+        equal = low == high
+        if equal.sum() > (program.column_lower < program.column_upper).sum():
+            room = np.where(equal, ROOM * np.maximum(1.0, np.abs(high)), 0.0)
+            low, high = low - room, high + room
+        first, last = (
+            np.concatenate([(limits * order.row_scale)[order.rows], domain])
+            for limits, domain in (
+                (low, self.graph.domain_lower), (high, self.graph.domain_upper)
+            )
+        )  # fmt: skip
+        return first, last
 
     def _solver(self, options: SolveOptions, watch: Watch | None) -> tuple[Any, Any]:
         import casadi

@@ -91,7 +91,7 @@ def _run(program: Program, options: SolveOptions, data: ConeProgram, watch: Watc
         version=distribution_version("clarabel") or "unknown",
         iterations=int(solution.iterations),
         x=x if usable else None,
-        row_dual=data.row_dual(np.array(solution.z), x) if usable else None,
+        row_dual=data.multipliers(np.array(solution.z), point) if usable else None,
         ray=x if kind == "unbounded" else None,
     )
 

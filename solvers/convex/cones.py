@@ -20,10 +20,16 @@ from engiagent.formulations.values import Floats, Form, Ints, Term, constant, va
 from engiagent.solvers.convex.curvature import is_positive, of_objective
 from engiagent.solvers.convex.derivatives import affine_matrix
 from engiagent.solvers.convex.functions import Reduction
+from engiagent.solvers.convex.optimality import Multipliers
 from engiagent.solvers.convex.outcome import discrete_refusal
 from engiagent.solvers.convex.quadratic_rows import Head, reduce_quadratic_rows
 
 KINDS: Final = ("zero", "nonnegative", "second-order", "exponential", "power")
+
+
+APEX: Final = 1e-6
+"""Height, relative to the point, below which a cone is at its apex, where no multiplier of its row
+exists: the objective changes faster than any multiple of the right-hand side."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,30 +68,38 @@ class ConeProgram:
     _heads: tuple[Head, ...]
     _shape: tuple[int, int] = field(default=(0, 0))
 
-    def row_dual(self, dual: Floats, x: Floats) -> Floats:
-        """Return the program's multipliers in its own sense, shape (m,).
+    def multipliers(self, dual: Floats, x: Floats) -> "Multipliers":
+        """Return the program's multipliers in its own sense.
 
         Parameters
         ----------
         dual
             The cone program's multipliers λ in the dual cone, ``P x + c + A'λ = 0``; (M,).
         x
-            The program's own columns, shape (n,).
+            All columns of the cone program, shape (N,).
         """
-        y = np.zeros(self._shape[0])
+        n = self._shape[1]
+        y, pull, slack = np.zeros(self._shape[0]), np.zeros(n), 0.0
         y[self._equations] = dual[: len(self._equations)]
         first = self.zero
         np.add.at(y, self._lower, dual[first : first + len(self._lower)])
         first += len(self._lower)
         np.add.at(y, self._upper, -dual[first : first + len(self._upper)])
         ends = np.cumsum(self.second_order) + self.zero + self.nonnegative
+        apex: list[int] = []
         for head in self._heads:
-            # The row is |F z|² - (v'z)² <= 0, so its gradient is 2 v'z times that of the cone.
-            size = float(head.height.at(x)[0])
-            steepness = 2.0 * max(size, np.finfo(float).tiny)
-            start = int(ends[head.cone]) - int(self.second_order[head.cone])
-            y[head.row] = head.side * dual[start] / steepness
-        return self.sign * y
+            stop = int(ends[head.cone])
+            cone = slice(stop - int(self.second_order[head.cone]), stop)
+            height = float(head.height.at(x)[0])
+            if height > APEX * max(1.0, float(np.max(np.abs(x), initial=0.0))):
+                # The row is |F z|² - (v'z)² <= 0, its gradient 2 v'z times that of the cone.
+                y[head.row] = head.side * dual[cone][0] / (2.0 * height)
+                continue
+            apex.append(head.row)
+            rows = self.a.tocsr()[cone]
+            pull += (rows.T @ dual[cone])[:n]
+            slack += float(dual[cone] @ (self.b[cone] - rows @ x))
+        return Multipliers(self.sign * y, pull, slack, tuple(apex))
 
 
 def cone_program(program: Program, solver: str) -> ConeProgram:

@@ -30,13 +30,34 @@ FAR = 1e11
 
 
 @dataclass(frozen=True, eq=False)
+class Multipliers:
+    """Multipliers of a program's rows, and of cones at whose apex their row has none.
+
+    Attributes
+    ----------
+    rows
+        In the objective's own sense, shape (m,), 0 for such cones.
+    pull, slack
+        ``A'λ``, shape (n,), and ``λ's`` of these cones ``A x + s = b``, the objective minimised.
+    apex
+        The rows of these cones.
+    """
+
+    rows: Floats
+    pull: Floats | None = None
+    slack: float = 0.0
+    apex: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
 class Account:
     """A point with its multipliers.
 
     Attributes
     ----------
     x, row_dual, column_dual
-        The point, its multipliers and reduced costs in the objective's own sense.
+        The point, its multipliers and reduced costs in the objective's own sense. NaN for a row
+        that is a cone at its apex, where no multiplier exists.
     violation
         Largest violation of a bound or a row, relative to ``max(1, size of its numbers)``;
         infinite when a value is NaN.
@@ -60,31 +81,35 @@ class Account:
         return abs(self.objective - self.bound) / max(1.0, abs(self.objective))
 
 
-def examine(program: Program, x: Floats, row_dual: Floats) -> Account:
+def examine(program: Program, x: Floats, given: Floats | Multipliers) -> Account:
     """Return what a point and multipliers are worth.
 
     Parameters
     ----------
     x
         Shape (n,).
-    row_dual
+    given
         ∂objective/∂right-hand side in the objective's own sense, shape (m,). Those that point to
         a bound which does not exist are set to zero.
     """
+    multipliers = given if isinstance(given, Multipliers) else Multipliers(given)
     sign = -1.0 if program.sense == "maximize" else 1.0
-    y = sign * np.nan_to_num(row_dual)
+    y = sign * np.nan_to_num(multipliers.rows)
     side = np.where(y > 0, program.row_lower, program.row_upper)
     y = np.where(np.isfinite(side), y, 0.0)
     with np.errstate(all="ignore"):
         slope, derivatives = sign * gradient(program, x), jacobian(program, x)
         activity, objective = program.activity_at(x), program.objective_at(x)
         z = slope - derivatives.T @ y
+        if multipliers.pull is not None:
+            z = z + multipliers.pull
         terms = np.abs(slope) + abs(derivatives).T @ np.abs(y)
-        bound = _bound(program, x, y, z, terms, activity, sign * objective)
+        bound = _bound(program, x, y, z, terms, activity, sign * objective - multipliers.slack)
     violation = max(
         violation_of(activity, program.row_lower, program.row_upper),
         violation_of(x, program.column_lower, program.column_upper),
     )
+    y[list(multipliers.apex)] = np.nan
     return Account(
         x,
         sign * y + 0.0,

@@ -15,7 +15,7 @@ from engiagent.formulations.values import Floats
 from engiagent.solvers import linear
 from engiagent.solvers.convex.curvature import is_positive, of_objective
 from engiagent.solvers.convex.derivatives import matrix
-from engiagent.solvers.convex.optimality import Account, examine
+from engiagent.solvers.convex.optimality import Account, Multipliers, examine
 from engiagent.solvers.convex.polish import polished
 from engiagent.solvers.result import SolveOptions, SolverResult, Status
 
@@ -42,7 +42,7 @@ class Ending:
     version: str
     iterations: int = 0
     x: Floats | None = None
-    row_dual: Floats | None = None
+    row_dual: Floats | Multipliers | None = None
     ray: Floats | None = None
 
 

@@ -44,7 +44,7 @@ def polished(program: Program, account: Account) -> Account:
     """Return a better account of the same optimum where there is one."""
     if not np.isfinite(account.violation) or _is_good(program, account):
         return account
-    if program.column_count + program.row_count > LARGEST:
+    if program.column_count + program.row_count > LARGEST or np.isnan(account.row_dual).any():
         return account
     with np.errstate(all="ignore"):
         solved = _on_active_set(program, account)

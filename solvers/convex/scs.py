@@ -95,7 +95,7 @@ def _run(program: Program, options: SolveOptions, data: ConeProgram) -> Ending:
         version=distribution_version("scs") or "unknown",
         iterations=int(info["iter"]),
         x=x if usable else None,
-        row_dual=data.row_dual(np.asarray(found["y"]), x) if usable else None,
+        row_dual=data.multipliers(np.asarray(found["y"]), point) if usable else None,
         ray=x if kind == "unbounded" else None,
     )
 
