@@ -10,10 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from engiagent.errors import EngiagentError
 from engiagent.formulations.classify import classify
 from engiagent.formulations.program import OBJECTIVE, Program
+from engiagent.formulations.values import atoms
 from engiagent.solvers import linear
 from engiagent.solvers.adapter import Adapter, Feature, Watch, distribution_version
 from engiagent.solvers.expressions import curved_rows
@@ -101,7 +103,7 @@ def _solve(name: str, about: Known, program: Program, options: SolveOptions) -> 
 
 
 def _run(name: str, about: Known, program: Program, options: SolveOptions) -> Ending:
-    if not program.column_count or _breaks_an_empty_row(program):
+    if not _used(program).any() or _breaks_an_empty_row(program):
         return _trivial(program)
     built = build(program, curved_as_row=about.linear_objective)
     # Pyomo tells of most that goes wrong by exceptions of many kinds, which are the user's to read.
@@ -117,6 +119,28 @@ def _run(name: str, about: Known, program: Program, options: SolveOptions) -> En
         ) from None
 
 
+def _used(program: Program) -> npt.NDArray[np.bool_]:
+    """Whether each column occurs anywhere; Pyomo leaves the others out of what it solves."""
+    used = program.cost != 0
+    used[program.row_columns] = True
+    used[program.products.first] = used[program.products.second] = True
+    used[program.indicators.columns] = True
+    for group in program.sos1:
+        used[group] = True
+    for part in program.nonlinear:
+        for atom in [part.atom, *(inner for form in part.atom.args for inner in atoms(form))]:
+            for form in atom.args:
+                for term in form.terms:
+                    used[term.columns] = True
+    return used
+
+
+def _nearest_to_zero(program: Program) -> Floats:
+    """Return the point that suits columns which nothing depends on."""
+    lower, upper = program.column_lower, program.column_upper
+    return np.clip(np.zeros(program.column_count), lower, upper)
+
+
 def _breaks_an_empty_row(program: Program) -> bool:
     """Whether a row without terms does not hold, which Pyomo cannot say."""
     given = np.diff(program.row_starts) > 0
@@ -128,7 +152,9 @@ def _trivial(program: Program) -> Ending:
     version = distribution_version("pyomo") or "unknown"
     if _breaks_an_empty_row(program):
         return Ending("infeasible", version)
-    return Ending("optimal", version, np.zeros(0), np.zeros(program.row_count), np.zeros(0))
+    nothing = np.zeros(program.column_count)
+    duals = np.zeros(program.row_count)
+    return Ending("optimal", version, _nearest_to_zero(program), duals, nothing)
 
 
 def _missing(name: str) -> EngiagentError:
@@ -166,7 +192,9 @@ def _run_new(
     if results.solution_status.name not in ("feasible", "optimal"):
         return ending
     values = loader.get_vars()
-    ending = replace(ending, x=np.array([values[v] for v in built.variables], np.float64))
+    at_rest = _nearest_to_zero(program).tolist()
+    x = [values.get(v, rest) for v, rest in zip(built.variables, at_rest, strict=True)]
+    ending = replace(ending, x=np.array(x, np.float64))
     if not about.duals or program.is_mip or results.solution_status.name != "optimal":
         return ending
     with contextlib.suppress(NotImplementedError):
@@ -174,7 +202,7 @@ def _run_new(
         return replace(
             ending,
             row_dual=_by_row(program, built, duals),
-            column_dual=np.array([reduced[v] for v in built.variables], np.float64),
+            column_dual=np.array([reduced.get(v, 0.0) for v in built.variables], np.float64),
         )
     return ending
 
@@ -215,7 +243,9 @@ def _run_older(
     if not len(results.solution):
         return Ending(word, version)
     built.model.solutions.load_from(results)
-    x = np.array([float(pyo.value(v)) for v in built.variables])
+    at_rest = _nearest_to_zero(program).tolist()
+    x = np.array([float(rest if v.value is None else v.value)
+                  for v, rest in zip(built.variables, at_rest, strict=True)])  # fmt: skip
     bound = getattr(results.problem[0], "lower_bound", None)
     ending = Ending(word, version, x, bound=_finite(bound))
     if about.duals and not program.is_mip and len(built.model.dual):
