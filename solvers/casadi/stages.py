@@ -83,6 +83,7 @@ class _Finder:
             if program.column_count > SMALL:
                 raise self.refuse("no variable runs over a time set")
             return np.zeros(program.column_count, dtype=np.int64)
+        stage = self._with_controls_ahead(stage)
         # A column of no time set belongs to the one stage whose rows it stands in, if it is one.
         for column in np.flatnonzero(stage < 0).tolist():
             rows = self.rows[self.columns == column]
@@ -93,6 +94,33 @@ class _Finder:
                 raise self.refuse(f"{name} stands in rows of several stages")
             stage[column] = near[0] if len(near) else 0
         return stage
+
+    def _with_controls_ahead(self, stage: Ints) -> Ints:
+        """Move variables one stage ahead that act on the way to the state of their own period.
+
+        A state at the end of period t follows from the one before and from what is done in t, so
+        what is done in t stands at the stage before. A variable that itself passes from one stage
+        to the next is a state and stays.
+        """
+        program = self.program
+        block = np.zeros(program.column_count, dtype=np.int64)
+        for number, item in enumerate(program.columns):
+            block[item.start : item.stop] = number
+        known = stage[self.columns] >= 0
+        rows, columns = self.rows[known], self.columns[known]
+        m = program.row_count
+        low, high = np.full(m, program.column_count + 1), np.full(m, -1)
+        np.minimum.at(low, rows, stage[columns])
+        np.maximum.at(high, rows, stage[columns])
+        joining = (high - low == 1)[rows]
+        later = joining & (stage[columns] == high[rows])
+        many = np.bincount(rows[later], minlength=m) > 1
+        passing = np.unique(block[columns[joining & ~later]])
+        acting = np.setdiff1d(block[columns[later & many[rows]]], passing)
+        moved = stage - (np.isin(block, acting) & (stage >= 0))
+        shift = -int(moved[stage >= 0].min()) if np.any(stage >= 0) else 0
+        result: Ints = np.where(stage >= 0, moved + shift, -1)
+        return result
 
     def _refuse_mixed_curvature(self, graph: Graph) -> None:
         import casadi

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from engiagent.errors import EngiagentError
+from engiagent.formulations.program import ColumnBlock, Coordinate
 from engiagent.solvers.adapter import Watch
 from engiagent.solvers.casadi import conic, fatrop, ipopt
 from engiagent.solvers.casadi.nlp import solve_nlp
@@ -193,6 +194,34 @@ def test_fatrop_agrees_with_ipopt_on_a_tank(periods: int, drag: float, scale: fl
     assert second.objective == pytest.approx(first.objective, rel=1e-9)
     assert second.x == pytest.approx(first.x, abs=1e-7)
     assert second.row_dual == pytest.approx(first.row_dual, abs=1e-6)
+
+
+def test_fatrop_takes_states_at_the_end_of_their_period() -> None:
+    """A store whose level and flows run over the same periods; the level follows the flows."""
+    n, random = 12, np.random.default_rng(0)
+    price = random.normal(size=n)
+    rows, products = [], []
+    for t in range(n):
+        before = column(t - 1) * 0.99 if t else affine(np.zeros(3 * n), 2.0)
+        balance = column(t) - before - column(n + t) * 0.9 + column(2 * n + t)
+        rows.append((balance, 0.0, 0.0))
+        products += [(-1, n + t, n + t, 0.1), (-1, 2 * n + t, 2 * n + t, 0.1)]
+    cost = affine(np.concatenate([np.zeros(n), price, -price]))
+    program = make([0] * 3 * n, [5] * n + [1] * 2 * n, cost, rows, products=products)
+    names = ("level", "charge", "discharge")
+    program = replace(
+        program,
+        columns=tuple(
+            ColumnBlock(name=name, start=i * n, stop=(i + 1) * n, unit="1", sets=("T",), shape=(n,))
+            for i, name in enumerate(names)
+        ),
+        coordinates={"T": Coordinate("T", "time", np.arange(n))},
+    )
+    first = fatrop.solve_here(program, SolveOptions())
+    second = clarabel.solve_here(program, SolveOptions())
+    assert first.status == second.status == "optimal"
+    assert first.objective == pytest.approx(second.objective, rel=1e-9)
+    assert first.row_dual == pytest.approx(second.row_dual, abs=1e-6)
 
 
 def test_fatrop_says_why_a_program_is_not_in_stages() -> None:
