@@ -30,14 +30,34 @@ def stage_sources(program: Program, stages: int) -> tuple[Ints, Ints]:
     return columns, rows
 
 
-def _within(program: Program, block: Block, stages: int) -> Ints:
-    """Return element numbers within a block, shape (size,)."""
-    here = np.arange(block.size, dtype=np.int64)
-    staged = [
+def stages_of(program: Program) -> tuple[Ints, Ints]:
+    """Return the position in time of every column, shape (n,), and every row, shape (m,).
+
+    What stands on no time set counts as before the first period.
+    """
+    columns = np.full(program.column_count, -1, dtype=np.int64)
+    rows = np.full(program.row_count, -1, dtype=np.int64)
+    for blocks, target in ((program.columns, columns), (program.rows, rows)):
+        for block in blocks:
+            for axis in _staged(program, block):
+                flat = np.arange(block.size) if block.positions is None else block.positions
+                places = np.unravel_index(flat, block.shape)
+                target[block.start : block.stop] = places[axis]
+    return columns, rows
+
+
+def _staged(program: Program, block: Block) -> list[int]:
+    return [
         axis
         for axis, name in enumerate(block.sets)
         if name in program.coordinates and program.coordinates[name].kind in STAGED
     ]
+
+
+def _within(program: Program, block: Block, stages: int) -> Ints:
+    """Return element numbers within a block, shape (size,)."""
+    here = np.arange(block.size, dtype=np.int64)
+    staged = _staged(program, block)
     if not staged or block.size == 0:
         return here
     flat = here if block.positions is None else block.positions
