@@ -154,7 +154,8 @@ class PiqpEngine:
     def _holds(self, x: Floats) -> bool:
         """Return whether a point keeps rows and bounds within what the numbers can tell."""
         program = self.program
-        activity = program.activity_at(x)
+        terms = program.row_values * x[program.row_columns]
+        activity: Floats = np.bincount(self._pattern.row_of, terms, program.row_count).astype(float)
         return _within(activity, program.row_lower, program.row_upper) and _within(
             x, program.column_lower, program.column_upper
         )
@@ -211,6 +212,7 @@ class _Pattern:
         self.inequalities = rows[~self.equal[rows]]
         self.has_limits = len(self.inequalities) > 0
         row_of = np.repeat(np.arange(program.row_count), np.diff(program.row_starts))
+        self.row_of = row_of
         column_of = self.place[program.row_columns]
         self._a = _Entries(row_of, column_of, self.equations, program)
         self._g = _Entries(row_of, column_of, self.inequalities, program)
