@@ -121,7 +121,7 @@ def _run(name: str, about: Known, program: Program, options: SolveOptions) -> En
 
 def _used(program: Program) -> npt.NDArray[np.bool_]:
     """Whether each column occurs anywhere; Pyomo leaves the others out of what it solves."""
-    used = program.cost != 0
+    used: npt.NDArray[np.bool_] = program.cost != 0
     used[program.row_columns] = True
     used[program.products.first] = used[program.products.second] = True
     used[program.indicators.columns] = True
