@@ -83,7 +83,7 @@ class _Finder:
             if program.column_count > SMALL:
                 raise self.refuse("no variable runs over a time set")
             return np.zeros(program.column_count, dtype=np.int64)
-        stage = self._with_controls_ahead(stage)
+        stage = np.asarray(self._with_controls_ahead(stage), dtype=np.int64)
         # A column of no time set belongs to the one stage whose rows it stands in, if it is one.
         for column in np.flatnonzero(stage < 0).tolist():
             rows = self.rows[self.columns == column]

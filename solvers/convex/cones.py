@@ -19,10 +19,10 @@ from engiagent.formulations.program import OBJECTIVE, Program
 from engiagent.formulations.values import Floats, Form, Ints, Term, constant, variables
 from engiagent.solvers.convex.curvature import is_positive, of_objective
 from engiagent.solvers.convex.derivatives import affine_matrix
-from engiagent.solvers.convex.functions import Reduction
 from engiagent.solvers.convex.optimality import Multipliers
 from engiagent.solvers.convex.outcome import discrete_refusal
 from engiagent.solvers.convex.quadratic_rows import Head, reduce_quadratic_rows
+from engiagent.solvers.convex.reduction import Reduction
 
 KINDS: Final = ("zero", "nonnegative", "second-order", "exponential", "power")
 

@@ -20,10 +20,10 @@ from engiagent.formulations.values import Atom, Floats, Form, atoms
 from engiagent.solvers.adapter import Adapter, Feature, Need, Watch, distribution_version
 from engiagent.solvers.convex.curvature import factor, hessian
 from engiagent.solvers.convex.derivatives import affine_matrix, matrix
-from engiagent.solvers.convex.functions import Reduction, same
 from engiagent.solvers.convex.lifting import lifted, lowered
 from engiagent.solvers.convex.outcome import Ending, conclude
 from engiagent.solvers.convex.quadratic_rows import cone_of_row
+from engiagent.solvers.convex.reduction import Reduction, same
 from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.validate import place_of
 

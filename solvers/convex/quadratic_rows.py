@@ -19,7 +19,7 @@ from engiagent.errors import EngiagentError
 from engiagent.formulations.program import Products, Program
 from engiagent.formulations.values import Floats, Form, Ints, Term, constant
 from engiagent.solvers.convex.curvature import ROUNDING, factor, hessian
-from engiagent.solvers.convex.functions import Reduction
+from engiagent.solvers.convex.reduction import Reduction
 from engiagent.solvers.validate import place_of
 
 
