@@ -8,28 +8,40 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from engiagent.solvers.goals import frontier, goal_values
     from engiagent.solvers.result import Progress, SolveOptions, SolverResult, Status
+    from engiagent.solvers.selection import Choice, explain, select
     from engiagent.solvers.solution import load_solution, save_solution, to_dataset
     from engiagent.solvers.solving import solve
 
 _EXPORTS = {
+    "Choice": "selection",
     "Progress": "result",
     "SolveOptions": "result",
     "SolverResult": "result",
     "Status": "result",
+    "explain": "selection",
+    "frontier": "goals",
+    "goal_values": "goals",
     "load_solution": "solution",
     "save_solution": "solution",
+    "select": "selection",
     "solve": "solving",
     "to_dataset": "solution",
 }
 
 __all__ = [
+    "Choice",
     "Progress",
     "SolveOptions",
     "SolverResult",
     "Status",
+    "explain",
+    "frontier",
+    "goal_values",
     "load_solution",
     "save_solution",
+    "select",
     "solve",
     "to_dataset",
 ]

@@ -180,6 +180,7 @@ def _candidates(program: Program, found: Classification) -> Iterator[tuple[str, 
             yield "exclusive", "pairs that exclude each other need few of their binaries"
         yield "highs", "its branch and bound, from the matrices as they are"
         yield "scip", "its branch and bound, which takes conditions and groups as well"
+        yield "race", "both side by side: for hard programs on idle cores; either may answer"
     elif kind in ("MIQP", "MISOCP", "MINLP"):
         yield GLOBAL
     elif found.convexity == "convex":

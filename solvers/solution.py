@@ -129,7 +129,7 @@ def _price_unit(program: Program, block: Block) -> str:
 
 def _account(program: Program, result: SolverResult) -> dict[str, Any]:
     """Return the solver's own account as attributes that netCDF can hold."""
-    account = {
+    account: dict[str, Any] = {
         "status": result.status,
         "reason": result.reason,
         "objective": result.objective,
@@ -146,6 +146,10 @@ def _account(program: Program, result: SolverResult) -> dict[str, Any]:
         "is_mip": int(result.is_mip),
         "blueprint_sha256": program.blueprint_sha256,
     }
+    if result.x is not None:
+        for goal in program.goals:
+            account[f"goal__{goal.name}"] = float(goal.cost @ result.x) + goal.offset
+            account[f"goal_unit__{goal.name}"] = goal.unit
     if result.is_mip and result.row_dual is not None:
         account["duals"] = "with the whole numbers fixed"
     return {key: item for key, item in account.items() if item is not None}

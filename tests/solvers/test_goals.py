@@ -8,8 +8,14 @@ import pytest
 
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import Goal, Program
-from engiagent.solvers import SolveOptions, SolverResult, solve
-from engiagent.solvers.goals import frontier, goal_values
+from engiagent.solvers import (
+    SolveOptions,
+    SolverResult,
+    frontier,
+    goal_values,
+    solve,
+    to_dataset,
+)
 from tests.solvers.test_solve import dense
 
 # Two units meet a load of 10: one is cheap and dirty, the other dear and clean.
@@ -52,6 +58,13 @@ def test_a_tolerance_gives_the_second_goal_room() -> None:
 def test_goals_may_have_different_senses() -> None:
     assert here(two_units(OUTPUT, COST)).x == pytest.approx([8, 2])
     assert here(two_units(replace(OUTPUT, tolerance=3.0), CARBON)).x == pytest.approx([5, 5])
+
+
+def test_the_solution_tells_what_every_goal_is_worth() -> None:
+    program = two_units(COST, CARBON)
+    attrs = to_dataset(program, here(program)).attrs
+    assert (attrs["goal__cost"], attrs["goal_unit__cost"]) == (pytest.approx(19), "EUR")
+    assert (attrs["goal__carbon"], attrs["goal_unit__carbon"]) == (pytest.approx(34), "kg")
 
 
 def test_a_limit_binds() -> None:
