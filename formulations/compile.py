@@ -32,6 +32,7 @@ from engiagent.blueprint.grammar import Call, ExpressionError, Node
 from engiagent.blueprint.grid import Grid
 from engiagent.blueprint.indexing import Value
 from engiagent.blueprint.sets import IndexSet
+from engiagent.blueprint.stages import stage_findings
 from engiagent.errors import EngiagentError
 from engiagent.formulations.assembly import assembled, costs, separated
 from engiagent.formulations.evaluator import FormEvaluator
@@ -89,6 +90,9 @@ def compile_blueprint(blueprint: Blueprint, folder: Path | str | None = None) ->
     if elaboration.missing:
         raise MissingDataError(elaboration.missing)
     elaboration.build()
+    found = stage_findings(elaboration)
+    if found:
+        raise BlueprintError(found)
     return _Compiler(full, elaboration).run()
 
 

@@ -17,10 +17,11 @@ from engiagent.formulations.components.fragment import (
     connection_of,
     wrong,
 )
+from engiagent.formulations.stages import with_stages
 
 
 def expand(blueprint: Blueprint) -> Blueprint:
-    """Return the blueprint with every component's variables and constraints written out.
+    """Return the blueprint with all that components and stages stand for written out.
 
     Components that are marked ``expanded`` are left alone, so that expanding twice changes
     nothing. The blueprint that is given is not changed.
@@ -31,6 +32,10 @@ def expand(blueprint: Blueprint) -> Blueprint:
         When a component is of no known model, lacks a parameter, is connected to nothing that
         exists, or would declare a name that is taken.
     """
+    return with_stages(_without_components(blueprint))
+
+
+def _without_components(blueprint: Blueprint) -> Blueprint:
     core = blueprint.core
     if all(component.expanded for component in core.components):
         return blueprint

@@ -22,6 +22,7 @@ from engiagent.blueprint.grid import Grid
 from engiagent.blueprint.indexing import Value
 from engiagent.blueprint.relations import numeric_parts
 from engiagent.blueprint.sets import IndexSet
+from engiagent.blueprint.stages import stage_findings
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,7 @@ class _Analyser:
         else:
             self._data(elaboration)
             variables = self._variables(elaboration)
+            self.found += stage_findings(elaboration)
             evaluator = _PartialEvaluator(elaboration, variables)
             self._expressions(elaboration, evaluator)
             objective = self._objective(elaboration, evaluator)
@@ -165,7 +167,7 @@ class _Analyser:
                 self.found += [d for d in error.diagnostics if d not in self.found]
                 continue
             variables[definition.name] = variable
-            for text in (definition.lower, definition.upper, definition.where):
+            for text in (definition.lower, definition.upper, definition.where, definition.stage):
                 if isinstance(text, str):
                     self._mark(parse(text), self.used)
             self._bounds(variable)

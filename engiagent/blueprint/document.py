@@ -113,10 +113,23 @@ class SetDef:
     of: str | tuple[str, ...] | None = None
     elements: tuple[Json, ...] = ()
     probabilities: Json = None
+    tree: tuple[tuple[str | int, ...], ...] = ()
     data: str | None = None
     binder: str | None = None
     where: str | None = None
     source_reference: Json = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class UncertainDef:
+    """By how much the values of a parameter may differ from those given, to either side.
+
+    In a ``box`` each value may on its own; with a ``budget`` at most so many of them in full.
+    """
+
+    deviation: int | float | str
+    set: Literal["box", "budget"]
+    budget: int | float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,6 +147,7 @@ class ParameterDef:
     status: Literal["missing"] | None = None
     unit: Json = None
     unit_override: Json = None
+    uncertain: UncertainDef | None = None
     description: str | None = None
     source_reference: Json = None
 
@@ -150,6 +164,7 @@ class VariableDef:
     lower: int | float | str | None = None
     upper: int | float | str | None = None
     initial: Json = None
+    stage: int | str | None = None
     unit: str | None = None
     quantity: str | None = None
     role: Literal["decision", "state", "auxiliary"] | None = None
@@ -345,6 +360,36 @@ class ClaimDef:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CaseDef:
+    """A variant of the model: the JSON patch (RFC 6902) that makes it of the blueprint."""
+
+    name: str
+    description: str | None = None
+    patch: tuple[Json, ...] = _always()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepDef:
+    """A parameter that takes several values, one after the other."""
+
+    name: str
+    parameter: str
+    values: tuple[Json, ...]
+    unit: str | None = None
+    description: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportDef:
+    """What is asked for besides the schedule."""
+
+    expressions: tuple[str, ...] = ()
+    duals: tuple[str, ...] = ()
+    cases: tuple[CaseDef, ...] = ()
+    sweeps: tuple[SweepDef, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Core:
     """The model itself."""
 
@@ -361,6 +406,7 @@ class Core:
     equations: tuple[EquationDef, ...] = ()
     design: DesignDef | None = None
     claims: tuple[ClaimDef, ...] = ()
+    report: ReportDef | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

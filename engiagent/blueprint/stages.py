@@ -1,0 +1,196 @@
+"""Stages: which decisions of different scenarios are one, since nobody can tell them apart yet.
+
+A scenario set may carry a tree: for each stage the node that every scenario is in. A variable of
+stage k takes one value for each node of stage k; after the last stage of the tree every scenario
+is a node of its own. Without a tree all scenarios are one node at stage 1.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, located
+from engiagent.blueprint.document import Core, SetDef, VariableDef
+from engiagent.blueprint.elaborate import PATH, Elaboration
+from engiagent.blueprint.grammar import Binder, ExpressionError, Ref, parse, parse_binder, walk
+
+STAGE = "EB030"
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A scenario tree: for each stage, the position of the first scenario of everybody's node."""
+
+    name: str
+    labels: tuple[str | int, ...]
+    firsts: tuple[tuple[int, ...], ...]
+
+    @property
+    def last(self) -> int:
+        """The stage at which every scenario is decided on its own."""
+        return len(self.firsts) + 1
+
+
+@dataclass(frozen=True)
+class StagedVariable:
+    """A variable with a stage: its binders, which of them is the scenario, and the tree."""
+
+    definition: VariableDef
+    binders: tuple[Binder, ...]
+    scenario: int
+    tree: Tree
+
+
+def checked_stages(core: Core) -> tuple[tuple[StagedVariable, ...], tuple[Diagnostic, ...]]:
+    """Return the variables to which a tree applies, and what is wrong with trees and stages."""
+    found: list[Diagnostic] = []
+    trees: dict[str, Tree] = {}
+    for position, definition in enumerate(core.sets):
+        if definition.kind == "scenario" or definition.tree:
+            try:
+                trees[definition.name] = _tree(definition)
+            except ValueError as error:
+                path = f"{PATH}.sets[{position}].tree"
+                found.append(_finding(path, str(error), definition.name))
+    staged = []
+    for position, variable in enumerate(core.decision_variables):
+        if variable.stage is None:
+            continue
+        try:
+            one = _staged(core, variable, trees)
+        except ValueError as error:
+            path = f"{PATH}.decision_variables[{position}].stage"
+            found.append(_finding(path, str(error), variable.name))
+        else:
+            staged += [one] if one is not None else []
+    return tuple(staged), tuple(found)
+
+
+def stage_findings(elaboration: Elaboration) -> tuple[Diagnostic, ...]:
+    """Return what is wrong with trees and stages, stages that are expressions included."""
+    staged, found = checked_stages(elaboration.core)
+    more: list[Diagnostic] = []
+    for one in staged:
+        if isinstance(one.definition.stage, str):
+            position = elaboration.core.decision_variables.index(one.definition)
+            path = f"{PATH}.decision_variables[{position}].stage"
+            try:
+                with located(path, one.definition.name):
+                    _check_expression(elaboration, one)
+            except BlueprintError as error:
+                more += error.diagnostics
+    return (*found, *more)
+
+
+def _finding(path: str, message: str, name: str) -> Diagnostic:
+    text, _, hint = message.partition("; ")
+    return Diagnostic(STAGE, "error", path, text, None, hint or None, name)
+
+
+def _tree(definition: SetDef) -> Tree:
+    """Return the tree of a scenario set.
+
+    Raises
+    ------
+    ValueError
+        When it does not fit the set, or a stage knows less than the one before.
+    """
+    if definition.kind != "scenario":
+        raise ValueError("only a set of kind 'scenario' has a tree")
+    labels = definition.elements
+    if not definition.tree:
+        return Tree(definition.name, labels, ((0,) * len(labels),))
+    if not labels:
+        raise ValueError("a tree needs the scenarios listed; give 'elements' instead of 'data'")
+    firsts: list[tuple[int, ...]] = []
+    for stage, nodes in enumerate(definition.tree, 1):
+        if len(nodes) != len(labels):
+            raise ValueError(f"stage {stage} names {len(nodes)} nodes for {len(labels)} scenarios")
+        first = tuple(nodes.index(node) for node in nodes)
+        for scenario, leader in enumerate(first if firsts else ()):
+            if firsts[-1][scenario] != firsts[-1][leader]:
+                raise ValueError(
+                    f"{labels[leader]} and {labels[scenario]} are told apart at stage {stage - 1} "
+                    f"and one node at stage {stage}; what is known once stays known"
+                )
+        firsts.append(first)
+    return Tree(definition.name, labels, tuple(firsts))
+
+
+def _staged(core: Core, variable: VariableDef, trees: Mapping[str, Tree]) -> StagedVariable | None:
+    try:
+        binders = _binders(variable)
+    except ExpressionError:
+        return None  # reported with the variable itself
+    kinds = {s.name: s for s in core.sets}
+    places = [k for k, b in enumerate(binders) if b.set in kinds and _is_scenario(kinds, b.set)]
+    if not places:
+        if variable.stage == 1:
+            return None
+        raise ValueError(
+            "it is decided later, but has no scenario index; index it by a scenario set, "
+            "as 's in S'"
+        )
+    if len(places) > 1:
+        raise ValueError("it runs over two scenario sets; make one set of their combinations")
+    binder = binders[places[0]]
+    if kinds[binder.set].kind != "scenario":
+        raise ValueError(f"{binder.set} is a part of a scenario set; index it by the set itself")
+    if binder.set not in trees:
+        return None  # reported with the tree
+    tree = trees[binder.set]
+    if variable.where is not None and binder.names[0] in _names(variable.where):
+        raise ValueError("its 'where' asks for the scenario; a staged variable exists in all")
+    if isinstance(variable.stage, int) and variable.stage > tree.last:
+        raise ValueError(
+            f"stage {variable.stage} does not exist; the tree of {tree.name} ends with "
+            f"{tree.last - 1}, after which comes {tree.last}, one value for each scenario"
+        )
+    return StagedVariable(variable, binders, places[0], tree)
+
+
+def _binders(variable: VariableDef) -> tuple[Binder, ...]:
+    spelled = (
+        text if " in " in text else f"i__{position} in {text}"
+        for position, text in enumerate(variable.index)
+    )
+    return tuple(parse_binder(text) for text in spelled)
+
+
+def _is_scenario(kinds: Mapping[str, SetDef], name: str) -> bool:
+    """Whether a set is a scenario set or a part of one."""
+    seen: set[str] = set()
+    while name in kinds and name not in seen:
+        seen.add(name)
+        definition = kinds[name]
+        if definition.kind != "subset" or not isinstance(definition.of, str):
+            return definition.kind == "scenario"
+        name = definition.of
+    return False
+
+
+def _names(text: str) -> set[str]:
+    try:
+        return {node.name for node in walk(parse(text)) if isinstance(node, Ref)}
+    except ExpressionError:
+        return set()  # reported with the variable itself
+
+
+def _check_expression(elaboration: Elaboration, one: StagedVariable) -> None:
+    """Refuse a stage that depends on the scenario, or is none of the tree's."""
+    text = str(one.definition.stage)
+    if one.binders[one.scenario].names[0] in _names(text):
+        raise ExpressionError("a stage does not depend on the scenario", 1, None, STAGE)
+    checker = elaboration.checker()
+    typed = checker.number(parse(text), checker.scope_of(one.binders))
+    if typed.degree > 0:
+        raise ExpressionError("a stage does not depend on variables", 1, None, STAGE)
+    grid = elaboration.grid(one.binders, one.definition.where)
+    values = np.broadcast_to(elaboration.evaluator.number(typed.node, grid), (grid.size,))
+    odd = (values != np.round(values)) | (values < 1) | (values > one.tree.last)
+    if odd.any():
+        raise ExpressionError(
+            f"it gives the stage {values[odd][0]:g}; the stages of {one.tree.name} are 1 to "
+            f"{one.tree.last}", 1, None, STAGE,
+        )  # fmt: skip
