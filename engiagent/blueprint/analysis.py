@@ -17,7 +17,7 @@ from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, located
 from engiagent.blueprint.document import Blueprint, ObjectiveDef
 from engiagent.blueprint.elaborate import PATH, Elaboration
 from engiagent.blueprint.goals import Objective, checked_objective, checked_penalty
-from engiagent.blueprint.grammar import Compare, ExpressionError, Node, Ref, parse, walk
+from engiagent.blueprint.grammar import ExpressionError, Node, Ref, parse, walk
 from engiagent.blueprint.grid import Grid
 from engiagent.blueprint.indexing import Value
 from engiagent.blueprint.relations import numeric_parts
@@ -33,9 +33,6 @@ class Analysis:
     ----------
     diagnostics
         Errors first, then warnings, then notes, each in the order of the document.
-    problem_class
-        ``LP`` or ``MILP``; None when errors leave it open, or functions that are not linear: what
-        becomes of those the compiler knows.
     variables, constraints
         How many single variables and rows there are.
     missing
@@ -43,7 +40,6 @@ class Analysis:
     """
 
     diagnostics: tuple[Diagnostic, ...]
-    problem_class: str | None
     variables: int
     constraints: int
     missing: tuple[str, ...]
@@ -96,7 +92,6 @@ class _Analyser:
         self.used: set[str] = set()
         self.constrained: set[str] = set()
         self.rows = 0
-        self.linear = True
 
     def run(self) -> Analysis:
         variables: dict[str, Variable] = {}
@@ -121,11 +116,8 @@ class _Analyser:
         order = {"error": 0, "warning": 1, "info": 2}
         self.found = list(dict.fromkeys(self.found))
         self.found.sort(key=lambda d: order[d.severity])
-        broken = any(d.severity == "error" for d in self.found)
-        integer = any(v.definition.type != "continuous" for v in variables.values())
         return Analysis(
             tuple(self.found),
-            None if broken or not self.linear else "MILP" if integer else "LP",
             sum(v.size for v in variables.values()),
             self.rows,
             missing,
@@ -222,8 +214,6 @@ class _Analyser:
                 self.found += error.diagnostics
                 continue
             self.rows += constraint.grid.size
-            plain = isinstance(constraint.relation, Compare) and constraint.typed.degree <= 1
-            self.linear = self.linear and plain
             if constraint.grid.size == 0:
                 message = "its filter or its sets leave nothing, so it holds nowhere"
                 hint = "compare the labels and numbers of the filter with the data"
@@ -257,7 +247,6 @@ class _Analyser:
                 self.found.append(Diagnostic("EB022", "warning", path, message))
                 return None
             for goal in objective.goals:
-                self.linear = self.linear and goal.degree <= 1 and objective.method is None
                 with located(goal.path, goal.name):
                     evaluator.number(goal.node, objective.grid)
         except BlueprintError as error:

@@ -23,17 +23,13 @@ Method = Literal["lexicographic", "epsilon", "frontier"]
 
 @dataclass(frozen=True, eq=False)
 class Goal:
-    """A goal with its checked expression, in ``unit``; ``tolerance`` and ``limit`` likewise.
-
-    ``degree`` is the polynomial degree in the variables, 3 for nonlinear.
-    """
+    """A goal with its checked expression, in ``unit``; ``tolerance`` and ``limit`` likewise."""
 
     name: str
     sense: Sense
     node: Node
     unit: Unit
     path: str
-    degree: int = 1
     tolerance: float = 0.0
     limit: float | None = None
 
@@ -159,14 +155,13 @@ class _Reader:
             unit = parse_unit(definition.unit) if definition.unit is not None else None
             typed = self._typed(parse(text), unit, path)
         name = definition.name or "objective"
-        return Goal(name, definition.sense, typed.node, typed.unit, path, typed.degree)
+        return Goal(name, definition.sense, typed.node, typed.unit, path)
 
     def _weighted(self) -> Goal:
         """Add the terms times their weights; one of the other sense enters with a minus."""
         definition = self.definition
         unit = parse_unit(definition.unit) if definition.unit is not None else None
         total: Node | None = None
-        degree = 0
         for position, term in enumerate(definition.terms):
             path = f"{self.path}.terms[{position}].expression"
             tree = parse(term.expression)
@@ -175,14 +170,14 @@ class _Reader:
                     weight = parse(str(term.weight))
                     tree = Binary(tree.span, "*", weight, tree)
                 typed = self._typed(tree, unit, path)
-            unit, degree = typed.unit, max(degree, typed.degree)
+            unit = typed.unit
             flipped = (term.sense or definition.sense) != definition.sense
             signed = Unary(tree.span, "-", typed.node) if flipped else typed.node
             total = signed if total is None else Binary(tree.span, "+", total, signed)
         assert total is not None
         assert unit is not None
         name = definition.name or "objective"
-        return Goal(name, definition.sense, total, unit, f"{self.path}.terms", degree)
+        return Goal(name, definition.sense, total, unit, f"{self.path}.terms")
 
     def _goal(self, position: int, goal: GoalDef) -> Goal:
         path = f"{self.path}.terms[{position}]"
@@ -197,7 +192,7 @@ class _Reader:
                     values[field] = self._number(given, typed.unit)
         sense = goal.sense or self.definition.sense
         place = f"{path}.expression"
-        return Goal(goal.name, sense, typed.node, typed.unit, place, typed.degree, **values)
+        return Goal(goal.name, sense, typed.node, typed.unit, place, **values)
 
     def _typed(self, tree: Node, unit: Unit | None, path: str) -> Typed:
         checker = self.elaboration.checker()

@@ -42,6 +42,18 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class ProgramKind:
+    """What a blueprint becomes: its class, whether it is convex, and structure found in it."""
+
+    problem_class: str
+    convexity: str
+    structure: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return ", ".join([self.problem_class, self.convexity, *self.structure])
+
+
+@dataclass(frozen=True)
 class LintedFile:
     """What static analysis says of one file.
 
@@ -49,6 +61,8 @@ class LintedFile:
     ----------
     kind
         ``programme`` or ``definitions``; None when the file cannot be read.
+    program
+        What the compiler makes of it; None when errors leave it open.
     error
         Why the file is no blueprint that can be read; None when it is one.
     error_region
@@ -58,7 +72,7 @@ class LintedFile:
     path: Path
     kind: str | None = None
     findings: tuple[Finding, ...] = ()
-    problem_class: str | None = None
+    program: ProgramKind | None = None
     variables: int = 0
     constraints: int = 0
     missing: tuple[str, ...] = ()
@@ -160,31 +174,37 @@ def _lint_programme(path: Path, blueprint: "Blueprint", folder: Path) -> LintedF
         found = (Diagnostic("EB014", "error", place, str(error)),)
         return LintedFile(path, blueprint.kind, _found(found, blueprint, blueprint, path, folder))
     analysis = analyse(full, folder)
-    found, problem_class = analysis.diagnostics, analysis.problem_class
+    found, program = analysis.diagnostics, None
     if not analysis.errors and not analysis.missing:
-        more, problem_class = _compiled(full, folder)
+        more, program = _compiled(full, folder)
         found = (*more, *found)
     return LintedFile(
         path,
         blueprint.kind,
         _found(found, full, blueprint, path, folder),
-        problem_class,
+        program,
         analysis.variables,
         analysis.constraints,
         analysis.missing,
     )
 
 
-def _compiled(full: "Blueprint", folder: Path) -> tuple[tuple["Diagnostic", ...], str | None]:
-    """Return what only rewriting finds out, as a divisor that may be zero, and the class."""
+def _compiled(
+    full: "Blueprint", folder: Path
+) -> tuple[tuple["Diagnostic", ...], ProgramKind | None]:
+    """Return what only rewriting finds out, as a divisor that may be zero, and the program."""
     from engiagent.blueprint.diagnostics import BlueprintError
     from engiagent.formulations import compile_blueprint
     from engiagent.formulations.classify import classify
+    from engiagent.solvers.structure import recognise
 
     try:
-        return (), classify(compile_blueprint(full, folder)).problem_class
+        program = compile_blueprint(full, folder)
     except BlueprintError as error:
         return error.diagnostics, None
+    found = classify(program)
+    structure = recognise(program).lines()
+    return (), ProgramKind(found.problem_class, found.convexity, structure)
 
 
 def _unreadable(path: Path, error: EngiagentError) -> LintedFile:

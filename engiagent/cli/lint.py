@@ -65,7 +65,7 @@ def lint(
             say(f"engiagent: {file.error}")
         elif len(files) == 1 and file.kind == "programme":
             counts = f"{file.variables} variables, {file.constraints} constraints"
-            say(f"{file.problem_class or 'no class'}, {counts}")
+            say(f"{file.program or 'no class'}, {counts}")
     say(f"{len(files)} file(s), {errors} error(s), {warnings} warning(s)")
     if any(file.error is not None for file in files):
         return int(ExitCode.USAGE)
@@ -125,7 +125,9 @@ def _file_json(file: "LintedFile") -> dict[str, Any]:
     result: dict[str, Any] = {
         "file": str(file.path),
         "kind": file.kind,
-        "problem_class": file.problem_class,
+        "problem_class": file.program.problem_class if file.program else None,
+        "convexity": file.program.convexity if file.program else None,
+        "structure": list(file.program.structure) if file.program else [],
         "variables": file.variables,
         "constraints": file.constraints,
         "missing": list(file.missing),

@@ -185,7 +185,7 @@ def test_what_only_the_compiler_finds_out_is_a_finding_too(tmp_path: Path) -> No
     ]
     curved = CLEAN | {"constraints": rows}
     (file,) = json.loads(lint(write(path, curved), "--json").stdout)["files"]
-    assert file["problem_class"] == "SOCP"
+    assert (file["problem_class"], file["convexity"]) == ("SOCP", "convex")
 
 
 def test_a_blueprint_of_definitions_is_analysed_as_such(tmp_path: Path) -> None:
