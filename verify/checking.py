@@ -1,7 +1,8 @@
 """The check: problem, schedule, blueprint and requirements in, a certificate out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +23,13 @@ from engiagent.verify.certificate import Certificate, decide
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.findings import Report, Violation, finite_or_none
 from engiagent.verify.frames import EvaluationError
-from engiagent.verify.levels import algebra, optimality
-from engiagent.verify.levels.algebra import Objective, Outcome, Rule
+from engiagent.verify.levels import algebra, goals, optimality, variables
+from engiagent.verify.levels.algebra import Outcome, Rule
 from engiagent.verify.levels.data import check_data
+from engiagent.verify.levels.goals import Objective
 from engiagent.verify.levels.physics import check_physics
 from engiagent.verify.levels.sources import ProblemLike
-from engiagent.verify.requirements import (
-    Goal,
-    Requirements,
-    quote_findings,
-)
+from engiagent.verify.requirements import Requirements, quote_findings
 from engiagent.verify.series import Series
 from engiagent.verify.tolerances import TOLERANCES, tolerances_sha256
 
@@ -91,7 +89,7 @@ def _checked(case: Case, missing: list[str]) -> Certificate:
     data, not_understood = _data_level(case, by_blueprint)
     outcomes, benches = _rules(case, by_text, by_blueprint)
     objective, found = _objective(case, by_text, by_blueprint)
-    violations += [*data.violations, *[o.violation for o in outcomes if o.violation], *found]
+    violations += [*data.violations, *[v for o in outcomes for v in o.violations], *found]
     statuses = {outcome.status for outcome in outcomes}
     failed = "fail" in statuses or bool(found)
     algebra_status = "fail" if failed else "unchecked" if "unchecked" in statuses else "pass"
@@ -113,15 +111,31 @@ def _checked(case: Case, missing: list[str]) -> Certificate:
         bool(missing),
         bool(not_understood),
     )
-    goal = None
-    if objective is not None:
-        goal = {
-            "value": finite_or_none(objective.value),
-            "unit": objective.unit,
-            "sense": objective.sense,
-            "claimed": finite_or_none(case.schedule.number("objective")),
-        }
+    goal = None if objective is None else _stated(objective, case.schedule.number("objective"))
     return _certificate(case, verdict, reports, violations, missing, not_understood, goal, bound)
+
+
+def _stated(objective: Objective, claimed: float | None) -> dict[str, Any]:
+    """Return an objective as the certificate has it; goals and penalties where there are any."""
+    stated: dict[str, Any] = {
+        "value": finite_or_none(objective.value),
+        "unit": objective.unit,
+        "sense": objective.sense,
+        "claimed": finite_or_none(claimed),
+    }
+    if objective.terms:
+        stated["terms"] = [
+            {"name": term.name, "value": finite_or_none(term.value), "unit": term.unit,
+             "sense": term.sense}
+            for term in objective.terms
+        ]  # fmt: skip
+    if objective.soft:
+        stated["soft"] = [
+            {"constraint": soft.constraint, "slack": finite_or_none(soft.slack),
+             "unit": soft.unit, "cost": finite_or_none(soft.cost)}
+            for soft in objective.soft
+        ]  # fmt: skip
+    return stated
 
 
 def _without_schedule(case: Case, missing: list[str]) -> Certificate:
@@ -161,8 +175,8 @@ def _rules(
         rules = algebra.rules_of_core(case.blueprint.core)
         own = [
             *algebra.check_rules(by_blueprint, rules),
-            *algebra.check_variables(by_blueprint, case.blueprint.core),
-            *algebra.check_expressions(by_blueprint, case.blueprint.core),
+            *variables.check_variables(by_blueprint, case.blueprint.core),
+            *variables.check_expressions(by_blueprint, case.blueprint.core),
         ]
         if outcomes:
             # The text decides; what the blueprint adds and a foreign schedule lacks is no gap.
@@ -179,24 +193,20 @@ def _objective(
     found: list[Violation] = []
     objectives: list[tuple[str, Objective]] = []
     claimed = case.schedule.number("objective")
-    candidates: list[tuple[str, Bench | None, Goal | None]] = []
-    if case.requirements is not None:
-        candidates.append(("the text's objective", by_text, case.requirements.objective))
-    if case.blueprint is not None and case.blueprint.core.objective_function is not None:
-        goal = case.blueprint.core.objective_function
-        own = Goal(goal.sense, goal.expression, goal.unit)
-        candidates.append(("the blueprint's objective", by_blueprint, own))
-    for name, bench, goal_ in candidates:
-        if bench is None or goal_ is None:
-            continue
+    for name, bench, evaluate in _candidates(case, by_text, by_blueprint):
+        bench.evaluator.faults = []  # the rules have told theirs
         try:
-            objectives.append((name, algebra.evaluate_objective(bench, goal_)))
+            objective = evaluate()
         except EngiagentError as error:
             case.notes.append(f"{name} was not evaluated: {error}")
+            continue
+        faults, bench.evaluator.faults = bench.evaluator.faults, []
+        found += goals.check_objective(objective, faults)
+        objectives.append((name, objective))
     for _, objective in objectives:
         if claimed is not None:
             same = _in_unit(claimed, case.schedule.claims.get("objective_unit"), objective.unit)
-            found += algebra.compare_objectives("the objective claimed", same, objective)
+            found += goals.compare_objectives("the objective claimed", same, objective)
     if len(objectives) == 2:
         (_, first), (name, second) = objectives
         if first.sense != second.sense:
@@ -205,10 +215,23 @@ def _objective(
         elif claimed is None or not found:
             try:
                 value = _in_unit(second.value, second.unit, first.unit)
-                found += algebra.compare_objectives(name, value, first)
+                found += goals.compare_objectives(name, value, first)
             except EngiagentError as error:
                 found.append(Violation("algebra", "objective", "objective", str(error)))
     return (objectives[0][1] if objectives else None), found
+
+
+def _candidates(
+    case: Case, by_text: Bench | None, by_blueprint: Bench | None
+) -> Iterator[tuple[str, Bench, Callable[[], Objective]]]:
+    """Yield the text's objective and the blueprint's, each with the bench it is evaluated on."""
+    own = None if case.requirements is None else case.requirements.objective
+    if own is not None and by_text is not None:
+        yield "the text's objective", by_text, partial(goals.evaluate_objective, by_text, own)
+    core = None if case.blueprint is None else case.blueprint.core
+    if core is not None and core.objective_function is not None and by_blueprint is not None:
+        declared = partial(goals.evaluate_declared, by_blueprint, core)
+        yield "the blueprint's objective", by_blueprint, declared
 
 
 def _in_unit(value: float, unit: Any, wanted: str) -> float:
@@ -251,11 +274,10 @@ def _optimality_level(
         return Report(
             "unchecked", {"findings": ["there is no blueprint whose bound to prove"]}
         ), None
-    goal = blueprint.core.objective_function
-    if goal is None:
+    if blueprint.core.objective_function is None:
         return Report("pass", {"findings": ["there is nothing to optimise"]}), None
     try:
-        own = algebra.evaluate_objective(bench, Goal(goal.sense, goal.expression, goal.unit))
+        own = goals.evaluate_declared(bench, blueprint.core)
     except EvaluationError as error:
         return Report("unchecked", {"findings": [str(error)]}), None
     whole = any(v.type != "continuous" for v in blueprint.core.decision_variables)

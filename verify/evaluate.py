@@ -16,8 +16,6 @@ from engiagent.blueprint.grammar import (
     Choice,
     Compare,
     GrammarError,
-    Logic,
-    Members,
     Node,
     Number,
     Reduce,
@@ -29,30 +27,35 @@ from engiagent.blueprint.grammar import (
     walk,
 )
 from engiagent.blueprint.sets import IndexSet, is_timed
-from engiagent.blueprint.timeaxis import TimeAxis
 from engiagent.blueprint.units import UnitError, parse_unit
-from engiagent.verify import values
+from engiagent.verify import functions, values
+from engiagent.verify.conditions import Conditions
 from engiagent.verify.frames import (
     Bools,
-    Elements,
     Environment,
     EvaluationError,
     Frame,
     Symbol,
     expand,
 )
-from engiagent.verify.places import Places, located
+from engiagent.verify.places import Places
 from engiagent.verify.values import ONE, Floats, Ints, Value
+from engiagent.verify.windows import expand_window, window
 
-HOUR = parse_unit("h")
 
+class Evaluator(Conditions):
+    """Evaluates expressions in an environment.
 
-class Evaluator:
-    """Evaluates expressions in an environment."""
+    Attributes
+    ----------
+    faults
+        What was found outside the domain of a function since somebody emptied the list.
+    """
 
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
         self.places = Places(environment, self.number)
+        self.faults: list[functions.Fault] = []
 
     # -- entry points -----------------------------------------------------------------------------
 
@@ -137,7 +140,8 @@ class Evaluator:
         if node.op == "*":
             return values.multiply(left, right)
         if node.op == "/":
-            return values.divide(left, right)
+            return functions.finite(self, "the quotient", values.divide(left, right),
+                                    (left, right), frame)  # fmt: skip
         return _modulo(node.op, left, right)
 
     def _power(self, base: Value, node: Node, frame: Frame) -> Value:
@@ -145,18 +149,59 @@ class Evaluator:
         same = exponent.data.size == 0 or (exponent.data == exponent.data[0]).all()
         if exponent.degree or not exponent.unit.is_dimensionless or not same:
             raise EvaluationError("an exponent is one plain number")
-        return values.power(base, float(exponent.data[0]) if exponent.data.size else 1.0)
+        power = float(exponent.data[0]) if exponent.data.size else 1.0
+        inside = base
+        if power != int(power):
+            inside = functions.not_below_zero(self, f"a power of {power:g}", base, frame)
+        result = values.power(base, power, inside)
+        return functions.finite(self, f"a power of {power:g}", result, (base,), frame)
 
     def _reduce(self, node: Reduce, frame: Frame) -> Value:
         used = {part.name for part in walk(node) if isinstance(part, Ref)}
         if frame.size != 1 and not used & set(frame.names):
             # The same on every row: once is enough.
             return values.gather(self._reduce(node, Frame(1)), np.zeros(frame.size, dtype=np.int64))
-        inner, rows = expand(frame, node.binders, self.environment.set, node.where, self.condition)
+        inner, rows = self._inner(node, frame)
+        if node.function == "first_index":
+            return self._first_index(node, inner, rows, frame.size)
         body = self.number(node.body, inner)
-        if node.function == "sum":
+        if node.function == "expect":
+            body = values.multiply(self._chances(node, inner), body)
+        if node.function == "sumsq":
+            body = values.power(body, 2.0)
+        if node.function in ("sum", "expect", "sumsq"):
             return values.segment_sum(body, rows, frame.size)
         return values.segment_extreme(body, rows, frame.size, node.function == "min")
+
+    def _inner(self, node: Reduce, frame: Frame) -> tuple[Frame, Ints]:
+        """Return the rows that a reduction runs over, and the row that each belongs to."""
+        sets = self.environment.set
+        index_set = sets(node.binders[0].set)
+        span = window(node.binders, node.where, frame, index_set, self.places, self.number)
+        if span is None or node.where is None:
+            return expand(frame, node.binders, sets, node.where, self.condition)
+        inner, rows = expand_window(frame, node.binders[0], index_set, span)
+        kept = np.flatnonzero(self.condition(node.where, inner))
+        return inner.take(kept), rows[kept]
+
+    def _chances(self, node: Reduce, inner: Frame) -> Value:
+        """Return the probability of the scenarios that an expectation runs over."""
+        names = [name for binder in node.binders for name in binder.names]
+        elements = [inner.names[n] for n in names if inner.names[n].set.root.kind == "scenario"]
+        if not elements:
+            raise EvaluationError("expect runs over a scenario set")
+        chances = functions.OF_ELEMENTS["prob"](elements[0])
+        for element in elements[1:]:
+            chances = values.multiply(chances, functions.OF_ELEMENTS["prob"](element))
+        return chances
+
+    def _first_index(self, node: Reduce, inner: Frame, rows: Ints, size: int) -> Value:
+        """Return the position of the first element that meets a condition, else how many are."""
+        element = inner.names[node.binders[0].names[0]]
+        holds = self.condition(node.body, inner)
+        result = np.full(size, float(element.set.size))
+        np.minimum.at(result, rows[holds], element.positions[holds].astype(np.float64))
+        return _plain(result)
 
     def _choice(self, node: Choice, frame: Frame) -> Value:
         holds = self.condition(node.condition, frame)
@@ -172,18 +217,22 @@ class Evaluator:
     def _call(self, node: Call, frame: Frame) -> Value:
         if node.function == "prev":
             return self._prev(node, frame)
+        if node.function == "where":
+            return self.number(Choice(node.span, *node.args), frame)
         if node.function == "len":
             return _plain(np.full(frame.size, float(self.places.named_set(node).size)))
-        if node.function in _OF_ELEMENTS:
-            return _OF_ELEMENTS[node.function](self.places.element(node.args[0], frame))
+        if node.function in functions.OF_ELEMENTS:
+            return functions.OF_ELEMENTS[node.function](self.places.element(node.args[0], frame))
+        if node.function == "piecewise":
+            return functions.piecewise(self, node, frame)
         arguments = [self.number(part, frame) for part in node.args]
-        if node.function in ("min", "max", "abs"):
-            return _extreme(node.function, arguments)
-        if node.function not in _ELEMENTARY:
+        if node.function == "abs":
+            return values.extreme("max", [arguments[0], values.negate(arguments[0])])
+        if node.function in ("min", "max"):
+            return values.extreme(node.function, arguments)
+        if node.function not in functions.ELEMENTARY:
             raise EvaluationError(f"{node.function} gives no number")
-        (argument,) = values.align([*arguments, _plain(np.ones(1))])[:1]
-        with np.errstate(all="ignore"):
-            return values.function(argument, *_ELEMENTARY[node.function](argument.data))
+        return functions.elementary(self, node, arguments[0], frame)
 
     def _prev(self, node: Call, frame: Frame) -> Value:
         """Return the value one step earlier, the second argument where there is no earlier one.
@@ -221,104 +270,12 @@ class Evaluator:
             [(earlier, no), (self.number(start, frame.take(yes)), yes)], frame.size
         )
 
-    # -- conditions -------------------------------------------------------------------------------
-
-    def condition(self, node: Node, frame: Frame) -> Bools:
-        """Return whether a condition holds on every row.
-
-        Raises
-        ------
-        EvaluationError
-            When it is no condition or depends on a variable.
-        """
-        if isinstance(node, Logic):
-            parts = [self.condition(part, frame) for part in node.operands]
-            reduce = np.logical_and.reduce if node.op == "and" else np.logical_or.reduce
-            return np.asarray(reduce(parts))
-        if isinstance(node, Unary) and node.op == "not":
-            return ~self.condition(node.operand, frame)
-        if not isinstance(node, Compare):
-            raise EvaluationError(f"column {node.span[0] + 1}: a condition is needed here")
-        if node.ops[0] in ("in", "not in"):
-            inside = self._membership(node, frame)
-            return inside if node.ops[0] == "in" else ~inside
-        holds = np.ones(frame.size, dtype=bool)
-        for op, left, right in zip(node.ops, node.operands, node.operands[1:], strict=False):
-            holds &= self._compare(op, left, right, frame)
-        return holds
-
-    def _compare(self, op: str, left: Node, right: Node, frame: Frame) -> Bools:
-        relation = _COMPARE[op]
-        if self.places.is_element(left, frame) or self.places.is_element(right, frame):
-            return np.asarray(relation(*self._elements(left, right, frame)), dtype=bool)
-        labels = [self._labels(part, frame) for part in (left, right)]
-        if labels[0] is not None and labels[1] is not None:
-            return np.asarray(relation(labels[0], labels[1]), dtype=bool)
-        a, b = values.align([self._clock_or_number(p, frame) for p in (left, right)])
-        if a.degree or b.degree:
-            raise EvaluationError("a condition may use indices and parameters only")
-        return np.asarray(relation(a.data, b.data), dtype=bool)
-
-    def _clock_or_number(self, node: Node, frame: Frame) -> Value:
-        """Read ``"07:30"`` beside a number as a time of day."""
-        if not isinstance(node, Text):
-            return self.number(node, frame)
-        hours, _, minutes = node.value.partition(":")
-        if not (hours.isdigit() and minutes.isdigit()):
-            raise EvaluationError(f"{node.value!r} is neither a label nor a time of day")
-        return values.constant(np.full(frame.size, int(hours) + int(minutes) / 60.0), HOUR)
-
-    def _labels(self, node: Node, frame: Frame) -> object:
-        if isinstance(node, Text):
-            return np.full(frame.size, node.value, dtype=object)
-        if isinstance(node, Ref) and node.name not in frame.names:
-            symbol = self.environment.symbol(node.name)
-            if symbol.labels is not None:
-                return symbol.labels[self.places.flat(node, symbol, frame)]
-        return None
-
-    def _elements(self, left: Node, right: Node, frame: Frame) -> tuple[object, object]:
-        """Return comparable positions of two elements, or an element and a label."""
-        one = left if self.places.is_element(left, frame) else right
-        other = right if one is left else left
-        first = self.places.element(one, frame)
-        if isinstance(other, Text | Number) or self._labels(other, frame) is not None:
-            texts = self._labels(other, frame)
-            if isinstance(other, Number):
-                texts = np.full(frame.size, int(other.value), dtype=object)
-            known = np.array(first.set.labels, dtype=object)[first.positions]
-            return (known, texts) if one is left else (texts, known)
-        second = self.places.element(other, frame)
-        pair = _same_set(first, second)
-        return pair if one is left else (pair[1], pair[0])
-
-    def _membership(self, node: Compare, frame: Frame) -> Bools:
-        item, group = node.operands
-        if isinstance(group, Members):
-            parts = [self._compare("==", item, member, frame) for member in group.items]
-            return np.asarray(np.logical_or.reduce(parts))
-        if not isinstance(group, Ref):
-            raise EvaluationError("'in' needs a set or a list in brackets")
-        target = self.environment.set(group.name)
-        found = self.places.positions(item, target, frame)
-        return np.asarray((found >= 0) & (found < target.size))
-
 
 # --- pieces ------------------------------------------------------------------------------------
 
 
 def _plain(data: Floats) -> Value:
     return values.constant(data, ONE)
-
-
-def _same_set(first: Elements, second: Elements) -> tuple[Ints, Ints]:
-    if first.set.root is second.set.root:
-        return first.set.in_root[first.positions], second.set.in_root[second.positions]
-    if first.set.map_to(second.set) is not None:
-        return located(first, second.set), second.positions
-    if second.set.map_to(first.set) is not None:
-        return first.positions, located(second, first.set)
-    raise EvaluationError(f"elements of {first.set.name} and {second.set.name} never meet")
 
 
 def _modulo(op: str, left: Value, right: Value) -> Value:
@@ -329,53 +286,6 @@ def _modulo(op: str, left: Value, right: Value) -> Value:
         return _plain(left.data % right.data if op == "%" else left.data // right.data)
 
 
-def _extreme(name: str, arguments: list[Value]) -> Value:
-    if name == "abs":
-        arguments = [arguments[0], values.negate(arguments[0])]
-    aligned = values.align(arguments)
-    stacked = np.stack([value.data for value in aligned])
-    which = stacked.argmin(axis=0) if name == "min" else stacked.argmax(axis=0)
-    parts = []
-    for place, value in enumerate(aligned):
-        rows = np.flatnonzero(which == place)
-        parts.append((values.gather(value, rows), rows))
-    result = values.combine(parts, stacked.shape[1])
-    return replace(result, degree=2 if result.degree else 0)
-
-
-def _axis(elements: Elements) -> tuple[TimeAxis, Ints]:
-    root = elements.set.root
-    if root.axis is None:
-        raise EvaluationError(f"{elements.set.name} is no time set")
-    return root.axis, elements.set.in_root[elements.positions]
-
-
-def _dt(elements: Elements) -> Value:
-    axis, places = _axis(elements)
-    if places.size and places.max() >= len(axis.steps):
-        raise EvaluationError("dt of the last instant: no period begins there")
-    return values.constant(axis.steps[places], parse_unit(axis.step_unit))
-
-
-def _clock(elements: Elements) -> Value:
-    axis, places = _axis(elements)
-    return values.constant(axis.clock[places], HOUR)
-
-
-def _hour(elements: Elements) -> Value:
-    axis, places = _axis(elements)
-    return _plain(np.floor(axis.clock[places]))
-
-
-def _weekday(elements: Elements) -> Value:
-    axis, places = _axis(elements)
-    return _plain(axis.weekday[places].astype(np.float64))
-
-
-def _pos(elements: Elements) -> Value:
-    return _plain(elements.positions.astype(np.float64))
-
-
 def symbol_of(
     name: str, dims: tuple[IndexSet, ...], value: Value, before: Value | None = None
 ) -> Symbol:
@@ -383,32 +293,6 @@ def symbol_of(
     holes = np.isnan(value.data)
     return Symbol(name, dims, value, defined=~holes if holes.any() else None, before=before)
 
-
-_OF_ELEMENTS: dict[str, Callable[[Elements], Value]] = {
-    "clock": _clock,
-    "dt": _dt,
-    "hour": _hour,
-    "pos": _pos,
-    "weekday": _weekday,
-}
-
-_ELEMENTARY: dict[str, Callable[[Floats], tuple[Floats, Floats]]] = {
-    "cos": lambda x: (np.cos(x), -np.sin(x)),
-    "exp": lambda x: (np.exp(x), np.exp(x)),
-    "log": lambda x: (np.log(x), 1.0 / x),
-    "sin": lambda x: (np.sin(x), np.cos(x)),
-    "sqrt": lambda x: (np.sqrt(x), 0.5 / np.sqrt(x)),
-    "tanh": lambda x: (np.tanh(x), 1.0 - np.tanh(x) ** 2),
-}
-
-_COMPARE: dict[str, Callable[..., object]] = {
-    "<=": np.less_equal,
-    ">=": np.greater_equal,
-    "==": np.equal,
-    "!=": np.not_equal,
-    "<": np.less,
-    ">": np.greater,
-}
 
 _NUMBERS: dict[type[Node], Callable[..., Value]] = {
     Binary: Evaluator._binary,

@@ -6,6 +6,7 @@ import numpy as np
 
 from engiagent.blueprint.grammar import Binary, Call, Node, Number, Ref, Text
 from engiagent.blueprint.sets import IndexSet, Label, is_timed
+from engiagent.verify.clocks import containing
 from engiagent.verify.frames import Bools, Elements, Environment, EvaluationError, Frame, Symbol
 from engiagent.verify.values import Ints, Value
 
@@ -32,6 +33,8 @@ class Places:
             return Elements(*self._label(node, frame, target))
         if isinstance(node, Binary) and node.op in "+-":
             return self._offset(node, frame, target)
+        if isinstance(node, Call) and node.function == "at":
+            return containing(self.element(node.args[0], frame), self.named_set(node, 1))
         if isinstance(node, Call) and node.function in ("first", "last"):
             index_set = self.named_set(node)
             if index_set.size == 0:
@@ -52,16 +55,16 @@ class Places:
         if isinstance(node, Binary):
             return node.op in "+-" and self.is_element(node.left, frame)
         if isinstance(node, Call):
-            return node.function in ("first", "last")
+            return node.function in ("first", "last", "at")
         if not isinstance(node, Ref):
             return False
         if node.name in frame.names:
             return frame.names[node.name].set.numbers is None
         return self._environment.symbol(node.name).elements is not None
 
-    def named_set(self, node: Call) -> IndexSet:
-        """Return the set that ``first``, ``last`` or ``len`` is asked about."""
-        argument = node.args[0]
+    def named_set(self, node: Call, which: int = 0) -> IndexSet:
+        """Return the set that ``first``, ``last``, ``len`` or ``at`` is asked about."""
+        argument = node.args[which]
         if not isinstance(argument, Ref) or argument.indices:
             raise EvaluationError(f"{node.function} needs the name of a set")
         return self._environment.set(argument.name)

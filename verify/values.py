@@ -53,6 +53,28 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Atom:
+    """The function of variables by which a value was made, when it is not affine in its parents.
+
+    Attributes
+    ----------
+    kind
+        ``product quotient power exp log sqrt sin cos tanh``, or kinked: ``max min piecewise``.
+    parents
+        What it was made of, before anything was moved into the function's domain.
+    rows
+        For the extreme of groups: the row that each row of the only parent belongs to.
+    numbers
+        The exponent of a power; breakpoints and values of a table, shape (1 or rows, points).
+    """
+
+    kind: str
+    parents: tuple["Value", ...]
+    rows: Ints | None = None
+    numbers: tuple[Floats, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Value:
     """One number per row.
 
@@ -70,6 +92,8 @@ class Value:
         Whether it is a literal without a unit, which takes that of its neighbour.
     roundings
         How many rounding errors of one part in 2^53 may have added up, relative to ``size``.
+    atom
+        How it was made, where that was no affine map.
     """
 
     data: Floats
@@ -80,6 +104,7 @@ class Value:
     roundings: int = 2
     links: tuple[Link, ...] = ()
     order: int = field(default_factory=lambda: next(_ORDER))
+    atom: Atom | None = None
 
     @property
     def shown(self) -> Floats:
@@ -195,14 +220,17 @@ def multiply(left: Value, right: Value) -> Value:
         When a factor is a temperature and not a difference.
     """
     _refuse_point(left, right)
+    with np.errstate(all="ignore"):
+        data, size = left.data * right.data, left.size * right.size
     return _make(
-        left.data * right.data,
+        data,
         left.unit * right.unit,
-        left.size * right.size,
+        size,
         (left, right),
         (right.data, left.data),
         min(left.degree + right.degree, 2),
         left.bare and right.bare,
+        Atom("product", (left, right)) if left.degree and right.degree else None,
     )
 
 
@@ -217,36 +245,85 @@ def divide(left: Value, right: Value) -> Value:
         weights = (inverse, -data * inverse)
     degree = left.degree if right.degree == 0 else 2
     bare = left.bare and right.bare
-    return _make(data, left.unit / right.unit, size, (left, right), weights, degree, bare)
+    atom = Atom("quotient", (left, right)) if right.degree else None
+    return _make(data, left.unit / right.unit, size, (left, right), weights, degree, bare, atom)
 
 
-def power(base: Value, exponent: float) -> Value:
-    """Return ``base ** exponent``; only a whole exponent may be given to a value with a unit."""
+def power(base: Value, exponent: float, inside: Value | None = None) -> Value:
+    """Return ``base ** exponent``; only a whole exponent may be given to a value with a unit.
+
+    ``inside`` is the base moved into the function's domain, where that differs.
+    """
     _refuse_point(base)
     whole = exponent == int(exponent)
     if not whole and not base.unit.is_dimensionless:
         raise UnitError(f"{base.unit} ** {exponent:g} has no unit; the exponent must be whole")
+    at = base if inside is None else inside
     with np.errstate(all="ignore"):
-        data = base.data**exponent
-        slope = exponent * base.data ** (exponent - 1)
-        size = base.size**exponent if exponent > 0 else np.abs(data)
+        data = at.data**exponent
+        slope = exponent * at.data ** (exponent - 1)
+        size = at.size**exponent if exponent > 0 else np.abs(data)
     unit = base.unit ** int(exponent) if whole else ONE
-    degree = 2 if base.degree and exponent not in (0, 1) else base.degree
-    return _make(data, unit, size, (base,), (slope,), degree, base.bare)
+    bent = bool(base.degree) and exponent not in (0, 1)
+    atom = Atom("power", (base,), None, (np.array([exponent]),)) if bent else None
+    return _make(data, unit, size, (base,), (slope,), 2 if bent else base.degree, base.bare, atom)
 
 
-def function(value: Value, data: Floats, slope: Floats) -> Value:
+def function(kind: str, value: Value, data: Floats, slope: Floats) -> Value:
     """Return an elementary function of a pure number, given its values and derivatives."""
+    atom = Atom(kind, (value,)) if value.degree else None
     degree = 2 if value.degree else 0
-    return _make(data, ONE, np.abs(data), (value,), (slope,), degree)
+    return _make(data, ONE, np.abs(data), (value,), (slope,), degree, False, atom)
+
+
+def table(value: Value, xs: Floats, ys: Floats, unit: Unit) -> Value:
+    """Return the interpolation in a table; beyond its ends the value is that of the end.
+
+    Parameters
+    ----------
+    xs, ys
+        Breakpoints and values in SI, shape (1 or rows, points).
+    unit
+        The unit of the values.
+    """
+    rows, last = np.arange(value.data.size), xs.shape[1] - 2
+    at = np.clip(value.data, xs[:, 0], xs[:, -1])
+    if xs.shape[0] == 1:
+        left = np.clip(np.searchsorted(xs[0], at, side="right") - 1, 0, last)
+    else:
+        left = np.clip((xs <= at[:, None]).sum(axis=1) - 1, 0, last)
+    of_x, of_y = (np.zeros_like(rows) if v.shape[0] == 1 else rows for v in (xs, ys))
+    x0, x1, y0, y1 = xs[of_x, left], xs[of_x, left + 1], ys[of_y, left], ys[of_y, left + 1]
+    slope = (y1 - y0) / (x1 - x0)
+    data = y0 + slope * (at - x0)
+    size = np.maximum(np.maximum(np.abs(y0), np.abs(y1)), np.abs(data))
+    atom = Atom("piecewise", (value,), None, (xs, ys)) if value.degree else None
+    return _make(data, unit, size, (value,), (slope,), 2 if value.degree else 0, False, atom)
+
+
+def extreme(kind: str, arguments: Sequence[Value]) -> Value:
+    """Return ``max`` or ``min`` of several values, row by row."""
+    aligned = align(arguments)
+    size = max(value.data.size for value in aligned)
+    stacked = np.stack([np.broadcast_to(value.data, (size,)) for value in aligned])
+    which = stacked.argmin(axis=0) if kind == "min" else stacked.argmax(axis=0)
+    parts = []
+    for place, value in enumerate(aligned):
+        rows = np.flatnonzero(which == place)
+        parts.append((gather(value, rows), rows))
+    result = combine(parts, size)
+    if not result.degree and not any(value.degree for value in aligned):
+        return result
+    return replace(result, degree=2, atom=Atom(kind, tuple(aligned)))
 
 
 def gather(value: Value, rows: Ints) -> Value:
     """Return ``value[rows]``."""
     links = (Link(value, "gather", rows),) if value.degree else ()
     return replace(
-        value, data=value.data[rows], size=value.size[rows], links=links, order=next(_ORDER)
-    )
+        value, data=value.data[rows], size=value.size[rows], links=links, order=next(_ORDER),
+        atom=None,
+    )  # fmt: skip
 
 
 def segment_sum(value: Value, rows: Ints, size: int) -> Value:
@@ -291,7 +368,35 @@ def segment_extreme(value: Value, rows: Ints, size: int, smallest: bool) -> Valu
     order = np.lexsort((value.data if smallest else -value.data, rows))
     first = np.concatenate(([True], rows[order][1:] != rows[order][:-1]))
     chosen = gather(value, order[first])
-    return replace(chosen, degree=2 if value.degree else 0, order=next(_ORDER))
+    if not value.degree:
+        return chosen
+    atom = Atom("min" if smallest else "max", (value,), rows)
+    return replace(chosen, degree=2, order=next(_ORDER), atom=atom)
+
+
+def tail_mean(value: Value, weights: Floats, share: float, largest: bool) -> Value:
+    """Return the mean of the worst ``share`` of values that have probabilities ``weights``.
+
+    ``largest`` says which end is the worst. The value at the edge of the tail counts for what is
+    left of the share.
+    """
+    taken = tail_weights(value.data, weights, share, largest)
+    rows = np.zeros(value.data.size, dtype=np.int64)
+    result = segment_sum(multiply(constant(taken, ONE), value), rows, 1)
+    if not value.degree:
+        return result
+    atom = Atom("tail", (value,), rows, (weights, np.array([share, 1.0 if largest else -1.0])))
+    return replace(result, degree=2, order=next(_ORDER), atom=atom)
+
+
+def tail_weights(data: Floats, weights: Floats, share: float, largest: bool) -> Floats:
+    """Return the weights, adding up to one, by which the worst ``share`` of numbers is averaged."""
+    order = np.argsort(-data if largest else data, kind="stable")
+    before = np.concatenate(([0.0], np.cumsum(weights[order])[:-1]))
+    result = np.zeros_like(weights)
+    result[order] = np.clip(np.minimum(weights[order], share - before), 0.0, None) / share
+    total = float(result.sum())
+    return result / total if total > 0 else result
 
 
 def combine(parts: Sequence[tuple[Value, Ints]], size: int) -> Value:
@@ -328,6 +433,7 @@ def _make(
     weights: tuple[Floats | float, ...],
     degree: int,
     bare: bool = False,
+    atom: Atom | None = None,
 ) -> Value:
     links = tuple(
         Link(parent, "each", None, weight)
@@ -337,7 +443,7 @@ def _make(
     roundings = sum(parent.roundings for parent in parents) + 1
     if len(parents) == 2 and all(isinstance(weight, float) for weight in weights):
         roundings = max(parent.roundings for parent in parents) + 1  # a sum, not a product
-    return Value(data, unit, size, degree, bare, roundings, links)
+    return Value(data, unit, size, degree, bare, roundings, links, atom=atom)
 
 
 def _refuse_point(*values: Value) -> None:

@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.units import parse_unit
 from engiagent.verify.documents import Bench, Declarations
-from engiagent.verify.levels.algebra import evaluate_objective
+from engiagent.verify.levels.goals import evaluate_objective
 from engiagent.verify.levels.optimality import DualBound, Proof, dual_bound, farkas_proof
 from engiagent.verify.requirements import Goal
 from engiagent.verify.schedule import Multipliers

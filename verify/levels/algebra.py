@@ -1,24 +1,31 @@
 """Level 2: whether the requirements hold, row by row, on the numbers of the schedule."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from engiagent.blueprint.document import Core, VariableDef
-from engiagent.blueprint.units import Unit, UnitError, parse_unit
+from engiagent.blueprint.document import Core
+from engiagent.blueprint.units import Unit
 from engiagent.verify import values
 from engiagent.verify.documents import Bench
 from engiagent.verify.findings import Violation, finite_or_none
-from engiagent.verify.frames import Bools, EvaluationError, Frame, whole_grid
-from engiagent.verify.requirements import Goal, Requirements
-from engiagent.verify.series import bind
-from engiagent.verify.tolerances import TOLERANCES, floor_of, row_tolerance
-from engiagent.verify.values import Floats, Value
+from engiagent.verify.frames import EvaluationError, Frame
+from engiagent.verify.relations import Part, parts_of
+from engiagent.verify.requirements import Requirements
 
-Worst = tuple[float, float, int, float]
-"""How far inside its tolerance, slack, row and tolerance of the worst row of a check."""
+
+@dataclass(frozen=True)
+class Worst:
+    """The worst row of a check: how far inside its tolerance it is, and its slack, in SI."""
+
+    margin: float
+    slack: float
+    row: int
+    tolerance: float
+    unit: Unit
+    telling: bool
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,12 @@ class Outcome:
 
     record: Mapping[str, Any]
     violation: Violation | None = None
+    faults: tuple[Violation, ...] = ()
+
+    @property
+    def violations(self) -> tuple[Violation, ...]:
+        """What is wrong: values outside the domain of a function, then the worst row."""
+        return self.faults if self.violation is None else (*self.faults, self.violation)
 
     @property
     def status(self) -> str:
@@ -82,94 +95,97 @@ def check_rules(bench: Bench, rules: Sequence[Rule], level: str = "algebra") -> 
 
 
 def _check(bench: Bench, rule: Rule, level: str) -> Outcome:
+    evaluator = bench.evaluator
     try:
-        frame = bench.evaluator.frame(rule.forall, rule.where)
-        ops, sides = bench.evaluator.sides(rule.expression, frame)
-        stated = _stated(bench, rule, sides[0].unit)
+        frame = evaluator.frame(rule.forall, rule.where)
+        parts = parts_of(evaluator, rule.expression, frame, lambda unit: _stated(bench, rule, unit))
     except EvaluationError as error:
-        return Outcome(_record(rule, "unchecked", note=str(error)))
-    found: list[Worst] = []
-    telling: list[Worst] = []
-    for op, left, right in zip(ops, sides, sides[1:], strict=False):
-        one = _worst(_slack(op, left, right), row_tolerance(left, right, stated))
-        if one is not None:
-            found.append(one)
-            if left.data.any() and right.data.any():
-                telling.append(one)
-    return _outcome(rule, level, frame, sides, _most_telling(found, telling))
+        return _with_faults(bench, rule, level, Outcome(record(rule, "unchecked", note=str(error))))
+    found = [one for one in (worst_of(part) for part in parts) if one is not None]
+    return _with_faults(bench, rule, level, outcome(rule, level, frame, most_telling(found)))
 
 
-def _most_telling(found: list[Worst], telling: list[Worst]) -> Worst | None:
+def _with_faults(bench: Bench, rule: Rule, level: str, found: Outcome) -> Outcome:
+    """Add what was found outside the domain of a function while a rule was evaluated."""
+    faults, bench.evaluator.faults = bench.evaluator.faults, []
+    if not faults:
+        return found
+    accused = tuple(
+        Violation(
+            level, rule.id, rule.name or rule.id, f"{rule.id} ({rule.expression}): {f.text}"
+            + "".join(f" at {name} = {label}" for name, label in f.where.items()),
+            f.where, f.amount, f.unit, f.tolerance,
+        )
+        for f in faults
+    )  # fmt: skip
+    return replace(found, record={**found.record, "status": "fail"}, faults=accused)
+
+
+def most_telling(found: Sequence[Worst]) -> Worst | None:
     """Return the worst that was found; when all holds, a plain sign condition is no news.
 
     Of ``0 <= power <= 8 MW`` people want to know how close the 8 MW are, not that the power was 0.
     """
-    broken = [one for one in found if not one[0] >= 0]  # true for NaN
-    candidates = broken or telling or found
-    nan = [one for one in candidates if one[0] != one[0]]
-    return nan[0] if nan else min(candidates, key=lambda one: one[0], default=None)
+    broken = [one for one in found if not one.margin >= 0]  # true for NaN
+    candidates = broken or [one for one in found if one.telling] or list(found)
+    nan = [one for one in candidates if one.margin != one.margin]
+    return nan[0] if nan else min(candidates, key=lambda one: one.margin, default=None)
 
 
-def _slack(op: str, left: Value, right: Value) -> Floats:
-    difference = right.data - left.data
-    if op == "==":
-        return -np.abs(difference)
-    return difference if op == "<=" else -difference
-
-
-def _worst(slack: Floats, tolerance: Floats) -> Worst | None:
-    """Return (how far inside its tolerance, slack, row, tolerance) of the worst row."""
-    if not slack.size:
+def worst_of(part: Part) -> Worst | None:
+    """Return the worst row of a part, None when it has no rows."""
+    if not part.slack.size:
         return None
-    margin = slack + tolerance
-    bad = ~np.isfinite(margin)
-    # Anything that is not finite is the worst there is; it passes no comparison below.
-    row = int(np.argmax(bad)) if bad.any() else int(np.argmin(margin))
-    worst = float("nan") if bad.any() else float(margin[row])
-    return worst, float(slack[row]), row, float(tolerance[row])
+    with np.errstate(all="ignore"):
+        margin = part.slack + part.tolerance
+    # What is not finite makes the least not finite, or is an infinite slack, which nothing has.
+    row = int(np.argmin(margin))
+    worst = float(margin[row])
+    if not np.isfinite(worst) or not np.isfinite(np.max(margin)):
+        row = int(np.argmin(np.isfinite(margin)))
+        worst = float("nan")
+    place = row if part.rows is None else int(part.rows[row])
+    return Worst(
+        worst, float(part.slack[row]), place, float(part.tolerance[row]), part.unit, part.telling
+    )
 
 
-def _outcome(
-    rule: Rule,
-    level: str,
-    frame: Frame,
-    sides: list[Value],
-    worst: Worst | None,
-) -> Outcome:
+def outcome(rule: Rule, level: str, frame: Frame, worst: Worst | None) -> Outcome:
+    """Return how a rule came out whose worst row is known; None when it has no rows."""
     if worst is None:
-        return Outcome(_record(rule, "pass", rows=0))
-    margin, slack, row, tolerance = worst
-    unit = sides[0].unit.difference()
-    factor = float(unit.factor)
-    where = frame.labels(row)
-    holds = margin >= 0  # false for NaN
+        return Outcome(record(rule, "pass", rows=0))
+    factor, unit = float(worst.unit.factor), str(worst.unit)
+    where = frame.labels(worst.row)
+    holds = worst.margin >= 0  # false for NaN
     status = "pass" if holds else "fail" if rule.hard else "soft"
-    record = _record(
+    entry = record(
         rule,
         status,
         rows=frame.size,
-        worst={"where": where, "slack": finite_or_none(slack / factor), "unit": str(unit)},
-        tolerance=finite_or_none(tolerance / factor),
+        worst={"where": where, "slack": finite_or_none(worst.slack / factor), "unit": unit},
+        tolerance=finite_or_none(worst.tolerance / factor),
     )
-    if status != "fail":
-        return Outcome(record)
-    amount = -slack / factor
+    if status == "pass" or (status == "soft" and np.isfinite(worst.margin)):
+        return Outcome(entry)
+    amount = -worst.slack / factor
     place = "".join(f" at {name} = {label}" for name, label in where.items())
     shown = f"{amount:.6g} {unit}" if np.isfinite(amount) else "a value that is no finite number"
     text = f"{rule.id} ({rule.expression}) is broken by {shown}{place}"
     return Outcome(
-        record,
+        {**entry, "status": "fail"},
         Violation(
-            level, rule.id, rule.name or rule.id, text, where, amount, str(unit), tolerance / factor
+            level, rule.id, rule.name or rule.id, text, where, amount, unit,
+            worst.tolerance / factor,
         ),
-    )
+    )  # fmt: skip
 
 
-def _record(rule: Rule, status: str, **more: Any) -> dict[str, Any]:
-    record = {"id": rule.id, "name": rule.name, "text": rule.expression, "quote": rule.quote}
-    record |= {"rows": None, "worst": None, "tolerance": None, "status": status}
-    record |= more
-    return record
+def record(rule: Rule, status: str, **more: Any) -> dict[str, Any]:
+    """Return the entry of a rule in the certificate."""
+    entry = {"id": rule.id, "name": rule.name, "text": rule.expression, "quote": rule.quote}
+    entry |= {"rows": None, "worst": None, "tolerance": None, "status": status}
+    entry |= more
+    return entry
 
 
 def _stated(bench: Bench, rule: Rule, unit: Unit) -> float | None:
@@ -180,180 +196,3 @@ def _stated(bench: Bench, rule: Rule, unit: Unit) -> float | None:
     if value.unit.dimension != unit.dimension or value.unit.is_point:
         raise EvaluationError(f"the tolerance of {rule.id} is in {value.unit}, not in {unit}")
     return float(value.data[0])
-
-
-# --- bounds and integrality --------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """Bounds of one variable over its grid, in SI; ``exists`` marks where it is."""
-
-    lower: Floats
-    upper: Floats
-    exists: Bools
-
-
-def bounds_of(bench: Bench, definition: VariableDef) -> Bounds:
-    """Return the bounds of a variable; infinite where none is declared."""
-    dims, names = bench.declarations.dims(definition.index)
-    frame = whole_grid(dims, names)
-    unit = parse_unit(definition.unit or "1")
-    lower = _bound(bench, definition.lower, frame, unit, -np.inf)
-    upper = _bound(bench, definition.upper, frame, unit, np.inf)
-    if definition.type == "binary":
-        lower, upper = np.maximum(lower, 0.0), np.minimum(upper, 1.0)
-    mask = bench.mask(definition)
-    return Bounds(lower, upper, np.ones(frame.size, dtype=bool) if mask is None else mask)
-
-
-def _bound(bench: Bench, text: Any, frame: Frame, unit: Unit, default: float) -> Floats:
-    if text is None:
-        return np.full(frame.size, default)
-    if isinstance(text, int | float):
-        return values.constant(np.full(frame.size, float(text)), unit).data
-    value = values.adopt(bench.evaluator.evaluate(str(text), frame), unit)
-    if value.unit.dimension != unit.dimension or value.degree:
-        raise EvaluationError(f"the bound {text!r} is {value.unit}, the variable {unit}")
-    return value.data
-
-
-def check_variables(bench: Bench, core: Core, level: str = "algebra") -> Iterator[Outcome]:
-    """Yield the outcome for the bounds and the integrality of every variable."""
-    for definition in core.decision_variables:
-        rule = Rule(
-            f"bounds:{definition.name}",
-            f"{definition.lower} <= {definition.name} <= {definition.upper}",
-            f"bounds of {definition.name}",
-        )
-        try:
-            symbol = bench.evaluator.environment.symbol(definition.name)
-            bounds = bounds_of(bench, definition)
-        except EvaluationError as error:
-            yield Outcome(_record(rule, "unchecked", note=str(error)))
-            continue
-        assert symbol.value is not None
-        yield _check_bounds(bench, definition, rule, symbol.value, bounds, level)
-        if definition.type != "continuous":
-            yield _check_whole(bench, definition, symbol.value, bounds, level)
-
-
-def _check_bounds(
-    bench: Bench, definition: VariableDef, rule: Rule, value: Value, bounds: Bounds, level: str
-) -> Outcome:
-    frame = whole_grid(*bench.declarations.dims(definition.index))
-    tolerance = row_tolerance(value, values.constant(np.zeros(frame.size), value.unit), None)
-    found: list[Worst] = []
-    telling: list[Worst] = []
-    for side, slack in (
-        (bounds.lower, value.data - bounds.lower),
-        (bounds.upper, bounds.upper - value.data),
-    ):
-        rows = np.flatnonzero(bounds.exists & ~np.isposinf(slack))
-        one = _worst(slack[rows], tolerance[rows])
-        if one is not None:
-            found.append((one[0], one[1], int(rows[one[2]]), one[3]))
-            if side[rows].any():
-                telling.append(found[-1])
-    if not found:
-        return Outcome(_record(rule, "pass", rows=frame.size))
-    return _outcome(rule, level, frame, [value], _most_telling(found, telling))
-
-
-def _check_whole(
-    bench: Bench, definition: VariableDef, value: Value, bounds: Bounds, level: str
-) -> Outcome:
-    rule = Rule(
-        f"integer:{definition.name}",
-        f"{definition.name} is whole",
-        f"{definition.name} is a whole number",
-    )
-    frame = whole_grid(*bench.declarations.dims(definition.index))
-    shown = value.data / float(value.unit.factor)
-    slack = np.where(bounds.exists, -np.abs(shown - np.rint(shown)), 0.0)
-    tolerance = np.full(frame.size, TOLERANCES["integrality"])
-    return _outcome(
-        rule,
-        level,
-        frame,
-        [values.constant(shown, values.ONE)],
-        _worst(slack, tolerance),
-    )
-
-
-def check_expressions(bench: Bench, core: Core, level: str = "algebra") -> Iterator[Outcome]:
-    """Yield the outcome for every named expression whose values the schedule claims."""
-    for definition in core.expressions:
-        series = bench.series.get(definition.name)
-        if series is None and definition.quantity is not None:
-            series = bench.series.get(definition.quantity)
-        if series is None:
-            continue
-        rule = Rule(
-            f"expression:{definition.name}",
-            f"{definition.name} == {definition.expression}",
-            f"values of {definition.name}",
-        )
-        try:
-            dims, names = bench.declarations.dims(definition.index)
-            symbol = bench.evaluator.environment.symbol(definition.name)
-            assert symbol.value is not None
-            claimed = values.constant(bind(series, dims, series.unit), series.unit)
-            sides = values.align([claimed, symbol.value])
-        except (EvaluationError, UnitError) as error:
-            yield Outcome(_record(rule, "unchecked", note=str(error)))
-            continue
-        slack = _slack("==", sides[0], sides[1])
-        if symbol.defined is not None:
-            slack = np.where(symbol.defined, slack, 0.0)
-        tolerance = row_tolerance(sides[1], sides[1], None)
-        frame = whole_grid(dims, names)
-        yield _outcome(rule, level, frame, sides, _worst(slack, tolerance))
-
-
-# --- the objective -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Objective:
-    """An objective evaluated on the schedule."""
-
-    value: float
-    unit: str
-    sense: str
-    node: Value
-
-
-def evaluate_objective(bench: Bench, goal: Goal) -> Objective:
-    """Return the value of an objective, in the unit that it declares.
-
-    Raises
-    ------
-    EvaluationError
-        When it cannot be evaluated or has another dimension.
-    """
-    value = bench.evaluator.evaluate(goal.expression)
-    unit = value.unit if goal.unit is None else parse_unit(goal.unit)
-    value = values.adopt(value, unit)
-    if value.unit.dimension != unit.dimension:
-        raise EvaluationError(f"the objective is {value.unit}, declared is {unit}")
-    shown = (float(value.data[0]) - float(unit.zero or 0)) / float(unit.factor)
-    return Objective(shown, str(unit), goal.sense, value)
-
-
-def compare_objectives(
-    what: str, claimed: float, objective: Objective, level: str = "algebra"
-) -> Iterator[Violation]:
-    """Yield a violation when a claimed objective is not the evaluated one."""
-    scale = max(abs(objective.value), abs(claimed))
-    unit = parse_unit(objective.unit)
-    tolerance = TOLERANCES["objective"] * scale + floor_of(unit) / float(unit.factor)
-    difference = claimed - objective.value
-    if not abs(difference) <= tolerance:  # true for NaN
-        text = (
-            f"{what} is {claimed!r} {objective.unit}, evaluated again it is {objective.value!r} "
-            f"{objective.unit}"
-        )
-        yield Violation(
-            level, "objective", "objective", text, {}, abs(difference), objective.unit, tolerance
-        )

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.document import Blueprint, GoalDef, ObjectiveDef
 from engiagent.blueprint.grammar import GrammarError, Ref, parse, walk
 from engiagent.blueprint.timeaxis import parse_step
 from engiagent.blueprint.units import parse_unit
@@ -59,6 +59,7 @@ def _references(blueprint: Blueprint, binding: bool) -> Iterator[Any]:
             yield item.source_reference
     if core.objective_function is not None:
         yield core.objective_function.source_reference
+        yield from (term.source_reference for term in core.objective_function.terms)
     extended = blueprint.extended_analysis_and_robustness
     for assumption in extended.key_assumptions if extended is not None else ():
         yield assumption.get("source_reference")
@@ -107,9 +108,19 @@ def used_names(blueprint: Blueprint) -> set[str]:
         walls = component.connections.get("neighbours") if component.connections else None
         texts += [*component.parameters.values(), *(walls or {}).values()]
     texts += [index_set.where for index_set in core.sets]
+    texts += [c.penalty.weight for c in core.constraints if c.penalty is not None]
     if core.objective_function is not None:
-        texts.append(core.objective_function.expression)
+        texts += written_in(core.objective_function)
+        texts += [text for term in core.objective_function.terms for text in written_in(term)]
     return _made_of(blueprint, {name for text in texts for name in _names(text)})
+
+
+def written_in(goal: ObjectiveDef | GoalDef) -> list[str]:
+    """Return every expression of an objective, or of one of its terms."""
+    texts: list[Any] = [goal.expression]
+    if isinstance(goal, GoalDef):
+        texts += [goal.weight, goal.tolerance, goal.limit]
+    return [str(text) for text in texts if text is not None]
 
 
 def _names(text: Any) -> Iterator[str]:

@@ -16,7 +16,7 @@ from engiagent.verify.evaluate import Evaluator
 from engiagent.verify.figures import Figure, figures, lone_units, without_counts
 from engiagent.verify.findings import Report
 from engiagent.verify.frames import Environment, EvaluationError, Symbol
-from engiagent.verify.levels.coverage import uncovered, used_names
+from engiagent.verify.levels.coverage import uncovered, used_names, written_in
 from engiagent.verify.levels.literals import Tracing, check_literals, close_to, in_si
 from engiagent.verify.levels.sources import (
     ProblemLike,
@@ -81,10 +81,13 @@ def _other_expressions(blueprint: Blueprint) -> Iterator[tuple[str, Any, list[st
     core = blueprint.core
     for constraint in core.constraints:
         texts = [t for t in (constraint.expression, constraint.where) if t is not None]
+        texts += [] if constraint.penalty is None else [str(constraint.penalty.weight)]
         yield constraint.constraint_id, constraint.source_reference, texts
     if core.objective_function is not None:
         goal = core.objective_function
-        yield "objective", goal.source_reference, [goal.expression]
+        yield "objective", goal.source_reference, written_in(goal)
+        for term in goal.terms:
+            yield f"objective {term.name}", term.source_reference, written_in(term)
     for variable in core.decision_variables:
         bounds = [str(b) for b in (variable.lower, variable.upper) if b is not None]
         yield variable.name, variable.source_reference, bounds

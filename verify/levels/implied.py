@@ -15,7 +15,8 @@ from engiagent.blueprint.document import Core
 from engiagent.errors import EngiagentError
 from engiagent.verify import values
 from engiagent.verify.documents import Bench
-from engiagent.verify.levels.algebra import Bounds, rules_of_core
+from engiagent.verify.levels.algebra import rules_of_core
+from engiagent.verify.levels.variables import Bounds
 from engiagent.verify.values import Floats, Ints, Value, triplets
 
 PASSES = 4

@@ -22,8 +22,9 @@ from engiagent.errors import EngiagentError
 from engiagent.verify import values
 from engiagent.verify.documents import Bench
 from engiagent.verify.frames import EvaluationError
-from engiagent.verify.levels.algebra import Bounds, Rule, bounds_of, rules_of_core
+from engiagent.verify.levels.algebra import Rule, rules_of_core
 from engiagent.verify.levels.implied import implied_bounds
+from engiagent.verify.levels.variables import Bounds, box_of
 from engiagent.verify.schedule import Multipliers
 from engiagent.verify.values import EPSILON, Floats, Value, gradients
 
@@ -147,7 +148,7 @@ def dual_bound(
         return DualBound(None, reason="the objective is not affine in the variables")
     try:
         rows = list(rows_of(bench, core, multipliers, objective.unit, sign))
-        boxes = {v.name: bounds_of(bench, v) for v in core.decision_variables}
+        boxes = {v.name: box_of(bench, v) for v in core.decision_variables}
     except EngiagentError as problem:
         return DualBound(None, reason=str(problem))
     seeds = [(objective, np.full(1, sign))]
@@ -255,7 +256,7 @@ def farkas_proof(bench: Bench, core: Core, rays: Mapping[str, Multipliers]) -> P
         return Proof(None, reason="no ray came with the claim")
     try:
         rows = list(rows_of(bench, core, rays, None, 1.0))
-        boxes = {v.name: bounds_of(bench, v) for v in core.decision_variables}
+        boxes = {v.name: box_of(bench, v) for v in core.decision_variables}
     except EngiagentError as problem:
         return Proof(None, reason=str(problem))
     if not rows:

@@ -308,8 +308,7 @@ def _replay(
         ]
         for outcome in check_rules(other, chosen, LEVEL):
             records.append(dict(outcome.record))
-            if outcome.violation is not None:
-                findings.violations.append(outcome.violation)
+            findings.violations += outcome.violations
     return records
 
 

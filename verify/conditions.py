@@ -1,0 +1,139 @@
+"""Conditions on indices and parameters, row by row."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import numpy as np
+
+from engiagent.blueprint.grammar import (
+    Call,
+    Compare,
+    Logic,
+    Members,
+    Node,
+    Number,
+    Ref,
+    Text,
+    Unary,
+)
+from engiagent.blueprint.units import parse_unit
+from engiagent.verify import values
+from engiagent.verify.clocks import within
+from engiagent.verify.frames import Bools, Elements, Environment, EvaluationError, Frame
+from engiagent.verify.places import Places, located
+from engiagent.verify.values import Ints, Value
+
+HOUR = parse_unit("h")
+
+
+class Conditions(ABC):
+    """The part of evaluation that says on which rows a filter holds."""
+
+    environment: Environment
+    places: Places
+
+    @abstractmethod
+    def number(self, node: Node, frame: Frame) -> Value:
+        """Return the numbers of a node, one per row."""
+
+    def condition(self, node: Node, frame: Frame) -> Bools:
+        """Return whether a condition holds on every row.
+
+        Raises
+        ------
+        EvaluationError
+            When it is no condition or depends on a variable.
+        """
+        if isinstance(node, Logic):
+            parts = [self.condition(part, frame) for part in node.operands]
+            reduce = np.logical_and.reduce if node.op == "and" else np.logical_or.reduce
+            return np.asarray(reduce(parts))
+        if isinstance(node, Unary) and node.op == "not":
+            return ~self.condition(node.operand, frame)
+        if isinstance(node, Call) and node.function == "within":
+            return within(*(self.places.element(part, frame) for part in node.args))
+        if not isinstance(node, Compare):
+            raise EvaluationError(f"column {node.span[0] + 1}: a condition is needed here")
+        if node.ops[0] in ("in", "not in"):
+            inside = self._membership(node, frame)
+            return inside if node.ops[0] == "in" else ~inside
+        holds = np.ones(frame.size, dtype=bool)
+        for op, left, right in zip(node.ops, node.operands, node.operands[1:], strict=False):
+            holds &= self._compare(op, left, right, frame)
+        return holds
+
+    def _compare(self, op: str, left: Node, right: Node, frame: Frame) -> Bools:
+        relation = _COMPARE[op]
+        if self.places.is_element(left, frame) or self.places.is_element(right, frame):
+            return np.asarray(relation(*self._elements(left, right, frame)), dtype=bool)
+        labels = [self._labels(part, frame) for part in (left, right)]
+        if labels[0] is not None and labels[1] is not None:
+            return np.asarray(relation(labels[0], labels[1]), dtype=bool)
+        a, b = values.align([self._clock_or_number(p, frame) for p in (left, right)])
+        if a.degree or b.degree:
+            raise EvaluationError("a condition may use indices and parameters only")
+        return np.asarray(relation(a.data, b.data), dtype=bool)
+
+    def _clock_or_number(self, node: Node, frame: Frame) -> Value:
+        """Read ``"07:30"`` beside a number as a time of day."""
+        if not isinstance(node, Text):
+            return self.number(node, frame)
+        hours, _, minutes = node.value.partition(":")
+        if not (hours.isdigit() and minutes.isdigit()):
+            raise EvaluationError(f"{node.value!r} is neither a label nor a time of day")
+        return values.constant(np.full(frame.size, int(hours) + int(minutes) / 60.0), HOUR)
+
+    def _labels(self, node: Node, frame: Frame) -> object:
+        if isinstance(node, Text):
+            return np.full(frame.size, node.value, dtype=object)
+        if isinstance(node, Ref) and node.name not in frame.names:
+            symbol = self.environment.symbol(node.name)
+            if symbol.labels is not None:
+                return symbol.labels[self.places.flat(node, symbol, frame)]
+        return None
+
+    def _elements(self, left: Node, right: Node, frame: Frame) -> tuple[object, object]:
+        """Return comparable positions of two elements, or an element and a label."""
+        one = left if self.places.is_element(left, frame) else right
+        other = right if one is left else left
+        first = self.places.element(one, frame)
+        if isinstance(other, Text | Number) or self._labels(other, frame) is not None:
+            texts = self._labels(other, frame)
+            if isinstance(other, Number):
+                texts = np.full(frame.size, int(other.value), dtype=object)
+            known = np.array(first.set.labels, dtype=object)[first.positions]
+            return (known, texts) if one is left else (texts, known)
+        second = self.places.element(other, frame)
+        pair = _same_set(first, second)
+        return pair if one is left else (pair[1], pair[0])
+
+    def _membership(self, node: Compare, frame: Frame) -> Bools:
+        item, group = node.operands
+        if isinstance(group, Members):
+            parts = [self._compare("==", item, member, frame) for member in group.items]
+            return np.asarray(np.logical_or.reduce(parts))
+        if not isinstance(group, Ref):
+            raise EvaluationError("'in' needs a set or a list in brackets")
+        target = self.environment.set(group.name)
+        found = self.places.positions(item, target, frame)
+        return np.asarray((found >= 0) & (found < target.size))
+
+
+def _same_set(first: Elements, second: Elements) -> tuple[Ints, Ints]:
+    if first.set.root is second.set.root:
+        return first.set.in_root[first.positions], second.set.in_root[second.positions]
+    if first.set.map_to(second.set) is not None:
+        return located(first, second.set), second.positions
+    if second.set.map_to(first.set) is not None:
+        return first.positions, located(second, first.set)
+    raise EvaluationError(f"elements of {first.set.name} and {second.set.name} never meet")
+
+
+_COMPARE: dict[str, Callable[..., object]] = {
+    "<=": np.less_equal,
+    ">=": np.greater_equal,
+    "==": np.equal,
+    "!=": np.not_equal,
+    "<": np.less,
+    ">": np.greater,
+}

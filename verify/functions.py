@@ -1,0 +1,163 @@
+"""Functions of the language on numbers, and what is wrong with numbers outside their domain."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engiagent.blueprint.grammar import Call, Members, Node, Ref
+from engiagent.blueprint.units import Unit
+from engiagent.verify import clocks, values
+from engiagent.verify.frames import Elements, EvaluationError, Frame
+from engiagent.verify.tolerances import row_tolerance
+from engiagent.verify.values import ONE, Floats, Link, Value
+
+if TYPE_CHECKING:
+    from engiagent.verify.evaluate import Evaluator
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A number of the schedule at which a function has no value.
+
+    ``amount`` is how far outside the domain it lies, in ``unit``; None where that has no size.
+    """
+
+    text: str
+    where: dict[str, str]
+    amount: float | None = None
+    unit: str | None = None
+    tolerance: float | None = None
+
+
+OF_ELEMENTS: dict[str, Callable[[Elements], Value]] = {
+    "clock": clocks.clock,
+    "dt": clocks.dt,
+    "hour": clocks.hour,
+    "pos": clocks.pos,
+    "prob": clocks.prob,
+    "weekday": clocks.weekday,
+}
+
+ELEMENTARY: dict[str, Callable[[Floats], tuple[Floats, Floats]]] = {
+    "cos": lambda x: (np.cos(x), -np.sin(x)),
+    "exp": lambda x: (np.exp(x), np.exp(x)),
+    "log": lambda x: (np.log(x), 1.0 / x),
+    "sin": lambda x: (np.sin(x), np.cos(x)),
+    "sqrt": lambda x: (np.sqrt(x), 0.5 / np.sqrt(x)),
+    "tanh": lambda x: (np.tanh(x), 1.0 - np.tanh(x) ** 2),
+}
+
+
+def elementary(evaluator: "Evaluator", node: Call, value: Value, frame: Frame) -> Value:
+    """Return ``exp``, ``log`` and the like of a pure number."""
+    (argument,) = values.align([value, values.constant(np.ones(1), ONE)])[:1]
+    inside = argument
+    if node.function == "sqrt":
+        inside = not_below_zero(evaluator, "sqrt", argument, frame)
+    with np.errstate(all="ignore"):
+        result = values.function(node.function, argument, *ELEMENTARY[node.function](inside.data))
+    return finite(evaluator, node.function, result, (argument,), frame)
+
+
+def finite(
+    evaluator: "Evaluator", what: str, result: Value, parts: tuple[Value, ...], frame: Frame
+) -> Value:
+    """Return the result; note a fault where finite numbers of the schedule give none."""
+    if result.degree < 2 or np.isfinite(result.data).all():
+        return result
+    bad = ~np.isfinite(result.data)
+    for part in parts:
+        bad &= np.isfinite(np.broadcast_to(part.data, bad.shape))
+    if bad.any():
+        row = int(np.argmax(bad))
+        given = " and ".join(
+            f"{float(np.broadcast_to(part.shown, bad.shape)[row]):.6g} {part.unit}".strip()
+            for part in parts
+        )
+        text = f"{what} of {given} is no finite number"
+        evaluator.faults.append(Fault(text, frame.labels(row)))
+    return result
+
+
+def not_below_zero(evaluator: "Evaluator", what: str, value: Value, frame: Frame) -> Value:
+    """Return a value that is nowhere negative; what is so by more than rounding is a fault."""
+    if not value.degree or not (value.data < 0).any():
+        return value
+    tolerance = row_tolerance(value, values.constant(np.zeros(1), value.unit), None)
+    beyond = value.data < -tolerance
+    if beyond.any():
+        _note(evaluator, f"{what} of a negative number", -value.data, tolerance, value.unit, frame)
+    kept = np.where(beyond, value.data, np.maximum(value.data, 0.0))
+    return replace(value, data=kept, links=(Link(value, "each"),), atom=None)
+
+
+def _note(
+    evaluator: "Evaluator", text: str, excess: Floats, tolerance: Floats, unit: Unit, frame: Frame
+) -> None:
+    """Note the row that lies furthest outside a domain."""
+    row = int(np.argmax(excess - tolerance))
+    factor = float(unit.factor)
+    amount = float(excess[row]) / factor
+    shown = f"{text}: {amount:.6g} {unit.difference()} outside"
+    evaluator.faults.append(
+        Fault(shown, frame.labels(row), amount, str(unit.difference()),
+              float(np.broadcast_to(tolerance, excess.shape)[row]) / factor)
+    )  # fmt: skip
+
+
+def piecewise(evaluator: "Evaluator", node: Call, frame: Frame) -> Value:
+    """Interpolate in a table; what lies outside by more than rounding is a fault.
+
+    Raises
+    ------
+    EvaluationError
+        When the table is no table.
+    """
+    at = evaluator.number(node.args[0], frame)
+    xs, unit = _points(evaluator, node.args[1], frame, None if at.bare else at)
+    if at.bare:
+        at = values.align([values.constant(np.zeros(1), unit), at])[1]
+    ys, result = _points(evaluator, node.args[2], frame, None)
+    if xs.shape[1] != ys.shape[1] or xs.shape[1] < 2:
+        raise EvaluationError(f"{xs.shape[1]} breakpoints and {ys.shape[1]} values are no table")
+    if not (np.diff(xs, axis=1) > 0).all() or not np.isfinite(ys).all():
+        raise EvaluationError("the breakpoints of a table increase, its values are finite")
+    excess = np.maximum(xs[:, 0] - at.data, at.data - xs[:, -1])
+    if at.degree or (excess > 0).any():
+        scale = np.maximum(np.abs(xs[:, 0]), np.abs(xs[:, -1]))
+        limits = Value(xs[:, 0], at.unit, scale)
+        tolerance = np.broadcast_to(row_tolerance(at, limits, None), excess.shape)
+        if not (excess <= tolerance).all():
+            _note(evaluator, "outside the table", excess, tolerance, at.unit, frame)
+    return values.table(at, xs, ys, result)
+
+
+def _points(
+    evaluator: "Evaluator", node: Node, frame: Frame, beside: Value | None
+) -> tuple[Floats, Unit]:
+    """Return the points of a table in SI, shape (1 or rows, points), and their unit.
+
+    Bare literals take the unit of ``beside``, or that of the first point that has one.
+    """
+    if isinstance(node, Members):
+        items = [evaluator.number(item, Frame(1)) for item in node.items]
+        if any(item.degree for item in items):
+            raise EvaluationError("the points of a table are no variables")
+        first = [] if beside is None else [values.constant(np.zeros(1), beside.unit)]
+        aligned = values.align([*first, *items])
+        return np.array([[item.data[0] for item in aligned[len(first) :]]]), aligned[0].unit
+    symbol = evaluator.environment.symbol(node.name) if isinstance(node, Ref) else None
+    if symbol is None or symbol.value is None or symbol.value.degree or not symbol.dims:
+        raise EvaluationError("a table is made of listed numbers or of parameters")
+    assert isinstance(node, Ref)
+    value = symbol.value
+    if beside is not None:
+        value = values.align([beside, value])[1]
+    data = value.data.reshape(-1, symbol.dims[-1].size)
+    if len(symbol.dims) > 1:
+        data = data[evaluator.places.flat(node, replace(symbol, dims=symbol.dims[:-1]), frame)]
+    elif node.indices:
+        raise EvaluationError(f"{node.name} is named in a table without its last index")
+    return data, value.unit

@@ -1,0 +1,299 @@
+"""The objective, evaluated again: one goal or several, scenarios, and what broken limits cost."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from engiagent.blueprint.document import (
+    ConstraintDef,
+    Core,
+    GoalDef,
+    ObjectiveDef,
+    PenaltyDef,
+    RiskDef,
+)
+from engiagent.blueprint.grammar import parse
+from engiagent.blueprint.units import Unit, UnitError, parse_unit
+from engiagent.verify import values
+from engiagent.verify.documents import Bench
+from engiagent.verify.findings import Violation
+from engiagent.verify.frames import EvaluationError, Frame
+from engiagent.verify.relations import comparison
+from engiagent.verify.requirements import Goal
+from engiagent.verify.tolerances import TOLERANCES, floor_of
+from engiagent.verify.values import ONE, Value
+
+
+@dataclass(frozen=True)
+class SoftCost:
+    """What the broken rows of a soft constraint cost.
+
+    ``slack`` is the sum over the rows, in ``unit``; ``cost`` is in the objective's unit.
+    """
+
+    constraint: str
+    slack: float
+    unit: str
+    cost: float
+
+
+@dataclass(frozen=True)
+class Term:
+    """One of several goals; ``limit`` is what it has to keep, in ``unit``."""
+
+    name: str
+    value: float
+    unit: str
+    sense: str
+    node: Value
+    limit: float | None = None
+
+
+@dataclass(frozen=True)
+class Objective:
+    """An objective evaluated on the schedule.
+
+    Attributes
+    ----------
+    value
+        The headline: the objective with its penalties, or the first of several goals.
+    node
+        The same as a number that knows its derivatives, in SI.
+    terms
+        All goals, where there are several.
+    soft
+        Penalties, which are part of the value.
+    """
+
+    value: float
+    unit: str
+    sense: str
+    node: Value
+    terms: tuple[Term, ...] = ()
+    soft: tuple[SoftCost, ...] = ()
+
+
+def evaluate_objective(bench: Bench, goal: Goal) -> Objective:
+    """Return the value of a plain objective, in the unit that it declares.
+
+    Raises
+    ------
+    EvaluationError
+        When it cannot be evaluated or has another dimension.
+    """
+    value = bench.evaluator.evaluate(goal.expression)
+    value, unit = _in_declared(value, goal.unit)
+    return Objective(_shown(value, unit), str(unit), goal.sense, value)
+
+
+def evaluate_declared(bench: Bench, core: Core) -> Objective:
+    """Return the value of a blueprint's objective.
+
+    Raises
+    ------
+    EvaluationError
+        When something in it cannot be evaluated or has another dimension.
+    """
+    definition = core.objective_function
+    if definition is None:
+        raise EvaluationError("the blueprint has no objective")
+    try:
+        frame = _scenarios(bench, definition)
+        if definition.combination in ("lexicographic", "epsilon", "frontier"):
+            return _several(bench, definition, frame)
+        return _single(bench, core, definition, frame)
+    except UnitError as error:
+        raise EvaluationError(f"in the objective: {error}") from None
+
+
+def _scenarios(bench: Bench, definition: ObjectiveDef) -> Frame:
+    """Return the rows of the objective's expression: one, or one for each scenario."""
+    if definition.scenario is None:
+        return Frame(1)
+    return bench.evaluator.frame((definition.scenario,))
+
+
+def _single(bench: Bench, core: Core, definition: ObjectiveDef, frame: Frame) -> Objective:
+    if definition.terms:
+        parts = [_weighted(bench, definition, term, frame) for term in definition.terms]
+        if definition.unit is not None:
+            parts[0] = _in_declared(parts[0], definition.unit)[0]
+        value = parts[0]
+        for part in parts[1:]:
+            value = values.add(value, part, 1.0)
+    elif definition.expression is None:
+        raise EvaluationError("the objective has neither an expression nor terms")
+    else:
+        value = bench.evaluator.evaluate(definition.expression, frame)
+    value, unit = _in_declared(value, definition.unit)
+    value = _over_scenarios(value, definition.risk, frame, definition.sense)
+    soft = []
+    for constraint in core.constraints:
+        if constraint.hard is False and constraint.penalty is not None:
+            cost, slack, measure = soft_cost(bench, constraint, constraint.penalty, unit)
+            shown = float(cost.data[0]) / float(unit.factor)
+            soft.append(SoftCost(constraint.constraint_id, slack, str(measure), shown))
+            value = values.add(value, cost, 1.0 if definition.sense == "minimize" else -1.0)
+    return Objective(_shown(value, unit), str(unit), definition.sense, value, (), tuple(soft))
+
+
+def _weighted(bench: Bench, definition: ObjectiveDef, term: GoalDef, frame: Frame) -> Value:
+    """Return a term times its weight; one of the other sense enters with a minus."""
+    value = bench.evaluator.evaluate(term.expression, frame)
+    if term.weight is not None:
+        weight = bench.evaluator.evaluate(str(term.weight), frame)
+        value = values.multiply(weight, value)
+    flipped = (term.sense or definition.sense) != definition.sense
+    return values.negate(value) if flipped else value
+
+
+def _several(bench: Bench, definition: ObjectiveDef, frame: Frame) -> Objective:
+    terms = [_term(bench, definition, term, frame) for term in definition.terms]
+    if not terms:
+        raise EvaluationError("the objective has no terms")
+    first = terms[0]
+    return Objective(first.value, first.unit, first.sense, first.node, tuple(terms))
+
+
+def _term(bench: Bench, definition: ObjectiveDef, goal: GoalDef, frame: Frame) -> Term:
+    sense = goal.sense or definition.sense
+    value, unit = _in_declared(bench.evaluator.evaluate(goal.expression, frame), goal.unit)
+    value = _over_scenarios(value, definition.risk, frame, sense)
+    limit = None
+    if goal.limit is not None and definition.combination == "epsilon":
+        given, _ = _in_declared(bench.evaluator.evaluate(str(goal.limit)), str(unit))
+        limit = _shown(given, unit)
+    return Term(goal.name, _shown(value, unit), str(unit), sense, value, limit)
+
+
+def _in_declared(value: Value, declared: str | None) -> tuple[Value, Unit]:
+    unit = value.unit if declared is None else parse_unit(declared)
+    value = values.adopt(value, unit)
+    if value.unit.dimension != unit.dimension:
+        raise EvaluationError(f"the objective is {value.unit}, declared is {unit}")
+    return value, unit
+
+
+def _shown(value: Value, unit: Unit) -> float:
+    return (float(value.data[0]) - float(unit.zero or 0)) / float(unit.factor)
+
+
+# --- scenarios ---------------------------------------------------------------------------------
+
+
+def _over_scenarios(value: Value, risk: RiskDef | None, frame: Frame, sense: str) -> Value:
+    """Return the one number that the values in all scenarios amount to."""
+    if not frame.names:
+        return value
+    (element,) = frame.names.values()
+    rows = np.zeros(frame.size, dtype=np.int64)
+    measure = "expected" if risk is None else risk.measure
+    if measure == "worst":
+        return values.segment_extreme(value, rows, 1, sense == "maximize")
+    chances = element.set.root.probabilities
+    if chances is None:
+        raise EvaluationError(f"{element.set.name} has no probabilities")
+    weights = np.asarray(chances[element.set.in_root[element.positions]], dtype=np.float64)
+    if measure == "expected":
+        return values.segment_sum(values.multiply(values.constant(weights, ONE), value), rows, 1)
+    if risk is None or risk.alpha is None or not 0.0 <= risk.alpha < 1.0:
+        raise EvaluationError("a conditional value at risk needs its level alpha below 1")
+    return values.tail_mean(value, weights, 1.0 - risk.alpha, sense == "minimize")
+
+
+# --- soft constraints --------------------------------------------------------------------------
+
+
+def soft_cost(
+    bench: Bench, constraint: ConstraintDef, penalty: PenaltyDef, unit: Unit
+) -> tuple[Value, float, Unit]:
+    """Return cost in SI, the sum of the slacks, and the unit of the slacks.
+
+    Raises
+    ------
+    EvaluationError
+        When the constraint is no comparison or the weight does not fit.
+    """
+    name = constraint.constraint_id
+    frame = bench.evaluator.frame(constraint.forall, constraint.where)
+    pairs = comparison(bench.evaluator, parse(constraint.expression), frame)
+    measure = pairs[0][1].unit.difference()
+    weight = bench.evaluator.evaluate(str(penalty.weight), frame)
+    squared = penalty.form == "quadratic"
+    per = measure * measure if squared else measure
+    if weight.bare:
+        weight = values.constant(weight.data, unit / per)
+    if weight.degree or not (np.isfinite(weight.data) & (weight.data >= 0)).all():
+        raise EvaluationError(f"the penalty of {name} is no number of at least 0")
+    total: Value | None = None
+    slacks = 0.0
+    rows = np.zeros(frame.size, dtype=np.int64)
+    for op, left, right in pairs:
+        slack = _slack(op, left, right)
+        slacks += float(slack.data.sum()) / float(measure.factor)
+        charged = values.multiply(weight, values.power(slack, 2.0) if squared else slack)
+        cost = values.segment_sum(charged, rows, 1)
+        total = cost if total is None else values.add(total, cost, 1.0)
+    assert total is not None
+    if total.unit.dimension != unit.dimension:
+        raise EvaluationError(f"the penalty of {name} is {weight.unit}, needed is {unit} per {per}")
+    return total, slacks, measure
+
+
+def _slack(op: str, left: Value, right: Value) -> Value:
+    """Return by how much a comparison is broken, row by row, zero where it holds."""
+    over = values.add(left, right, -1.0) if op != ">=" else values.add(right, left, -1.0)
+    if op == "==":
+        return values.extreme("max", [over, values.negate(over)])
+    zero = values.constant(np.zeros(over.data.size), over.unit)
+    return values.extreme("max", [over, zero])
+
+
+# --- what is claimed ---------------------------------------------------------------------------
+
+
+def check_objective(
+    objective: Objective, faults: Sequence[Any], level: str = "algebra"
+) -> Iterator[Violation]:
+    """Yield what is wrong with an objective as such: no number, or a goal beyond its limit."""
+    for fault in faults:
+        yield Violation(level, "objective", "objective", f"the objective: {fault.text}",
+                        fault.where, fault.amount, fault.unit, fault.tolerance)  # fmt: skip
+    if not np.isfinite(objective.value) and not faults:
+        text = "the objective is no finite number"
+        yield Violation(level, "objective", "objective", text, {}, None, objective.unit)
+    for term in objective.terms:
+        if term.limit is None:
+            continue
+        unit = parse_unit(term.unit)
+        sign = 1.0 if term.sense == "minimize" else -1.0
+        excess = sign * (term.value - term.limit)
+        tolerance = (
+            TOLERANCES["objective"] * max(abs(term.value), abs(term.limit))
+            + floor_of(unit) / float(unit.factor)
+        )  # fmt: skip
+        if not excess <= tolerance:  # true for NaN
+            text = f"the goal {term.name} is {term.value!r} {term.unit}, its limit {term.limit!r}"
+            yield Violation(
+                level, f"goal:{term.name}", term.name, text, {}, excess, term.unit, tolerance
+            )
+
+
+def compare_objectives(
+    what: str, claimed: float, objective: Objective, level: str = "algebra"
+) -> Iterator[Violation]:
+    """Yield a violation when a claimed objective is not the evaluated one."""
+    scale = max(abs(objective.value), abs(claimed))
+    unit = parse_unit(objective.unit)
+    tolerance = TOLERANCES["objective"] * scale + floor_of(unit) / float(unit.factor)
+    difference = claimed - objective.value
+    if not abs(difference) <= tolerance:  # true for NaN
+        text = (
+            f"{what} is {claimed!r} {objective.unit}, evaluated again it is {objective.value!r} "
+            f"{objective.unit}"
+        )
+        yield Violation(
+            level, "objective", "objective", text, {}, abs(difference), objective.unit, tolerance
+        )

@@ -1,0 +1,182 @@
+"""What every variable has to keep: its bounds, whole numbers, the gap of a semicontinuous one.
+
+Also the values that a schedule claims for named expressions.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from engiagent.blueprint.document import Core, VariableDef
+from engiagent.blueprint.units import Unit, UnitError, parse_unit
+from engiagent.verify import values
+from engiagent.verify.documents import Bench
+from engiagent.verify.frames import Bools, EvaluationError, Frame, whole_grid
+from engiagent.verify.levels.algebra import (
+    Outcome,
+    Rule,
+    most_telling,
+    outcome,
+    record,
+    worst_of,
+)
+from engiagent.verify.relations import Part, slack_of
+from engiagent.verify.series import bind
+from engiagent.verify.tolerances import TOLERANCES, row_tolerance
+from engiagent.verify.values import Floats, Value
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Bounds of one variable over its grid, in SI; ``exists`` marks where it is."""
+
+    lower: Floats
+    upper: Floats
+    exists: Bools
+
+    def with_zero(self) -> "Bounds":
+        """Return the bounds widened to hold zero, as a semicontinuous variable may be."""
+        return Bounds(np.minimum(self.lower, 0.0), np.maximum(self.upper, 0.0), self.exists)
+
+
+def box_of(bench: Bench, definition: VariableDef) -> Bounds:
+    """Return an interval that holds every allowed value of a variable, in SI."""
+    bounds = bounds_of(bench, definition)
+    return bounds.with_zero() if definition.type == "semicontinuous" else bounds
+
+
+def bounds_of(bench: Bench, definition: VariableDef) -> Bounds:
+    """Return the bounds of a variable; infinite where none is declared."""
+    dims, names = bench.declarations.dims(definition.index)
+    frame = whole_grid(dims, names)
+    unit = parse_unit(definition.unit or "1")
+    lower = _bound(bench, definition.lower, frame, unit, -np.inf)
+    upper = _bound(bench, definition.upper, frame, unit, np.inf)
+    if definition.type == "semicontinuous" and definition.lower is None:
+        lower = np.zeros_like(lower)
+    if definition.type == "binary":
+        lower, upper = np.maximum(lower, 0.0), np.minimum(upper, 1.0)
+    mask = bench.mask(definition)
+    return Bounds(lower, upper, np.ones(frame.size, dtype=bool) if mask is None else mask)
+
+
+def _bound(bench: Bench, text: Any, frame: Frame, unit: Unit, default: float) -> Floats:
+    if text is None:
+        return np.full(frame.size, default)
+    if isinstance(text, int | float):
+        return values.constant(np.full(frame.size, float(text)), unit).data
+    value = values.adopt(bench.evaluator.evaluate(str(text), frame), unit)
+    if value.unit.dimension != unit.dimension or value.degree:
+        raise EvaluationError(f"the bound {text!r} is {value.unit}, the variable {unit}")
+    return value.data
+
+
+def check_variables(bench: Bench, core: Core, level: str = "algebra") -> Iterator[Outcome]:
+    """Yield the outcome for the bounds and the integrality of every variable."""
+    for definition in core.decision_variables:
+        rule = Rule(
+            f"bounds:{definition.name}",
+            f"{definition.lower} <= {definition.name} <= {definition.upper}",
+            f"bounds of {definition.name}",
+        )
+        try:
+            symbol = bench.evaluator.environment.symbol(definition.name)
+            bounds = bounds_of(bench, definition)
+        except EvaluationError as error:
+            yield Outcome(record(rule, "unchecked", note=str(error)))
+            continue
+        assert symbol.value is not None
+        if definition.type == "semicontinuous":
+            yield _check_gap(bench, definition, symbol.value, bounds, level)
+            continue
+        yield _check_bounds(bench, definition, rule, symbol.value, bounds, level)
+        if definition.type != "continuous":
+            yield _check_whole(bench, definition, symbol.value, bounds, level)
+
+
+def _check_bounds(
+    bench: Bench, definition: VariableDef, rule: Rule, value: Value, bounds: Bounds, level: str
+) -> Outcome:
+    frame = whole_grid(*bench.declarations.dims(definition.index))
+    zero = values.constant(np.zeros(1), value.unit)
+    tolerance = row_tolerance(value, zero, None)
+    unit = value.unit.difference()
+    parts = []
+    for side, slack, absent in (
+        (bounds.lower, value.data - bounds.lower, np.isneginf(bounds.lower)),
+        (bounds.upper, bounds.upper - value.data, np.isposinf(bounds.upper)),
+    ):
+        there = ~absent & bounds.exists
+        rows = None if there.all() else np.flatnonzero(there)
+        chosen = slice(None) if rows is None else rows
+        part = Part(rows, slack[chosen], tolerance[chosen], unit, bool(side[chosen].any()))
+        parts.append(part)
+    found = [one for one in map(worst_of, parts) if one is not None]
+    if not found:
+        return Outcome(record(rule, "pass", rows=frame.size))
+    return outcome(rule, level, frame, most_telling(found))
+
+
+def _check_gap(
+    bench: Bench, definition: VariableDef, value: Value, bounds: Bounds, level: str
+) -> Outcome:
+    """Judge a semicontinuous variable: zero, or between its bounds."""
+    rule = Rule(
+        f"semicontinuous:{definition.name}",
+        f"{definition.name} == 0 or {definition.lower} <= {definition.name} <= {definition.upper}",
+        f"{definition.name} is zero or within its bounds",
+    )
+    frame = whole_grid(*bench.declarations.dims(definition.index))
+    tolerance = row_tolerance(value, values.constant(np.zeros(1), value.unit), None)
+    beyond = np.maximum(bounds.lower - value.data, value.data - bounds.upper)
+    slack = -np.minimum(np.abs(value.data), np.maximum(beyond, 0.0))
+    slack = np.where(bounds.exists, slack, 0.0)
+    part = Part(None, slack, tolerance, value.unit.difference())
+    return outcome(rule, level, frame, worst_of(part))
+
+
+def _check_whole(
+    bench: Bench, definition: VariableDef, value: Value, bounds: Bounds, level: str
+) -> Outcome:
+    rule = Rule(
+        f"integer:{definition.name}",
+        f"{definition.name} is whole",
+        f"{definition.name} is a whole number",
+    )
+    frame = whole_grid(*bench.declarations.dims(definition.index))
+    shown = value.data / float(value.unit.factor)
+    slack = np.where(bounds.exists, -np.abs(shown - np.rint(shown)), 0.0)
+    tolerance = np.full(frame.size, TOLERANCES["integrality"])
+    return outcome(rule, level, frame, worst_of(Part(None, slack, tolerance, values.ONE)))
+
+
+def check_expressions(bench: Bench, core: Core, level: str = "algebra") -> Iterator[Outcome]:
+    """Yield the outcome for every named expression whose values the schedule claims."""
+    for definition in core.expressions:
+        series = bench.series.get(definition.name)
+        if series is None and definition.quantity is not None:
+            series = bench.series.get(definition.quantity)
+        if series is None:
+            continue
+        rule = Rule(
+            f"expression:{definition.name}",
+            f"{definition.name} == {definition.expression}",
+            f"values of {definition.name}",
+        )
+        try:
+            dims, names = bench.declarations.dims(definition.index)
+            symbol = bench.evaluator.environment.symbol(definition.name)
+            assert symbol.value is not None
+            claimed = values.constant(bind(series, dims, series.unit), series.unit)
+            sides = values.align([claimed, symbol.value])
+        except (EvaluationError, UnitError) as error:
+            yield Outcome(record(rule, "unchecked", note=str(error)))
+            continue
+        slack = slack_of("==", sides[0], sides[1])
+        if symbol.defined is not None:
+            slack = np.where(symbol.defined, slack, 0.0)
+        tolerance = row_tolerance(sides[1], sides[1], None)
+        part = Part(None, slack, tolerance, sides[1].unit.difference())
+        yield outcome(rule, level, whole_grid(dims, names), worst_of(part))
