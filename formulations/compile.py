@@ -93,11 +93,11 @@ def compile_blueprint(blueprint: Blueprint, folder: Path | str | None = None) ->
     found = stage_findings(elaboration)
     if found:
         raise BlueprintError(found)
-    return _Compiler(full, elaboration).run()
+    return Compiler(full, elaboration).run()
 
 
-class _Compiler:
-    """One compilation."""
+class Compiler:
+    """One compilation; :meth:`run` returns the program."""
 
     def __init__(self, blueprint: Blueprint, elaboration: Elaboration) -> None:
         self.blueprint = blueprint
@@ -111,6 +111,13 @@ class _Compiler:
         self.penalties: Form = constant(0.0, 1)
 
     def run(self) -> Program:
+        """Return the program.
+
+        Raises
+        ------
+        BlueprintError
+            With a located diagnostic for every error found.
+        """
         errors: list[Diagnostic] = []
         goals: list[tuple[Form, Any]] = []
         try:

@@ -131,7 +131,7 @@ def run_highs(
         When HiGHS refuses the program or an option.
     """
     sign = -1.0 if program.sense == "maximize" else 1.0
-    highs = _load(program, options, sign, extra or {})
+    highs = load(program, options, sign, extra or {})
     if options.start is not None and program.is_mip:
         _begin_at(highs, options.start)
     if watch is not None:
@@ -143,7 +143,14 @@ def run_highs(
     return Run(highs, highs.getModelStatus().name, sign, extra == PLAIN_SIMPLEX)
 
 
-def _load(program: Program, options: SolveOptions, sign: float, extra: Mapping[str, Any]) -> Any:
+def load(program: Program, options: SolveOptions, sign: float, extra: Mapping[str, Any]) -> Any:
+    """Return HiGHS with the program and the options in it, to minimise ``sign`` times the cost.
+
+    Raises
+    ------
+    EngiagentError
+        When HiGHS refuses the program or an option.
+    """
     import highspy
 
     if options.threads is not None:

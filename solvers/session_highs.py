@@ -11,8 +11,7 @@ import numpy as np
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Ints
 from engiagent.solvers import highs, linear
-from engiagent.solvers.highs import Run
-from engiagent.solvers.highs import _load as load
+from engiagent.solvers.highs import Run, load
 from engiagent.solvers.result import Floats, SolveOptions, SolverResult, Status, relative_gap
 from engiagent.solvers.session_changes import Snapshot, crosses
 from engiagent.solvers.validate import find_crossing

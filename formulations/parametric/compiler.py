@@ -13,7 +13,7 @@ from engiagent.blueprint.grid import Grid
 from engiagent.blueprint.indexing import Value
 from engiagent.blueprint.units import parse_unit
 from engiagent.blueprint.values import unit_of
-from engiagent.formulations.compile import _Compiler as Compiler
+from engiagent.formulations.compile import Compiler
 from engiagent.formulations.parametric.evaluator import DataColumns, Definition, ParametricEvaluator
 from engiagent.formulations.parametric.guard import (
     GivenElaboration,

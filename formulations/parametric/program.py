@@ -14,7 +14,7 @@ from engiagent.blueprint.diagnostics import BlueprintError, MissingDataError
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.errors import InputError
-from engiagent.formulations.compile import _Compiler as Compiler
+from engiagent.formulations.compile import Compiler
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.parametric.agreement import difference
 from engiagent.formulations.parametric.compiler import ParametricCompiler
