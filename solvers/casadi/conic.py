@@ -70,8 +70,6 @@ def _osqp(options: SolveOptions) -> dict[str, Any]:
         "verbose": False, "eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": MOST_STEPS,
         "eps_prim_inf": 1e-9, "eps_dual_inf": 1e-9,
     }  # fmt: skip
-    if options.time_limit is not None:
-        inner["time_limit"] = float(options.time_limit)
     return {"osqp": inner}
 
 
@@ -93,7 +91,7 @@ def _qpoases(options: SolveOptions) -> dict[str, Any]:
 PLUGINS: Final = {
     "cbc": Plugin("CBC", MIXED, _cbc, {"time_limit": "`sec`", "gap": "`ratioGap`"}),
     "clp": Plugin("CLP", LINEAR, lambda options: {}, {}),
-    "osqp": Plugin("OSQP of CasADi", CONTINUOUS, _osqp, {"time_limit": "`time_limit`"}),
+    "osqp": Plugin("OSQP of CasADi", CONTINUOUS, _osqp, {}),
     "proxqp": Plugin("ProxQP", QUADRATIC, _proxqp, {}),
     "piqp": Plugin("PIQP of CasADi", CONTINUOUS, _piqp, {}),
     "qpoases": Plugin("qpOASES", CONTINUOUS, _qpoases, {"time_limit": "`CPUtime`"}),
@@ -102,6 +100,7 @@ UNFIT: Final = {
     "highs": "the backend highs is a newer one, and the two cannot be loaded into one process",
     "sleqp": "it loads a HiGHS of its own, which keeps the backend highs from loading",
     "hpipm": "it takes only programs in stages, each coupled to the next; the backend fatrop does",
+    "bonmin": "it finds only local optima of nonconvex programs; the backend scip finds the best",
     "fatrop": "use the backend fatrop",
     "daqp": "it returned wrong points for ordinary programs; qpoases is of its kind",
     "qrqp": "it returned wrong points for ordinary programs; qpoases is of its kind",
@@ -174,6 +173,8 @@ def _run(plugin: str, program: Program, options: SolveOptions) -> Ending:
         sign, c = data.sign, data.c
         h, a = casadi.DM(data.p.tocsc()), casadi.DM(data.a.tocsc())
     settings = {"error_on_fail": False, "print_time": False, **found.settings(options)}
+    if plugin == "qpoases" and not program.row_count:
+        settings["sparse"] = False  # its sparse mode needs rows
     if program.is_mip:
         settings["discrete"] = program.integrality.tolist()
     version = distribution_version("casadi") or "unknown"
@@ -233,7 +234,8 @@ def _mixed(plugin: str, program: Program, options: SolveOptions) -> SolverResult
     ending = _run(plugin, program, options)
     ready = ending.x is not None and bool(np.all(np.isfinite(ending.x)))
     exact = _with_whole_numbers(program, options, ending.x) if ready else None
-    if exact is None or exact.x is None:
+    stopped = ending.kind in ("solved", "limit", "interrupted")
+    if exact is None or exact.x is None or exact.objective is None or not stopped:
         if ending.kind == "solved":
             reason = f"{ending.words}, but its whole numbers leave no schedule"
             return _plain(program, ending, "error", reason)
@@ -244,8 +246,12 @@ def _mixed(plugin: str, program: Program, options: SolveOptions) -> SolverResult
         return replace(_plain(program, ending, told.status, told.reason), farkas=told.farkas,
                        ray=told.ray) if told.x is None else _plain(
             program, ending, "error", f"{ending.words}, but HiGHS has a schedule")  # fmt: skip
-    status, reason = "optimal", "optimal"
-    if ending.kind != "solved":
+    status, reason, gap, bound = "optimal", "optimal", None, None
+    if ending.kind == "solved":
+        # CasADi does not hand the bound on; that it ended within its gap is CBC's word for it.
+        sign = -1.0 if program.sense == "maximize" else 1.0
+        gap, bound = options.gap, exact.objective - sign * options.gap * abs(exact.objective)
+    else:
         status, reason = "feasible", f"{ending.words}, the best schedule so far is kept"
     return replace(
         _plain(program, ending, status, reason),
@@ -253,6 +259,8 @@ def _mixed(plugin: str, program: Program, options: SolveOptions) -> SolverResult
         row_dual=exact.row_dual,
         column_dual=exact.column_dual,
         objective=exact.objective,
+        bound=bound,
+        gap=gap,
     )
 
 

@@ -20,6 +20,7 @@ from engiagent.formulations.values import Atom, Floats, Form, atoms
 from engiagent.solvers.adapter import Adapter, Feature, Need, Watch, distribution_version
 from engiagent.solvers.convex.curvature import factor, hessian
 from engiagent.solvers.convex.derivatives import affine_matrix, matrix
+from engiagent.solvers.convex.functions import root_of
 from engiagent.solvers.convex.lifting import lifted, lowered
 from engiagent.solvers.convex.outcome import Ending, conclude
 from engiagent.solvers.convex.quadratic_rows import cone_of_row
@@ -235,6 +236,8 @@ def _form(form: Form, x: Any) -> Any:
 
 
 def _atom(atom: Atom, x: Any) -> Any:
+    if atom.function == "sqrt":
+        return _sqrt(atom, x)
     rule = _ATOMS.get(atom.function)
     if rule is None:
         place = f" in {atom.origin}" if atom.origin else ""
@@ -262,6 +265,28 @@ def _extreme(atom: Atom, inner: list[Any]) -> Any:
     choose = cvxpy.max if atom.function == "max" else cvxpy.min
     groups = [np.flatnonzero(np.asarray(atom.groups) == k) for k in range(atom.size)]
     return cvxpy.hstack([choose(inner[0][members]) for members in groups])
+
+
+def _sqrt(atom: Atom, x: Any) -> Any:
+    """Return a norm where the argument is a sum of squares, else the concave root."""
+    cvxpy = _library()
+    form = atom.args[0]
+    count = _width(atom)
+    roots = [root_of(part.atom, count) for part in form.parts]
+    constants = np.broadcast_to(form.constant, (atom.size,))
+    squares = all(np.all(part.coefficients >= 0) for part in form.parts)
+    if not roots or None in roots or form.terms or not squares or np.any(constants < 0):
+        return cvxpy.sqrt(_form(form, x))
+    members = [(np.arange(atom.size), np.sqrt(constants))]
+    for part, root in zip(form.parts, roots, strict=True):
+        assert root is not None
+        weights = np.sqrt(np.broadcast_to(part.coefficients, (part.atom.size,)))
+        members.append((part.row_numbers(), cvxpy.multiply(weights, _form(root, x))))
+    norms = []
+    for k in range(atom.size):
+        mine = [values[np.flatnonzero(rows == k)] for rows, values in members]
+        norms.append(cvxpy.norm(cvxpy.hstack(mine), 2))
+    return cvxpy.hstack(norms)
 
 
 def _power(atom: Atom, inner: list[Any]) -> Any:
@@ -313,7 +338,6 @@ _ATOMS: Final[dict[str, Callable[[Atom, list[Any]], Any]]] = {
     "power": _power,
     "product": _product,
     "quotient": _quotient,
-    "sqrt": _of("sqrt"),
 }
 
 

@@ -44,7 +44,7 @@ def _norm_above(reduction: Reduction, atom: Atom) -> Form:
     if inner.terms or np.any(constants < 0):
         reduction.refuse(atom, 1.0)
     for part in inner.parts:
-        root = _root(part.atom, reduction.count)
+        root = root_of(part.atom, reduction.count)
         if root is None or np.any(part.coefficients < 0):
             reduction.refuse(atom, 1.0)
         members.append(root * np.sqrt(np.broadcast_to(part.coefficients, (root.size,))))
@@ -239,7 +239,7 @@ def _quotient(reduction: Reduction, atom: Atom, side: float) -> Form:
         return _scaled_reciprocal(reduction, atom, np.asarray(top.constant), side)
     if side > 0 and len(top.parts) == 1 and not top.terms and not np.any(top.constant):
         part = top.parts[0]
-        root = _root(part.atom, reduction.count)
+        root = root_of(part.atom, reduction.count)
         straight = np.array_equal(part.row_numbers(), np.arange(atom.size))
         if root is not None and straight and np.all(part.coefficients > 0):
             below = _positive(reduction, atom, -1.0, side)
@@ -259,7 +259,7 @@ def _scaled_reciprocal(reduction: Reduction, atom: Atom, factor: Floats, side: f
     return above * factor
 
 
-def _root(atom: Atom, count: int) -> Form | None:
+def root_of(atom: Atom, count: int) -> Form | None:
     """Return the affine form whose square an atom is, None when there is none."""
     if atom.function == "power" and np.all(atom.numbers[0] == 2.0) and atom.args[0].is_affine:
         return atom.args[0]

@@ -22,6 +22,8 @@ from tests.solvers.conformance.test_conformance import gradient, jacobian
 
 EXAMPLES = int(os.environ.get("ENGIAGENT_EXAMPLES", "8"))
 AGREE = 1e-5
+CHOSEN = ("highs", "piqp", "clarabel", "ipopt", "scip")
+"""What is chosen by itself must prove what it says; others may admit that they did not."""
 LOWER, UPPER = -4, 5
 
 
@@ -206,7 +208,8 @@ def test_solvers_agree(name: str, seed: int) -> None:
 
 def _check(backend: str, program: Program, result: SolverResult, convex: bool) -> None:
     solver = the(backend)
-    if convex and not program.is_mip:
+    chosen = backend in CHOSEN and (backend != "highs" or program.is_linear)
+    if convex and not program.is_mip and chosen:
         assert result.status in ("optimal", "infeasible"), (backend, result.reason)
     if result.x is None:
         return
