@@ -277,7 +277,7 @@ def _sqrt(atom: Atom, x: Any) -> Any:
     squares = all(np.all(part.coefficients >= 0) for part in form.parts)
     if not roots or None in roots or form.terms or not squares or np.any(constants < 0):
         return cvxpy.sqrt(_form(form, x))
-    members = [(np.arange(atom.size), np.sqrt(constants))]
+    members: list[tuple[Any, Any]] = [(np.arange(atom.size), np.sqrt(constants))]
     for part, root in zip(form.parts, roots, strict=True):
         assert root is not None
         weights = np.sqrt(np.broadcast_to(part.coefficients, (part.atom.size,)))

@@ -177,6 +177,15 @@ def test_limits_and_cancellation(tmp_path: Path) -> None:
     assert "Ipopt" in log.read_text(encoding="utf-8")
 
 
+def test_more_equations_than_columns() -> None:
+    """The same two equations three times over; a method for equations alone would not start."""
+    rows = [(affine([k, 1.0]), 3.0 * k + 2.0, 3.0 * k + 2.0) for k in (1.0, 2.0, 5.0)]
+    program = make([-9, -9], [9, 9], affine([1, 1]), rows, products=[(-1, 0, 0, 1.0)])
+    result = ipopt.solve_here(program, SolveOptions())
+    assert result.status == "optimal"
+    assert result.x == pytest.approx([3, 2], abs=1e-7)
+
+
 def test_whole_numbers_are_refused() -> None:
     with pytest.raises(EngiagentError, match="whole numbers"):
         ipopt.solve_here(make([0], [1], affine([1]), integers=[0]), SolveOptions())

@@ -229,3 +229,46 @@ def test_derivatives_are_those_of_differences() -> None:
         rtol=1e-5,
         atol=1e-5,
     )
+
+
+@pytest.mark.parametrize("solver", CONIC)
+def test_a_cone_at_its_apex_has_no_multiplier(solver: ModuleType) -> None:
+    """min z + x with x² <= z², z >= 0, x >= -z: nothing is cheaper than the apex for 2 z + x."""
+    program = make([-5, 0], [5, 5], affine([1, 2]), [(affine([0, 0]), -INF, 0.0)],
+                   products=[(0, 0, 0, 1.0), (0, 1, 1, -1.0)])  # fmt: skip
+    result = solver.solve_here(program, SolveOptions())
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(0.0, abs=1e-7)
+    assert np.isnan(result.row_dual).all()
+    assert np.isfinite(result.column_dual).all()
+
+
+@pytest.mark.parametrize("solver", CONIC)
+def test_norms_and_tables(solver: ModuleType) -> None:
+    """min sqrt(1 + x² + y²) with x + 2 y >= 5: at (1, 2), and the price is 1/sqrt(6)."""
+    squares = [function("power", column(j), numbers=(2.0,)) for j in range(2)]
+    goal = function("sqrt", squares[0] + squares[1] + 1.0)
+    program = make([-9, -9], [9, 9], goal, [(affine([1, 2]), 5.0, INF)])
+    result = solver.solve_here(program, SolveOptions())
+    assert result.status == "optimal"
+    close(result.x, [1, 2], atol=1e-6)
+    close(result.row_dual, [1 / np.sqrt(6)], rtol=1e-6)
+    table = function("piecewise", column(0), numbers=([0, 1, 3, 4], [2, 1, 1.5, 4]))
+    result = solver.solve_here(make([0], [4], table - column(0) * 0.5), SolveOptions())
+    assert result.status == "optimal"
+    close(result.x, [3], atol=1e-6)
+    concave = function("piecewise", column(0), numbers=([0, 1, 4], [0, 2, 3]))
+    with pytest.raises(EngiagentError, match="piecewise"):
+        solver.solve_here(make([0], [4], concave), SolveOptions())
+
+
+def test_a_bound_from_tangents_needs_the_right_side() -> None:
+    """Multipliers of bounds that do not exist count nothing, and NaN never passes."""
+    program = make([-INF], [INF], affine([1.0]), [(affine([1.0]), 2.0, INF)])
+    good = examine(program, np.array([2.0]), np.array([1.0]))
+    assert good.bound == pytest.approx(2.0)
+    assert good.violation == 0.0
+    wrong = examine(program, np.array([2.0]), np.array([-1.0]))
+    assert wrong.bound is None
+    assert wrong.row_dual == pytest.approx([0.0])
+    assert examine(program, np.array([np.nan]), np.array([1.0])).violation == np.inf
