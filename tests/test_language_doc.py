@@ -38,7 +38,8 @@ from engiagent.blueprint.grammar import (
 from engiagent.blueprint.grid import EMPTY_GRID
 from engiagent.blueprint.units import parse_unit
 from engiagent.formulations import compile_blueprint, expand
-from engiagent.formulations.program import ColumnBlock, Floats
+from engiagent.formulations.program import ColumnBlock
+from engiagent.formulations.values import Floats
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.series import Series
 

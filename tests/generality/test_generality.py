@@ -153,7 +153,8 @@ def hybrid_vehicle() -> float:
 
     def engine(current: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         motor = (volts * current - ohms * current**2) / 1000.0
-        return np.maximum(demand - motor, 0.0)
+        power: np.ndarray[Any, Any] = np.maximum(demand - motor, 0.0)
+        return power
 
     def fuel(current: np.ndarray[Any, Any]) -> float:
         power = engine(current)
@@ -163,7 +164,8 @@ def hybrid_vehicle() -> float:
         )
 
     def charge(current: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        return 0.55 * room - np.cumsum(volts * current * hours) / 1000.0
+        left: np.ndarray[Any, Any] = 0.55 * room - np.cumsum(volts * current * hours) / 1000.0
+        return left
 
     limits: list[Any] = [
         {"type": "ineq", "fun": lambda c: charge(c)[-1] - 0.55 * room},
@@ -216,7 +218,7 @@ def unit_states() -> Iterator[tuple[int, ...]]:
 
 
 def up_and_down() -> float:
-    gain = parameters("up_and_down_times")["gain"]
+    gain: list[float] = parameters("up_and_down_times")["gain"]
     return max(
         sum(g * s for g, s in zip(gain, states, strict=True))
         - 4 * sum(b > a for a, b in itertools.pairwise((1, *states)))
