@@ -111,6 +111,8 @@ def numbers(name: str, seed: int = 0) -> np.ndarray[Any, Any]:
         ("P[g] + 500[kW]", ["g in G"], [2.5, 3.5]),
         ("sum(P[j] for (i, j) in A if i != j)", [], [3]),
         ("1 if g == 'a' else 2", ["g in G"], [1, 2]),
+        ("(P[g] + (6 if g == 'a' else 0))/1[MW]", ["g in G"], [8, 3]),
+        ("(P[g] + where(g == 'c', 0, 6))/1[MW]", ["g in G"], [8, 9]),
         ("1 if g in ('b', 'c') or g not in G else 0", ["g in G"], [0, 1]),
         ("1 if clock(t) >= '06:30' and not t in Late else 0", ["t in T"], [0] * N),
         ("7 % 4 + 7 // 4", [], [4]),

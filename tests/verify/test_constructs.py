@@ -1,0 +1,172 @@
+"""Every construct: the right schedule passes, a wrong one is told with place, amount and unit."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.verify.small import document, entry, judged, rule
+
+X = {"name": "x", "index": ["t in T"], "lower": -100, "upper": 100, "unit": "kW"}
+Y = {"name": "y", "index": ["t in T"], "lower": -100, "upper": 100, "unit": "kW"}
+E = {"name": "e", "index": ["t in T"], "lower": -100, "upper": 100, "unit": "kWh"}
+R = {"name": "r", "index": ["t in T"], "lower": -100, "upper": 100}
+ON = {"name": "on", "index": ["t in T"], "type": "binary"}
+OFF = {"name": "off", "index": ["t in T"], "type": "binary"}
+ZERO = {"x": [0, 0, 0], "y": [0, 0, 0], "e": [0, 0, 0], "r": [1, 1, 1], "on": [0, 0, 0], "off": [0, 0, 0]}  # fmt: skip
+TABLES = [
+    {"name": "load", "index": ["K"], "value": [0, 60, 100], "unit": "kW"},
+    {"name": "fuel", "index": ["K"], "value": [0, 9, 21], "unit": "EUR/h"},
+]
+SETS = [
+    {"name": "T", "kind": "time", "start": "00:00", "step": "1 h", "periods": 3},
+    {"name": "K", "kind": "range", "start": 1, "stop": 3},
+    {"name": "Q", "kind": "time", "start": "00:00", "step": "20 min", "periods": 9},
+    {"name": "S", "kind": "scenario", "elements": ["a", "b"], "probabilities": [0.25, 0.75]},
+]
+ALL = [X, Y, E, R, ON, OFF, {"name": "q", "index": ["k in Q"], "lower": 0, "unit": "kW"},
+       {"name": "z", "index": ["s in S"], "lower": 0, "upper": 9, "unit": "kW"}]  # fmt: skip
+
+# constraint, what holds, what does not, the row at fault, by how much
+CASES: list[tuple[str, dict[str, Any], dict[str, Any], str | None, float | None, str | None]] = [
+    ("max(x[t], y[t], 5) <= 10", {"x": [10, 5, -50]}, {"y": [0, 12.5, 0]}, "01:00", 2.5, "kW"),
+    ("min(x[t], y[t]) >= 1", {"x": [1, 2, 3], "y": [9, 1, 2]}, {"x": [1, 1, 1], "y": [2, 2, -3]}, "02:00", 4.0, "kW"),
+    ("abs(x[t] - y[t]) <= 2", {"x": [1, 2, 3], "y": [3, 2, 1]}, {"x": [0, -3, 0]}, "01:00", 1.0, "kW"),
+    ("x[t]*y[t] <= 6[kW^2]", {"x": [2, 1, -9], "y": [3, 1, 9]}, {"x": [0, 0, 4], "y": [0, 0, 2]}, "02:00", 2.0, "kW^2"),
+    ("x[t]**2 + y[t]**2 <= 25[kW^2]", {"x": [3, 5, 0], "y": [4, 0, -5]}, {"x": [6, 0, 0]}, "00:00", 11.0, "kW^2"),
+    ("r[t]**0.5 <= 2", {"r": [4, 1, 0]}, {"r": [1, 9, 1]}, "01:00", 1.0, "1"),
+    ("r[t]**3 >= -8", {"r": [-2, 1, 0]}, {"r": [1, -3, 1]}, "01:00", 19.0, "1"),
+    ("exp(r[t]) <= exp(1)", {"r": [1, 0, -9]}, {"r": [0, 0, np.log(5)]}, "02:00", 5 - np.e, "1"),
+    ("log(r[t]) >= 0", {"r": [1, 2, 3]}, {"r": [1, 0.5, 1]}, "01:00", np.log(2), "1"),
+    ("sqrt(r[t]) <= 2", {"r": [0, 4, 1]}, {"r": [0, 9, 1]}, "01:00", 1.0, "1"),
+    ("sin(r[t]) + cos(r[t]) + tanh(r[t]) <= 1", {"r": [0, 0, -1]}, {"r": [0, 1, 0]}, "01:00", np.sin(1) + np.cos(1) + np.tanh(1) - 1, "1"),
+    ("r[t]/(2 + r[t]) <= 0.5", {"r": [2, 1, 0]}, {"r": [2, 6, 2]}, "01:00", 0.25, "1"),
+    ("sumsq(x[s] for s in T) <= 14[kW^2]*r[t]", {"x": [1, 2, 3]}, {"x": [1, 2, 4]}, "00:00", 7.0, "kW^2"),
+    ("max(x[s] for s in T) - min(x[s] for s in T) <= y[t]", {"x": [1, 2, 3], "y": [2, 2, 9]}, {"x": [1, 2, 4], "y": [5, 2, 3]}, "01:00", 1.0, "kW"),
+    ("piecewise(x[t], load, fuel) <= 15[EUR/h]", {"x": [80, 60, 0]}, {"x": [0, 90, 0]}, "01:00", 3.0, "EUR/h"),
+    ("piecewise(x[t], (0, 60, 100), (0[EUR], 9, 21)) <= 15[EUR]", {"x": [80, 60, 0]}, {"x": [0, 90, 0]}, "01:00", 3.0, "EUR"),
+    ("piecewise(x[t], (0, 0.06[MW], 0.1[MW]), (0, 9, 21)) <= 15", {"x": [80, 60, 0]}, {"x": [0, 90, 0]}, "01:00", 3.0, "1"),
+    ("implies(on[t], x[t] >= 5)", {"on": [1, 0, 1], "x": [5, 0, 9]}, {"on": [0, 1, 0], "x": [0, 3, 0]}, "01:00", 2.0, "kW"),
+    ("implies(not on[t], x[t] == 0)", {"on": [1, 0, 0], "x": [5, 0, 0]}, {"x": [0, 0, -3]}, "02:00", 3.0, "kW"),
+    ("implies(on[t] == 1 and off[t] == 0, 2 <= x[t] <= 4)", {"on": [1, 1, 0], "off": [0, 1, 0], "x": [4, 9, 9]}, {"on": [1, 1, 0], "x": [4, 9, 9]}, "01:00", 5.0, "kW"),
+    ("implies(on[t] or off[t], x[t] <= 1 and e[t] <= 2)", {"on": [1, 0, 0], "off": [0, 1, 0], "x": [1, 0, 9], "e": [2, 2, 9]}, {"off": [0, 1, 0], "e": [0, 2.5, 0]}, "01:00", 0.5, "kWh"),
+    ("either(x[t] <= 2, x[t] >= 7)", {"x": [2, 7, 0]}, {"x": [0, 4, 0]}, "01:00", 2.0, "kW"),
+    ("either(x[t] <= 2, x[t] >= 7 and y[t] <= 1)", {"x": [2, 7, 9], "y": [9, 1, 0]}, {"x": [0, 8, 0], "y": [0, 4, 0]}, "01:00", 3.0, "kW"),
+    ("either(x[t] == 0, e[t] <= 1)", {"x": [0, 5, 0], "e": [9, 1, 0]}, {"x": [0, 5, 0], "e": [9, 3, 0]}, "01:00", 2.0, "kWh"),
+    ("exclusive(x[t], y[t])", {"x": [2, 0, 0], "y": [0, -3, 0]}, {"x": [0, 5, 0], "y": [0, -3, 0]}, "01:00", 3.0, "kW"),
+    ("exclusive(x[t], e[t], on[t])", {"x": [2, 0, 0], "e": [0, -3, 0], "on": [0, 0, 1]}, {"x": [0.5, 0, 0], "on": [1, 0, 0]}, "00:00", 0.5, "kW"),
+    ("exclusive(on[t], off[t])", {"on": [1, 0, 0], "off": [0, 1, 0]}, {"on": [0, 0, 1], "off": [0, 0, 1]}, "02:00", 1.0, "1"),
+    ("complements(x[t] - 1[kW] >= 0, y[t] >= 0)", {"x": [1, 4, 1], "y": [7, 0, 0]}, {"x": [1, 4, 1], "y": [0, 2, 0]}, "01:00", 2.0, "kW"),
+    ("complements(x[t] >= 0, e[t] >= 0)", {"x": [1, 0, 0], "e": [0, 4, 0]}, {"x": [-2, 0, 0], "e": [0, 0, 0]}, "00:00", 2.0, "kW"),
+    ("complements(x[t] <= 3, y[t] >= 0)", {"x": [1, 3, 3], "y": [0, 4, 0]}, {"x": [1, 3, 3], "y": [0.5, 0, 0]}, "00:00", 0.5, "kW"),
+    ("sum(q[k]*dt(k) for k in Q if within(k, t)) <= 1[kWh]", {"q": [1, 1, 1, 3, 0, 0, 0, 0, 3]}, {"q": [0, 0, 0, 2, 2, 2, 0, 0, 0]}, "01:00", 1.0, "kWh"),
+    ("sum(q[k]*dt(k) for k in Q if at(k, T) == t) <= 1[kWh]", {"q": [1, 1, 1, 3, 0, 0, 0, 0, 3]}, {"q": [0, 0, 0, 2, 2, 2, 0, 0, 0]}, "01:00", 1.0, "kWh"),
+    ("expect(z[s] for s in S) <= 2", {"z": [8, 0]}, {"z": [0, 4]}, "00:00", 1.0, "kW"),
+    ("sum(prob(s)*z[s] for s in S if s == 'b') <= 1.5", {"z": [9, 2]}, {"z": [0, 4]}, "00:00", 1.5, "kW"),
+]  # fmt: skip
+
+
+def plan(changes: dict[str, Any]) -> dict[str, Any]:
+    return {**ZERO, "q": [0] * 9, "z": [0, 0], **changes}
+
+
+@pytest.mark.parametrize(("text", "right", "wrong", "row", "amount", "unit"), CASES)
+def test_the_right_passes_and_the_wrong_is_told(
+    text: str, right: dict[str, Any], wrong: dict[str, Any], row: str, amount: float, unit: str
+) -> None:
+    blueprint = document(ALL, [rule(text)], sets=SETS, parameters=TABLES)
+    good = judged(blueprint, plan(right))
+    assert good.violations == ()
+    assert entry(good, "C")["status"] == "pass"
+    bad = judged(blueprint, plan(wrong))
+    assert bad.verdict == "violated"
+    (violation,) = bad.violations
+    assert violation["check"] == "C"
+    assert violation["where"] == {"t": row}
+    assert violation["unit"] == unit
+    assert violation["amount"] == pytest.approx(amount)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_no_number_is_never_right(wrong: float) -> None:
+    from engiagent.errors import InputError
+
+    blueprint = document(ALL, [rule("implies(on[t], x[t] <= 1)")], sets=SETS)
+    with pytest.raises(InputError):
+        judged(blueprint, plan({"x": [0, wrong, 0]}))
+
+
+# text, the schedule, words that must be said, by how much it is outside
+OUTSIDE: list[tuple[str, dict[str, Any], str, float | None]] = [
+    ("log(r[t]) <= 9", {"r": [1, 0, 1]}, "log of 0 1 is no finite number", None),
+    ("log(r[t]) <= 9", {"r": [1, -2, 1]}, "log of -2 1 is no finite number", None),
+    ("sqrt(r[t]) <= 9", {"r": [1, -2, 1]}, "sqrt of a negative number: 2 1 outside", 2.0),
+    ("r[t]**1.5 <= 9", {"r": [1, -2, 1]}, "a power of 1.5 of a negative number", 2.0),
+    ("r[t]**-1 <= 9", {"r": [1, 0, 1]}, "a power of -1 of 0 1 is no finite", None),
+    ("1/r[t] <= 9", {"r": [1, 0, 1]}, "the quotient of 1 1 and 0 1", None),
+    ("exp(100*r[t]) >= 0", {"r": [1, 90, 1]}, "exp of 9000 1 is no finite number", None),
+    ("piecewise(x[t], load, fuel) >= 0[EUR/h]", {"x": [0, 103, 0]}, "outside the table: 3 kW", 3.0),
+    ("piecewise(x[t], load, fuel) >= -9[EUR/h]", {"x": [0, -2, 0]}, "outside the table: 2 kW", 2.0),
+]
+
+
+@pytest.mark.parametrize(("text", "schedule", "words", "amount"), OUTSIDE)
+def test_outside_a_domain_is_a_violation_with_its_place(
+    text: str, schedule: dict[str, Any], words: str, amount: float | None
+) -> None:
+    wide = [{**v, "lower": -1000, "upper": 1000} if v["name"] in ("x", "r") else v for v in ALL]
+    blueprint = document(wide, [rule(text)], sets=SETS, parameters=TABLES)
+    bad = judged(blueprint, plan(schedule))
+    assert bad.verdict == "violated"
+    first = bad.violations[0]
+    assert words in first["message"]
+    assert first["where"] == {"t": "01:00"}
+    assert first["amount"] == (None if amount is None else pytest.approx(amount))
+
+
+def test_rounding_at_the_edge_of_a_domain_is_forgiven() -> None:
+    text = "sqrt(r[t]) + piecewise(x[t], load, fuel)/1[EUR/h] <= 9"
+    blueprint = document(ALL, [rule(text)], sets=SETS, parameters=TABLES)
+    good = judged(blueprint, plan({"r": [0, -1e-9, 1], "x": [-1e-7, 0, 0]}))
+    assert good.violations == ()
+
+
+def test_a_power_that_overflows_does_not_pass() -> None:
+    wide = [{**v, "lower": None, "upper": None} if v["name"] == "r" else v for v in ALL]
+    wide = [{k: item for k, item in v.items() if item is not None} for v in wide]
+    for text in ("r[t]**8 >= 1", "r[t]**8 <= 1", "either(r[t]**8 >= 1, r[t] <= 0)"):
+        bad = judged(document(wide, [rule(text)], sets=SETS), plan({"r": [1, 1e200, 1]}))
+        assert bad.verdict == "violated", text
+
+
+def test_a_semicontinuous_variable_has_a_gap() -> None:
+    valve = {"name": "v", "index": ["t in T"], "type": "semicontinuous", "lower": 5, "upper": 40,
+             "unit": "kW"}  # fmt: skip
+    blueprint = document([valve])
+    assert judged(blueprint, {"v": [0, 5, 40]}).violations == ()
+    for data, amount in (([0, 3, 40], 2.0), ([0, 1, 40], 1.0), ([0, 42, 5], 2.0), ([0, -1, 5], 1)):
+        (violation,) = judged(blueprint, {"v": data}).violations
+        assert violation["check"] == "semicontinuous:v"
+        assert violation["amount"] == pytest.approx(amount)
+        assert violation["where"] == {"t": "01:00"}
+
+
+def test_integers_are_whole() -> None:
+    blueprint = document([{"name": "n", "type": "integer", "lower": 0, "upper": 9}])
+    assert judged(blueprint, {"n": 4}).violations == ()
+    (violation,) = judged(blueprint, {"n": 4.001}).violations
+    assert violation["check"] == "integer:n"
+
+
+def test_a_table_may_differ_by_row_and_choose_by_index() -> None:
+    curves = [
+        {"name": "load", "index": ["T", "K"], "unit": "kW",
+         "value": {"00:00": [0, 1, 2], "01:00": [0, 2, 4], "02:00": [0, 3, 6]}},
+        {"name": "fuel", "index": ["K"], "value": [0, 1, 10]},
+    ]  # fmt: skip
+    text = "piecewise(x[t], load[t], fuel) <= where(pos(t) == 2, 5.5, 1)"
+    blueprint = document(ALL, [rule(text)], sets=SETS, parameters=curves)
+    assert judged(blueprint, plan({"x": [1, 2, 4.5]})).violations == ()
+    (violation,) = judged(blueprint, plan({"x": [1, 3, 4.5]})).violations
+    assert violation["where"] == {"t": "01:00"}
+    assert violation["amount"] == pytest.approx(4.5)
