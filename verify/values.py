@@ -407,7 +407,9 @@ def combine(parts: Sequence[tuple[Value, Ints]], size: int) -> Value:
     UnitError
         When the parts measure different things.
     """
-    aligned = align([value for value, _ in parts])
+    values = [value for value, _ in parts]
+    bare = all(value.bare for value in values)  # then the unit is that of what it stands beside
+    aligned = values if bare else align(values)
     data, absolute = np.zeros(size), np.zeros(size)
     links = []
     for value, (_, rows) in zip(aligned, parts, strict=True):
@@ -419,7 +421,7 @@ def combine(parts: Sequence[tuple[Value, Ints]], size: int) -> Value:
         aligned[0].unit,
         absolute,
         max(value.degree for value in aligned),
-        all(value.bare for value in aligned),
+        bare,
         max(value.roundings for value in aligned),
         tuple(links),
     )

@@ -500,15 +500,17 @@ class TypeChecker:
         condition = self.condition(node.condition, scope)
         then, other = self.operand(node.then, scope), self.operand(node.otherwise, scope)
         unit = other.unit if then.bare else then.unit
-        branches = ("one branch", "the other")
-        then = self.align(branches, node.then, then, unit)
-        other = self.align(branches, node.otherwise, other, unit)
+        bare = then.bare and other.bare
+        if not bare:  # two bare branches wait for the unit of what they stand beside
+            branches = ("one branch", "the other")
+            then = self.align(branches, node.then, then, unit)
+            other = self.align(branches, node.otherwise, other, unit)
         return Typed(
             replace(node, condition=condition.node, then=then.node, otherwise=other.node),
             "number",
             unit,
             max(then.degree, other.degree),
-            then.bare and other.bare,
+            bare,
         )
 
     def _call(self, node: Node, scope: Scope) -> Typed:
