@@ -16,6 +16,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from engiagent.interpolation import interpolated
+
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64] | npt.NDArray[np.int32]
 Rows = npt.NDArray[np.intp] | npt.NDArray[np.int64] | npt.NDArray[np.int32]
@@ -290,10 +292,7 @@ def _piecewise_at(atom: Atom, inner: list[Floats]) -> Floats:
     """Interpolate; NaN outside the breakpoints."""
     xs, ys = (np.broadcast_to(v, (atom.size, v.shape[-1])) for v in atom.numbers)
     at = inner[0]
-    left = np.clip((xs <= at[:, None]).sum(axis=1) - 1, 0, xs.shape[1] - 2)
-    rows = np.arange(atom.size)
-    x0, x1, y0, y1 = xs[rows, left], xs[rows, left + 1], ys[rows, left], ys[rows, left + 1]
-    values = y0 + (y1 - y0) * (at - x0) / (x1 - x0)
+    values = interpolated(xs, ys, at)
     slack = 1e-9 * np.maximum(1.0, np.abs(xs).max(axis=1))
     inside = (at >= xs[:, 0] - slack) & (at <= xs[:, -1] + slack)
     return np.where(inside, values, np.nan)

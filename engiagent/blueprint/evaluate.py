@@ -39,6 +39,7 @@ from engiagent.blueprint.indexing import (
 from engiagent.blueprint.sets import IndexSet, is_timed
 from engiagent.blueprint.timeaxis import Ints
 from engiagent.blueprint.windows import window
+from engiagent.interpolation import interpolated
 
 
 class Evaluator(Indexer):
@@ -169,10 +170,7 @@ class Evaluator(Indexer):
         if outside.any():
             worst = float(at[np.flatnonzero(outside)[0]])
             raise evaluation_error("EB016", f"{worst:g} lies outside the breakpoints", node)
-        left = np.clip((xs <= at[:, None]).sum(axis=1) - 1, 0, xs.shape[1] - 2)
-        rows = np.arange(size)
-        x0, x1, y0, y1 = xs[rows, left], xs[rows, left + 1], ys[rows, left], ys[rows, left + 1]
-        return np.asarray(y0 + (y1 - y0) * (at - x0) / (x1 - x0))
+        return interpolated(xs, ys, at)
 
     def points(self, node: Node, grid: Grid) -> Array:
         """Return listed numbers, shape (points,), or a parameter's last index, (rows, points)."""

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from engiagent.formulations.values import Atom, Floats, Form, Rows
+from engiagent.interpolation import interpolated
 
 Interval = tuple[Floats, Floats]
 """Least and greatest values, each of shape (size,); infinite where nothing is known."""
@@ -128,7 +129,7 @@ def _piecewise(atom: Atom, inner: list[Interval]) -> Interval:
     xs, ys = (np.broadcast_to(v, (atom.size, v.shape[-1])) for v in atom.numbers)
     low, high = inner[0]
     ends = [np.clip(side, xs[:, 0], xs[:, -1]) for side in (low, high)]
-    values = [_interpolated(xs, ys, end) for end in ends]
+    values = [interpolated(xs, ys, end) for end in ends]
     between = (xs > ends[0][:, None]) & (xs < ends[1][:, None])
     least = np.where(between, ys, np.inf).min(axis=1)
     most = np.where(between, ys, -np.inf).max(axis=1)
@@ -136,13 +137,6 @@ def _piecewise(atom: Atom, inner: list[Interval]) -> Interval:
         np.minimum(least, np.minimum(values[0], values[1])),
         np.maximum(most, np.maximum(values[0], values[1])),
     )
-
-
-def _interpolated(xs: Floats, ys: Floats, at: Floats) -> Floats:
-    left = np.clip((xs <= at[:, None]).sum(axis=1) - 1, 0, xs.shape[1] - 2)
-    rows = np.arange(len(xs))
-    x0, x1, y0, y1 = xs[rows, left], xs[rows, left + 1], ys[rows, left], ys[rows, left + 1]
-    return np.asarray(y0 + (y1 - y0) * (at - x0) / (x1 - x0))
 
 
 _RULES: dict[str, Callable[[Atom, list[Interval]], Interval]] = {
