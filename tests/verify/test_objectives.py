@@ -90,7 +90,9 @@ def test_the_tail_is_the_worst_that_any_reweighting_reaches(
 
 def goals(combination: str, *terms: dict[str, Any]) -> dict[str, Any]:
     objective: dict[str, Any] = {"sense": "minimize", "combination": combination}
-    return objective | {"terms": list(terms)} | ({"unit": "EUR"} if combination == "weighted" else {})
+    return (
+        objective | {"terms": list(terms)} | ({"unit": "EUR"} if combination == "weighted" else {})
+    )
 
 
 COST = {"name": "cost", "expression": "sum(2[EUR/kW]*x[t] for t in T)", "unit": "EUR"}

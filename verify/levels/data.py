@@ -11,6 +11,7 @@ from engiagent.blueprint.grammar import Ref, parse, walk
 from engiagent.blueprint.units import Unit, UnitError, parse_unit
 from engiagent.errors import EngiagentError, InputError
 from engiagent.verify import values
+from engiagent.verify.columns import read_again
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.evaluate import Evaluator
 from engiagent.verify.figures import Figure, figures, lone_units, without_counts
@@ -174,7 +175,11 @@ def _trace_file(tracing: Tracing, definition: ParameterDef, declarations: Declar
         other = source.fields.get("file"), source.fields.get("column")
         if source.kind == "file" and other != (file, header):
             tracing.accuse(name, f"its data are {definition.data}, its source says {other}")
-    _compare_column(tracing, definition, declarations, file, header)
+    symbol = declarations.parameter(name)
+    if symbol is None or symbol.value is None or declarations.folder is None:
+        return
+    again = read_again(definition, symbol.dims, symbol.value.unit, declarations.folder)
+    _compare_arrays(tracing, name, symbol, again, str(definition.data))
 
 
 def _compare_column(
