@@ -9,7 +9,7 @@ import numpy as np
 
 from engiagent.blueprint.document import Core, VariableDef
 from engiagent.blueprint.elaborate import Elaboration
-from engiagent.blueprint.grammar import Ref, parse, parse_binder, walk
+from engiagent.blueprint.grammar import Binder, Ref, parse, parse_binder, walk
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.blueprint.values import unit_of
@@ -92,8 +92,8 @@ class Declarations:
         if any(isinstance(node, Ref) and node.name == name for node in walk(parse(text))):
             return None
         definition = next(p for p in self.core.parameters if p.name == name)
-        dims, names = self.dims(definition.index)
-        frame = whole_grid(dims, names)
+        dims, binders = self.dims(definition.index)
+        frame = whole_grid(dims, binders)
         environment = Environment(self.sets, {}, self.parameter)
         value = Evaluator(environment).evaluate(text, frame)
         unit = parse_unit(definition.unit if isinstance(definition.unit, str) else "1")
@@ -103,16 +103,16 @@ class Declarations:
             raise EvaluationError(f"the parameter {name} is {value.unit}, declared is {unit}")
         return Symbol(name, dims, value)
 
-    def dims(self, binders: tuple[str, ...]) -> tuple[tuple[IndexSet, ...], tuple[str, ...]]:
-        """Return the sets of an index list and the name of each index."""
-        dims, names = [], []
+    def dims(self, binders: tuple[str, ...]) -> tuple[tuple[IndexSet, ...], tuple[Binder, ...]]:
+        """Return the sets of an index list and the binder of each."""
+        dims, parsed = [], []
         for position, text in enumerate(binders):
             binder = parse_binder(text if " in " in text else f"i__{position} in {text}")
             if binder.set not in self.sets:
                 raise EvaluationError(f"unknown set {binder.set!r}")
             dims.append(self.sets[binder.set])
-            names.append(binder.names[0] if len(binder.names) == 1 else f"i__{position}")
-        return tuple(dims), tuple(names)
+            parsed.append(binder)
+        return tuple(dims), tuple(parsed)
 
 
 class Bench:
@@ -157,8 +157,8 @@ class Bench:
         """Return where a sparse variable exists, None for everywhere."""
         if definition.where is None:
             return None
-        dims, names = self.declarations.dims(definition.index)
-        frame = whole_grid(dims, names)
+        dims, binders = self.declarations.dims(definition.index)
+        frame = whole_grid(dims, binders)
         return self.evaluator.condition(parse(definition.where), frame)
 
     def _variable(self, definition: VariableDef) -> Symbol:
@@ -207,8 +207,8 @@ class Bench:
         if name in self._open:
             raise EvaluationError(f"the expression {name} is defined by itself")
         self._open.add(name)
-        dims, names = self.declarations.dims(definition.index)
-        frame = whole_grid(dims, names)
+        dims, binders = self.declarations.dims(definition.index)
+        frame = whole_grid(dims, binders)
         mask = None
         if definition.where is not None:
             mask = self.evaluator.condition(parse(definition.where), frame)

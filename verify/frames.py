@@ -203,15 +203,10 @@ def _bind(binders: tuple[Binder, ...], members: list[IndexSet], flat: Ints) -> d
     return names
 
 
-def whole_grid(dims: tuple[IndexSet, ...], names: tuple[str, ...]) -> Frame:
+def whole_grid(dims: tuple[IndexSet, ...], binders: tuple[Binder, ...]) -> Frame:
     """Return the frame of a full grid, in the flattened order of :class:`Symbol`."""
     count = int(np.prod([dim.size for dim in dims], dtype=np.int64))
-    flat = np.arange(count)
-    bound: dict[str, Elements] = {}
-    for name, dim in zip(reversed(names), reversed(dims), strict=True):
-        flat, here = np.divmod(flat, max(dim.size, 1))
-        bound[name] = Elements(dim, here)
-    return Frame(count, bound)
+    return Frame(count, _bind(binders, list(dims), np.arange(count)))
 
 
 def finite(data: Floats) -> bool:

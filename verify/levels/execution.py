@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from engiagent.blueprint.document import Core
-from engiagent.blueprint.grammar import Node, Ref, children, parse
+from engiagent.blueprint.grammar import Binder, Node, Ref, children, parse
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.units import parse_unit
 from engiagent.errors import EngiagentError
@@ -118,7 +118,7 @@ class Plant:
         """Return a number or an expression over the periods of a unit, in ``unit_text``."""
         wanted = parse_unit(unit_text)
         periods = self.periods(unit)
-        frame = whole_grid((periods,), ("t",))
+        frame = whole_grid((periods,), (Binder((0, 0), ("t",), periods.name),))
         if isinstance(written, int | float):
             return np.full(frame.size, float(written))
         node = self._indexed(parse(str(written)), frame)

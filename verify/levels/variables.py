@@ -49,8 +49,8 @@ def box_of(bench: Bench, definition: VariableDef) -> Bounds:
 
 def bounds_of(bench: Bench, definition: VariableDef) -> Bounds:
     """Return the bounds of a variable; infinite where none is declared."""
-    dims, names = bench.declarations.dims(definition.index)
-    frame = whole_grid(dims, names)
+    dims, binders = bench.declarations.dims(definition.index)
+    frame = whole_grid(dims, binders)
     unit = parse_unit(definition.unit or "1")
     lower = _bound(bench, definition.lower, frame, unit, -np.inf)
     upper = _bound(bench, definition.upper, frame, unit, np.inf)
@@ -166,7 +166,7 @@ def check_expressions(bench: Bench, core: Core, level: str = "algebra") -> Itera
             f"values of {definition.name}",
         )
         try:
-            dims, names = bench.declarations.dims(definition.index)
+            dims, binders = bench.declarations.dims(definition.index)
             symbol = bench.evaluator.environment.symbol(definition.name)
             assert symbol.value is not None
             claimed = values.constant(bind(series, dims, series.unit), series.unit)
@@ -179,4 +179,4 @@ def check_expressions(bench: Bench, core: Core, level: str = "algebra") -> Itera
             slack = np.where(symbol.defined, slack, 0.0)
         tolerance = row_tolerance(sides[1], sides[1], None)
         part = Part(None, slack, tolerance, sides[1].unit.difference())
-        yield outcome(rule, level, whole_grid(dims, names), worst_of(part))
+        yield outcome(rule, level, whole_grid(dims, binders), worst_of(part))
