@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ from engiagent.solvers.result import Floats, Progress
 PROGRAM, RESULT, INCUMBENT, FAILURE = "program", "result", "incumbent", "failure"
 OUT_OF_MEMORY, STOPPED, ORPHANED = 97, 98, 99
 DEFAULT = "highs"
+MODULES = {"pyomo": "pyomo.environ"}
 INCUMBENT_INTERVAL = 0.25
 _PR_SET_PDEATHSIG = 1
 _SIGKILL = 9
@@ -61,9 +63,19 @@ def _solve(folder: Path, channel: int) -> None:
     if has_point or "progress" in sys.argv[3:]:
         watch = Watch(lambda progress: _tell(channel, progress, keeper), keeper.take, stop.is_set)
     if options.memory_limit_mb is not None:
+        _load(solver.requires)
         _limit_memory(options.memory_limit_mb)
     result = solver.solve_here(program, options, watch)
     transport.write_result(folder / RESULT, result)
+
+
+def _load(distributions: tuple[str, ...]) -> None:
+    """Load a solver's libraries, which are not what the memory limit is meant for.
+
+    Some of them hang when they are refused memory while they start.
+    """
+    for module in ("scipy.sparse.linalg", *distributions):
+        import_module(MODULES.get(module, module))
 
 
 class _Keeper:
