@@ -33,6 +33,7 @@ from engiagent.blueprint.grid import Grid
 from engiagent.blueprint.indexing import Value
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.stages import stage_findings
+from engiagent.blueprint.uncertainty import uncertain_names
 from engiagent.errors import EngiagentError
 from engiagent.formulations.assembly import assembled, costs, separated
 from engiagent.formulations.evaluator import FormEvaluator
@@ -93,7 +94,16 @@ def compile_blueprint(blueprint: Blueprint, folder: Path | str | None = None) ->
     found = stage_findings(elaboration)
     if found:
         raise BlueprintError(found)
-    return Compiler(full, elaboration).run()
+    return compiler_of(full, elaboration).run()
+
+
+def compiler_of(blueprint: Blueprint, elaboration: Elaboration) -> "Compiler":
+    """Return the compilation of a blueprint: a robust one when parameters are uncertain."""
+    if not uncertain_names(blueprint.core):
+        return Compiler(blueprint, elaboration)
+    from engiagent.formulations.robust import RobustCompiler
+
+    return RobustCompiler(blueprint, elaboration)
 
 
 class Compiler:
@@ -234,7 +244,12 @@ class Compiler:
                 state_relation(self.builder, constraint, self._value)
                 return
             for piece in pieces(constraint, relation, self._value):
-                self._rows(constraint, piece, penalty)
+                for certain in self._certain(constraint, piece):
+                    self._rows(constraint, certain, penalty)
+
+    def _certain(self, constraint: Constraint, piece: Piece) -> list[Piece]:
+        """Return the rows that hold whatever comes: the row itself, since every number is known."""
+        return [piece]
 
     def _rows(self, constraint: Constraint, piece: Piece, penalty: Penalty | None) -> None:
         form = piece.form
@@ -314,11 +329,13 @@ class Compiler:
             self.evaluator.origin = goal.name
             with located(goal.path, goal.name), _named_functions():
                 value = as_form(self._value(goal.node, objective.grid), objective.grid.size)
+                if objective.risk is not None and objective.risk.measure == "worst":
+                    value = self._worst(value, goal.sense, goal.name)
                 if objective.risk is not None:
                     value = reduced(
                         self.builder, self.evaluator, value, objective.risk, goal.sense, goal.name
                     )
-                value = value + self.penalties
+                value = self._worst(value, goal.sense, goal.name) + self.penalties
                 sign = 1 if goal.sense == "minimize" else -1
                 form = lowered(self.builder, value, sign, goal.name) if value.parts else value
                 if objective.method is not None and not form.is_affine:
@@ -326,6 +343,10 @@ class Compiler:
                     raise ExpressionError(text, goal.node.span[0] + 1, None, "EB026")
             result.append((form, goal))
         return result
+
+    def _worst(self, value: Form, sense: str, name: str) -> Form:
+        """Return what a goal is worth in the worst case: its value, since every number is known."""
+        return value
 
     # -- the rest -------------------------------------------------------------------------------
 

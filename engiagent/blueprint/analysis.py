@@ -23,6 +23,7 @@ from engiagent.blueprint.indexing import Value
 from engiagent.blueprint.relations import numeric_parts
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.stages import stage_findings
+from engiagent.blueprint.uncertainty import names_in, uncertainty_findings
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,7 @@ class _Analyser:
             self._data(elaboration)
             variables = self._variables(elaboration)
             self.found += stage_findings(elaboration)
+            self.found += uncertainty_findings(elaboration)
             evaluator = _PartialEvaluator(elaboration, variables)
             self._expressions(elaboration, evaluator)
             objective = self._objective(elaboration, evaluator)
@@ -147,6 +149,8 @@ class _Analyser:
                 continue
             if values.dtype == np.float64 and not np.all(np.isfinite(values)):
                 self._note("EB016", "error", "parameters", parameter.name, "a value is not finite")
+            if parameter.uncertain is not None:
+                self.used |= names_in(parameter.uncertain.deviation)
             if isinstance(parameter.value, str) and (parameter.type or "number") == "number":
                 self._mark(parse(parameter.value), self.used)
 

@@ -13,8 +13,9 @@ from typing import Any, Literal
 from engiagent.blueprint.diagnostics import BlueprintError, MissingDataError
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.uncertainty import uncertain_names
 from engiagent.errors import InputError
-from engiagent.formulations.compile import Compiler
+from engiagent.formulations.compile import compiler_of
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.parametric.agreement import difference
 from engiagent.formulations.parametric.compiler import ParametricCompiler
@@ -225,7 +226,7 @@ class _Source:
         """Return the program of a plain compilation with given values."""
         elaboration = GivenElaboration(self.blueprint.core, self.folder, values)
         elaboration.build()
-        return Compiler(self.blueprint, elaboration).run()
+        return compiler_of(self.blueprint, elaboration).run()
 
     def follower(
         self, names: tuple[str, ...], values: Mapping[str, Floats], plain: Program
@@ -238,6 +239,9 @@ class _Source:
             When the values decide on structure.
         """
         core = self.blueprint.core
+        if uncertain_names(core):
+            text = "robust counterparts have rows of their own for uncertain parameters"
+            raise StructureError(f"{text}; ask for structure='recompile'")
         guarded = frozenset((*names, *dependents(core, frozenset(names))))
         elaboration = GivenElaboration(core, self.folder, values, guarded)
         try:
