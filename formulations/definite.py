@@ -61,7 +61,7 @@ def positive_semidefinite(
     left, right, values, groups = left[live], right[live], values[live], groups[live]
     if not len(left):
         return result
-    scale = np.sqrt(diagonal)
+    scale = np.sqrt(np.maximum(diagonal, 0.0))
     correlation = values / (2 * scale[left] * scale[right])
     bad = _blocks_that_fail(left, right, correlation, len(names))
     result[owner[bad]] = False

@@ -22,6 +22,7 @@ BACKENDS: Final = {
 }
 FAMILIES: Final = {
     "casadi-": "engiagent.solvers.casadi.conic",
+    "cvxpy-": "engiagent.solvers.convex.cvxpy",
     "pyomo:": "engiagent.solvers.pyomo.adapter",
 }
 """Beginnings of names: the module has ``member(rest_of_the_name) -> Adapter``."""
