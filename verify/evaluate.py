@@ -105,7 +105,7 @@ class Evaluator(Conditions):
 
     def _literal(self, node: Number, frame: Frame) -> Value:
         unit = ONE if node.unit is None else parse_unit(node.unit)
-        return values.constant(np.full(frame.size, node.value), unit, bare=node.unit is None)
+        return values.repeated(node.value, unit, frame.size, bare=node.unit is None)
 
     def _ref(self, node: Ref, frame: Frame) -> Value:
         if node.name in frame.names and not node.indices:
@@ -117,6 +117,13 @@ class Evaluator(Conditions):
         symbol = self.environment.symbol(node.name)
         if symbol.value is None:
             raise EvaluationError(f"{node.name} holds labels, not numbers")
+        if not symbol.dims and not symbol.value.degree and not node.indices:
+            value = symbol.value
+            data, size = (values.wide(part, frame.size) for part in (value.data, value.size))
+            return value if frame.size == 1 else replace(value, data=data, size=size)
+        span = self.places.span(node, symbol, frame)
+        if span is not None:
+            return values.gather(symbol.value, span)
         if symbol.before is None:
             return values.gather(symbol.value, self.places.flat(node, symbol, frame))
         history = symbol.before.data.size
@@ -220,7 +227,7 @@ class Evaluator(Conditions):
         if node.function == "where":
             return self.number(Choice(node.span, *node.args), frame)
         if node.function == "len":
-            return _plain(np.full(frame.size, float(self.places.named_set(node).size)))
+            return values.repeated(self.places.named_set(node).size, ONE, frame.size)
         if node.function in functions.OF_ELEMENTS:
             return functions.OF_ELEMENTS[node.function](self.places.element(node.args[0], frame))
         if node.function == "piecewise":

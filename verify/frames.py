@@ -104,10 +104,14 @@ class Environment:
 
 @dataclass(frozen=True, eq=False)
 class Elements:
-    """One element of a set per row; positions may lie outside until somebody uses them."""
+    """One element of a set per row; positions may lie outside until somebody uses them.
+
+    ``start`` is known where the positions are ``start, start + 1, …``.
+    """
 
     set: IndexSet
     positions: Ints
+    start: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +166,9 @@ def expand(
     for name in (name for binder in binders for name in binder.names):
         if name in frame.names:
             raise EvaluationError(f"the index {name!r} is used twice")
+    if frame.size == 1 and not frame.names and where is None:
+        whole = _bind(binders, members, np.arange(count))
+        return Frame(count, whole), np.broadcast_to(np.int64(0), (count,))
     pieces = []
     for start in range(0, max(frame.size, 1), max(CHUNK // max(count, 1), 1)):
         stop = min(start + max(CHUNK // max(count, 1), 1), frame.size)
@@ -186,6 +193,10 @@ def expand(
 def _bind(binders: tuple[Binder, ...], members: list[IndexSet], flat: Ints) -> dict[str, Elements]:
     """Return the elements that each position of the product of the sets stands for."""
     names: dict[str, Elements] = {}
+    if len(binders) == 1 and len(binders[0].names) == 1 and flat.size == members[0].size:
+        in_order = flat.size > 0 and flat[0] == 0 and flat[-1] == flat.size - 1
+        if in_order and bool((np.diff(flat) == 1).all()):
+            return {binders[0].names[0]: Elements(members[0], flat, 0)}
     for binder, member in zip(reversed(binders), reversed(members), strict=True):
         flat, here = np.divmod(flat, max(member.size, 1))
         if len(binder.names) == 1:

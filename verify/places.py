@@ -6,6 +6,7 @@ import numpy as np
 
 from engiagent.blueprint.grammar import Binary, Call, Node, Number, Ref, Text
 from engiagent.blueprint.sets import IndexSet, Label, is_timed
+from engiagent.verify import values
 from engiagent.verify.clocks import containing
 from engiagent.verify.frames import Bools, Elements, Environment, EvaluationError, Frame, Symbol
 from engiagent.verify.values import Ints, Value
@@ -91,8 +92,8 @@ class Places:
         steps = self._number(node.right, frame)
         if steps.degree or not steps.unit.is_dimensionless:
             raise EvaluationError("an offset is a whole number without a unit")
-        whole = np.rint(steps.data)
-        if not (whole == steps.data).all():
+        whole = np.rint(values.thin(steps.data))
+        if not (whole == values.thin(steps.data)).all():
             raise EvaluationError("an offset is a whole number")
         root = base.set.root
         moved = base.set.in_root[base.positions] + whole.astype(np.int64) * (
@@ -100,7 +101,12 @@ class Places:
         )
         # A period's end is an edge of its own, also where the periods go round.
         to_edges = target is not None and target.root.periods_of is root
-        return Elements(root, np.mod(moved, root.size) if root.cyclic and not to_edges else moved)
+        if root.cyclic and not to_edges:
+            return Elements(root, np.mod(moved, root.size))
+        start = None
+        if base.start is not None and base.set is root and steps.data.strides == (0,):
+            start = base.start + (1 if node.op == "+" else -1) * int(whole[0])
+        return Elements(root, moved, start)
 
     def positions(self, node: Node, index_set: IndexSet, frame: Frame) -> Ints:
         """Return positions in ``index_set``; negative or beyond its size when outside.
@@ -132,6 +138,21 @@ class Places:
         mapping = root.map_to(index_set)
         assert mapping is not None
         return np.where(in_root >= 0, mapping[np.maximum(in_root, 0)], OUTSIDE)
+
+    def span(self, ref: Ref, symbol: Symbol, frame: Frame) -> slice | None:
+        """Return the stretch of its symbol that a reference runs over in order, None if it jumps.
+
+        A reference such as ``x[t]`` or ``soc[t+1]`` of a series then needs no positions.
+        """
+        if len(symbol.dims) != 1 or len(ref.indices) != 1 or symbol.defined is not None:
+            return None
+        dim = symbol.dims[0]
+        found = self.element(ref.indices[0], frame, dim)
+        same = found.set is dim or (dim.root is dim and dim.periods_of is found.set)
+        if found.start is None or not same or found.start < 0 or dim.size == 0:
+            return None
+        stop = found.start + frame.size
+        return slice(found.start, stop) if stop <= dim.size else None
 
     def flat(self, ref: Ref, symbol: Symbol, frame: Frame) -> Ints:
         """Return where a reference points in the flattened grid of its symbol.

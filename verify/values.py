@@ -22,7 +22,7 @@ Ints = npt.NDArray[np.int64]
 ONE = parse_unit("1")
 EPSILON = float(np.finfo(np.float64).eps)
 _ORDER = count()
-Mode = Literal["value", "absolute", "count"]
+Mode = Literal["value", "absolute"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,26 +30,40 @@ class Link:
     """How a value depends on one that it was made of.
 
     ``each``: row by row, times ``weight``. ``gather``: ``value = parent[rows]``.
-    ``spread``: ``value[rows] += parent``, as for sums and for branches.
+    ``spread``: ``value[rows] += parent``, as for sums and for branches; into the only row of the
+    value when ``rows`` is None.
     """
 
     parent: "Value"
     kind: Literal["each", "gather", "spread"]
-    rows: Ints | None = None
+    rows: Ints | slice | None = None
     weight: Floats | float = 1.0
 
     def pull(self, adjoint: Floats, mode: "Mode") -> Floats:
         """Return what this link sends back to its parent."""
-        weight = self.weight
-        if mode != "value":
-            weight = np.abs(weight) if mode == "absolute" else np.ones(())
+        size = self.parent.data.size
         if self.kind == "each":
-            return np.asarray(adjoint * weight)
-        assert self.rows is not None
+            weight = np.abs(self.weight) if mode == "absolute" else self.weight
+            if isinstance(weight, float) and weight == 1.0:
+                return adjoint
+            return wide(thin(adjoint) * weight, size)
         if self.kind == "spread":
+            if self.rows is None:
+                return np.broadcast_to(adjoint[:1], (size,))
             return np.asarray(adjoint[self.rows])
-        summed = np.bincount(self.rows, weights=adjoint, minlength=self.parent.data.size)
+        if isinstance(self.rows, slice):
+            placed = np.zeros(size)
+            placed[self.rows] = adjoint
+            return placed
+        assert self.rows is not None
+        summed = np.bincount(self.rows, weights=adjoint, minlength=size)
         return np.asarray(summed, dtype=np.float64)
+
+    def repetitions(self) -> int:
+        """Return how often an element of the parent can count in the value."""
+        if self.kind != "gather" or self.rows is None or isinstance(self.rows, slice):
+            return 1
+        return int(np.bincount(self.rows).max(initial=1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,10 +134,27 @@ def _zero(unit: Unit) -> float:
     return 0.0 if unit.zero is None else float(unit.zero)
 
 
+def thin(data: Floats) -> Floats:
+    """Return one element of an array that repeats it, else the array: most constants repeat."""
+    return data[:1] if data.size > 1 and data.strides == (0,) else data
+
+
+def wide(data: Floats, size: int) -> Floats:
+    """Return an array of one element as one of many, without taking memory for them."""
+    return data if data.size == size else np.broadcast_to(data, (size,))
+
+
+def repeated(number: float, unit: Unit, size: int, bare: bool = False) -> Value:
+    """Return the same number on every row."""
+    return constant(np.broadcast_to(np.float64(number), (size,)), unit, bare)
+
+
 def constant(data: Floats, unit: Unit, bare: bool = False) -> Value:
     """Return a value given in ``unit``, converted to SI."""
-    converted = data * float(unit.factor) + _zero(unit)
-    return Value(converted, unit, np.abs(converted), bare=bare)
+    factor, zero, few = float(unit.factor), _zero(unit), thin(data)
+    converted = few if factor == 1.0 else few * factor
+    converted = converted + zero if zero else converted
+    return Value(wide(converted, data.size), unit, wide(np.abs(converted), data.size), bare=bare)
 
 
 def variable(data: Floats, unit: Unit) -> Value:
@@ -171,7 +202,8 @@ def negate(value: Value) -> Value:
     if value.bare:
         return constant(-value.data, ONE, bare=True)
     _refuse_point(value)
-    return _make(-value.data, value.unit, value.size, (value,), (-1.0,), value.degree)
+    data = wide(-thin(value.data), value.data.size)
+    return _make(data, value.unit, value.size, (value,), (-1.0,), value.degree)
 
 
 def add(left: Value, right: Value, sign: float) -> Value:
@@ -185,10 +217,15 @@ def add(left: Value, right: Value, sign: float) -> Value:
     if left.bare and right.bare:
         return constant(left.data + sign * right.data, ONE, bare=True)
     left, right, unit = _align_sum(left, right, sign)
+    rows = max(left.data.size, right.data.size)
+    join = np.add if sign == 1.0 else np.subtract
+    with np.errstate(all="ignore"):
+        data = wide(np.asarray(join(thin(left.data), thin(right.data))), rows)
+        size = wide(thin(left.size) + thin(right.size), rows)
     return _make(
-        left.data + sign * right.data,
+        data,
         unit,
-        left.size + right.size,
+        size,
         (left, right),
         (1.0, sign),
         max(left.degree, right.degree),
@@ -220,14 +257,17 @@ def multiply(left: Value, right: Value) -> Value:
         When a factor is a temperature and not a difference.
     """
     _refuse_point(left, right)
+    rows = max(left.data.size, right.data.size)
+    weights = thin(right.data), thin(left.data)
     with np.errstate(all="ignore"):
-        data, size = left.data * right.data, left.size * right.size
+        data = wide(weights[1] * weights[0], rows)
+        size = wide(thin(left.size) * thin(right.size), rows)
     return _make(
         data,
         left.unit * right.unit,
         size,
         (left, right),
-        (right.data, left.data),
+        weights,
         min(left.degree + right.degree, 2),
         left.bare and right.bare,
         Atom("product", (left, right)) if left.degree and right.degree else None,
@@ -238,11 +278,13 @@ def divide(left: Value, right: Value) -> Value:
     """Return the quotient; a division by zero gives a number that is not finite."""
     _refuse_point(left, right)
     with np.errstate(all="ignore"):
-        inverse = 1.0 / right.data
-        data = left.data / right.data
+        rows = max(left.data.size, right.data.size)
+        inverse = 1.0 / thin(right.data)
+        data = wide(thin(left.data) / thin(right.data), rows)
         # Cancellation inside the divisor widens its relative error.
-        size = left.size * np.abs(inverse) * np.maximum(1.0, right.size * np.abs(inverse))
-        weights = (inverse, -data * inverse)
+        wider = np.abs(inverse) * np.maximum(1.0, thin(right.size) * np.abs(inverse))
+        size = wide(thin(left.size) * wider, rows)
+        weights = (inverse, -data * inverse if right.degree else inverse)
     degree = left.degree if right.degree == 0 else 2
     bare = left.bare and right.bare
     atom = Atom("quotient", (left, right)) if right.degree else None
@@ -317,8 +359,10 @@ def extreme(kind: str, arguments: Sequence[Value]) -> Value:
     return replace(result, degree=2, atom=Atom(kind, tuple(aligned)))
 
 
-def gather(value: Value, rows: Ints) -> Value:
+def gather(value: Value, rows: Ints | slice) -> Value:
     """Return ``value[rows]``."""
+    if isinstance(rows, slice) and rows == slice(0, value.data.size):
+        return value
     links = (Link(value, "gather", rows),) if value.degree else ()
     return replace(
         value, data=value.data[rows], size=value.size[rows], links=links, order=next(_ORDER),
@@ -343,7 +387,7 @@ def segment_sum(value: Value, rows: Ints, size: int) -> Value:
         data = np.bincount(rows, weights=value.data, minlength=size)
         absolute = np.bincount(rows, weights=value.size, minlength=size)
         added = int(np.bincount(rows, minlength=1).max()) if rows.size else 0
-    links = (Link(value, "spread", rows),) if value.degree else ()
+    links = (Link(value, "spread", rows if size > 1 else None),) if value.degree else ()
     return Value(
         data,
         value.unit,
@@ -465,7 +509,7 @@ def gradients(seeds: Sequence[tuple[Value, Floats]], mode: Mode = "value") -> di
         Values with one weight for each of their rows.
     mode
         ``absolute`` sums the absolute values of all contributions instead, the measure of their
-        rounding; ``count`` counts them.
+        rounding.
 
     Returns
     -------
@@ -479,7 +523,6 @@ def gradients(seeds: Sequence[tuple[Value, Floats]], mode: Mode = "value") -> di
         if value.degree:
             _reach(value, nodes)
             seed = np.abs(weight) if mode == "absolute" else weight
-            seed = np.ones_like(weight) if mode == "count" else seed
             adjoints[value.order] = adjoints.get(value.order, 0.0) + np.asarray(seed, np.float64)
     result = {}
     # What was made later depends on what was made earlier, never the other way round.
@@ -495,6 +538,21 @@ def gradients(seeds: Sequence[tuple[Value, Floats]], mode: Mode = "value") -> di
             known = adjoints.get(link.parent.order)
             adjoints[link.parent.order] = pulled if known is None else known + pulled
     return result
+
+
+def contributions(seeds: Sequence[Value]) -> dict[int, int]:
+    """Return how many terms at most add up in the derivative by an element of each variable."""
+    nodes: dict[int, Value] = {}
+    counts: dict[int, int] = {}
+    for value in seeds:
+        if value.degree:
+            _reach(value, nodes)
+            counts[value.order] = counts.get(value.order, 0) + 1
+    for order in sorted(nodes, reverse=True):
+        for link in nodes[order].links:
+            more = counts[order] * link.repetitions()
+            counts[link.parent.order] = counts.get(link.parent.order, 0) + more
+    return {order: counts[order] for order, node in nodes.items() if not node.links}
 
 
 def _reach(value: Value, nodes: dict[int, Value]) -> None:
@@ -535,12 +593,18 @@ def _descend(link: Link, rows: Ints, places: Ints, factors: Floats) -> tuple[Int
     if link.kind == "each":
         weight = np.broadcast_to(np.asarray(link.weight, dtype=np.float64), link.parent.data.shape)
         return rows, places, factors * weight[places]
-    assert link.rows is not None
     if link.kind == "gather":
+        if isinstance(link.rows, slice):
+            return rows, places + link.rows.start, factors
+        assert link.rows is not None
         return rows, link.rows[places], factors
     # Each entry becomes one for every term of its sum.
-    order = np.argsort(link.rows, kind="stable")
-    counts = np.bincount(link.rows, minlength=int(places.max(initial=-1)) + 1)
+    size = link.parent.data.size
+    into = np.zeros(size, dtype=np.int64) if link.rows is None else np.arange(size)
+    if not isinstance(link.rows, slice) and link.rows is not None:
+        into = link.rows
+    order = np.argsort(into, kind="stable")
+    counts = np.bincount(into, minlength=int(places.max(initial=-1)) + 1)
     starts = np.concatenate(([0], np.cumsum(counts)))
     each = counts[places]
     within = np.arange(each.sum()) - np.repeat(np.cumsum(each) - each, each)

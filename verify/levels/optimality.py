@@ -26,7 +26,7 @@ from engiagent.verify.levels.algebra import Rule, rules_of_core
 from engiagent.verify.levels.implied import implied_bounds
 from engiagent.verify.levels.variables import Bounds, box_of
 from engiagent.verify.schedule import Multipliers
-from engiagent.verify.values import EPSILON, Floats, Value, gradients
+from engiagent.verify.values import EPSILON, Floats, Value, contributions, gradients
 
 METHOD = "dual bound recomputed from the multipliers"
 SAFETY = 4.0  # the a-priori constants count each rounding once; the sums around them add a few
@@ -178,7 +178,7 @@ def _reach(
 ) -> DualBound:
     """Return the least of ``d (x - x0)`` over the box, with its rounding error."""
     slopes, sizes = gradients(seeds), gradients(seeds, "absolute")
-    counts = gradients(seeds, "count")
+    counts = contributions([seed for seed, _ in seeds])
     roundings = max([seed.roundings for seed, _ in seeds], default=0)
     total, error = 0.0, 0.0
     implied: dict[str, Bounds] | None = None

@@ -64,9 +64,9 @@ def bounds_of(bench: Bench, definition: VariableDef) -> Bounds:
 
 def _bound(bench: Bench, text: Any, frame: Frame, unit: Unit, default: float) -> Floats:
     if text is None:
-        return np.full(frame.size, default)
+        return np.broadcast_to(np.float64(default), (frame.size,))
     if isinstance(text, int | float):
-        return values.constant(np.full(frame.size, float(text)), unit).data
+        return values.repeated(float(text), unit, frame.size).data
     value = values.adopt(bench.evaluator.evaluate(str(text), frame), unit)
     if value.unit.dimension != unit.dimension or value.degree:
         raise EvaluationError(f"the bound {text!r} is {value.unit}, the variable {unit}")
