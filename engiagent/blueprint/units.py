@@ -322,7 +322,7 @@ _AMBIGUOUS = {
 
 _NAME = r"[A-Za-z_%$€£¥°℃℉Ω¢][A-Za-z_%$€£¥°²³.0-9]*|1"
 _FACTOR = re.compile(rf"({_NAME})\s*(?:\^\s*(-?\d))?")
-_MAX_LENGTH = 60
+MAX_LENGTH = 60
 
 
 @lru_cache(maxsize=4096)
@@ -343,8 +343,8 @@ def parse_unit(text: str) -> Unit:
     engiagent.blueprint.units.UnitError: unknown unit 'kkW'; did you mean kW?
     """
     cleaned = text.strip()
-    if len(cleaned) > _MAX_LENGTH:
-        raise UnitError(f"a unit has at most {_MAX_LENGTH} characters, this one {len(cleaned)}")
+    if len(cleaned) > MAX_LENGTH:
+        raise UnitError(f"a unit has at most {MAX_LENGTH} characters, this one {len(cleaned)}")
     if cleaned in _POINTS or _ALIASES.get(cleaned) in _POINTS:
         name = _ALIASES.get(cleaned, cleaned)
         factor, zero = _POINTS[name]
@@ -353,6 +353,20 @@ def parse_unit(text: str) -> Unit:
         return _named(cleaned)
     parts = [(_named(name), power) for name, power in _split(cleaned)]
     return Unit(cleaned, _product(*parts).dimension, _product(*parts).factor)
+
+
+def known_units() -> tuple[Unit, ...]:
+    """Return every unit of the closed table, in its order, without other spellings."""
+    return tuple(parse_unit(name) for name in (*_TABLE, *_POINTS))
+
+
+def spellings() -> dict[str, tuple[str, ...]]:
+    """Return for each unit that has any its other spellings, as ``kWh -> (kwh, KWh, …)``."""
+    result: dict[str, tuple[str, ...]] = {}
+    for spelling, name in _ALIASES.items():
+        if spelling:
+            result[name] = (*result.get(name, ()), spelling)
+    return result
 
 
 def _split(text: str) -> list[tuple[str, int]]:

@@ -184,8 +184,15 @@ def _shown(finding: "Finding") -> list[str]:
 
 
 @click.command()
-def schema() -> None:
+@click.option("--reference", is_flag=True, help="Print the reference page of the language instead.")
+def schema(reference: bool) -> None:
     """Print the JSON Schema of blueprints."""
+    if reference:
+        from importlib.resources import files
+
+        page = files("engiagent.blueprint").joinpath("reference.md").read_text("utf-8")
+        click.echo(page, nl=False)
+        return
     from engiagent.blueprint.document import schema as load
     from engiagent.jsontext import dumps_canonical
 

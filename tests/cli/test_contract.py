@@ -189,6 +189,11 @@ def test_the_schema_is_json() -> None:
     assert "$schema" in json.loads(invoke("schema").stdout)
 
 
+def test_the_reference_page_comes_with_the_command() -> None:
+    page = Path(__file__).parents[2] / "docs" / "reference.md"
+    assert invoke("schema", "--reference").stdout == page.read_text("utf-8")
+
+
 def test_an_internal_error_shows_one_line_and_keeps_its_traceback(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
