@@ -170,3 +170,18 @@ def test_every_unit_field_and_code_is_on_the_page() -> None:
     for definition in schema()["$defs"].values():
         for field in definition.get("properties", {}):
             assert f"| `{field}`" in page or f"| **`{field}`**" in page, field
+
+
+def test_every_field_of_the_schema_says_what_it_is() -> None:
+    def undescribed(part: Any, path: str = "") -> Iterator[str]:
+        if isinstance(part, dict):
+            for field, value in part.get("properties", {}).items():
+                if not value.get("description"):
+                    yield f"{path}.{field}"
+            for key, value in part.items():
+                yield from undescribed(value, f"{path}.{key}")
+        elif isinstance(part, list):
+            for item in part:
+                yield from undescribed(item, path)
+
+    assert list(undescribed(schema())) == []

@@ -196,7 +196,7 @@ def _objects(definitions: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, definition in definitions.items():
         for part in (definition, *definition.get("oneOf", ())):
             if "properties" in part:
-                yield name, {"description": definition.get("description", "")} | part
+                yield name, {k: v for k, v in definition.items() if k == "description"} | part
 
 
 def _nested(name: str, part: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
