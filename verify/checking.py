@@ -22,7 +22,6 @@ from engiagent.verify.case import (
 from engiagent.verify.certificate import Certificate, decide
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.findings import Report, Violation, finite_or_none
-from engiagent.verify.frames import EvaluationError
 from engiagent.verify.levels import algebra, goals, optimality, variables
 from engiagent.verify.levels.algebra import Outcome, Rule
 from engiagent.verify.levels.data import check_data
@@ -33,6 +32,7 @@ from engiagent.verify.requirements import Requirements, quote_findings
 from engiagent.verify.series import Series
 from engiagent.verify.tolerances import TOLERANCES, tolerances_sha256
 
+BLUEPRINTS = "the blueprint's objective"
 UNCHECKED = Report("unchecked", {"findings": ["there is nothing to check"]})
 
 
@@ -88,7 +88,7 @@ def _checked(case: Case, missing: list[str]) -> Certificate:
     violations: list[Violation] = []
     data, not_understood = _data_level(case, by_blueprint)
     outcomes, benches = _rules(case, by_text, by_blueprint)
-    objective, found = _objective(case, by_text, by_blueprint)
+    objective, own, found = _objective(case, by_text, by_blueprint)
     violations += [*data.violations, *[v for o in outcomes for v in o.violations], *found]
     statuses = {outcome.status for outcome in outcomes}
     failed = "fail" in statuses or bool(found)
@@ -102,7 +102,7 @@ def _checked(case: Case, missing: list[str]) -> Certificate:
     )
     physics = _physics_level(case, by_text, by_blueprint, benches)
     violations += physics.violations
-    best, bound = _optimality_level(case, by_blueprint, objective)
+    best, bound = _optimality_level(case, by_blueprint, own)
     reports = {"data": data, "algebra": algebra_report, "physics": physics, "optimality": best}
     verdict = decide(
         {name: report.status for name, report in reports.items()},
@@ -188,8 +188,8 @@ def _rules(
 
 def _objective(
     case: Case, by_text: Bench | None, by_blueprint: Bench | None
-) -> tuple[Objective | None, list[Violation]]:
-    """Return the objective that counts, and what is wrong with those that are claimed."""
+) -> tuple[Objective | None, Objective | None, list[Violation]]:
+    """Return the objective that counts, the blueprint's own, and what is wrong with them."""
     found: list[Violation] = []
     objectives: list[tuple[str, Objective]] = []
     claimed = case.schedule.number("objective")
@@ -218,7 +218,8 @@ def _objective(
                 found += goals.compare_objectives(name, value, first)
             except EngiagentError as error:
                 found.append(Violation("algebra", "objective", "objective", str(error)))
-    return (objectives[0][1] if objectives else None), found
+    own = next((objective for name, objective in objectives if name == BLUEPRINTS), None)
+    return (objectives[0][1] if objectives else None), own, found
 
 
 def _candidates(
@@ -231,7 +232,7 @@ def _candidates(
     core = None if case.blueprint is None else case.blueprint.core
     if core is not None and core.objective_function is not None and by_blueprint is not None:
         declared = partial(goals.evaluate_declared, by_blueprint, core)
-        yield "the blueprint's objective", by_blueprint, declared
+        yield BLUEPRINTS, by_blueprint, declared
 
 
 def _in_unit(value: float, unit: Any, wanted: str) -> float:
@@ -267,19 +268,17 @@ def _physics_level(
 
 
 def _optimality_level(
-    case: Case, bench: Bench | None, objective: Objective | None
+    case: Case, bench: Bench | None, own: Objective | None
 ) -> tuple[Report, dict[str, Any] | None]:
     blueprint = case.blueprint
-    if bench is None or blueprint is None or objective is None:
+    if bench is None or blueprint is None:
         return Report(
             "unchecked", {"findings": ["there is no blueprint whose bound to prove"]}
         ), None
     if blueprint.core.objective_function is None:
         return Report("pass", {"findings": ["there is nothing to optimise"]}), None
-    try:
-        own = goals.evaluate_declared(bench, blueprint.core)
-    except EvaluationError as error:
-        return Report("unchecked", {"findings": [str(error)]}), None
+    if own is None:
+        return Report("unchecked", {"findings": ["the objective was not evaluated"]}), None
     whole = any(v.type != "continuous" for v in blueprint.core.decision_variables)
     scale = float(parse_unit(own.unit).factor)
     findings: list[str] = []

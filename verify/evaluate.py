@@ -42,6 +42,9 @@ from engiagent.verify.places import Places
 from engiagent.verify.values import ONE, Floats, Ints, Value
 from engiagent.verify.windows import expand_window, window
 
+Compared = list[tuple[str, Value, Value]]
+"""Operator, left and right side of each comparison of a chain."""
+
 
 class Evaluator(Conditions):
     """Evaluates expressions in an environment.
@@ -56,11 +59,19 @@ class Evaluator(Conditions):
         self.environment = environment
         self.places = Places(environment, self.number)
         self.faults: list[functions.Fault] = []
+        self._frames: dict[tuple[tuple[str, ...], str | None], Frame] = {}
+        self._compared: dict[tuple[str, int], Compared] = {}
 
     # -- entry points -----------------------------------------------------------------------------
 
     def frame(self, binders: tuple[str, ...], where: str | None = None) -> Frame:
-        """Return the rows that binders such as ``t in T`` run over."""
+        """Return the rows that binders such as ``t in T`` run over; asked again, the same frame."""
+        key = tuple(binders), where
+        if key not in self._frames:
+            self._frames[key] = self._frame(key[0], where)
+        return self._frames[key]
+
+    def _frame(self, binders: tuple[str, ...], where: str | None) -> Frame:
         parsed = tuple(parse_binder(binder) for binder in binders)
         node = None if where is None else parse(where)
         return expand(Frame(1), parsed, self.environment.set, node, self.condition)[0]
@@ -77,6 +88,26 @@ class Evaluator(Conditions):
             return self.number(parse(text), Frame(1) if frame is None else frame)
         except (UnitError, GrammarError) as error:
             raise EvaluationError(f"in {text!r}: {error}") from None
+
+    def compared(self, text: str, frame: Frame) -> Compared:
+        """Return operator and sides of every comparison of a chain.
+
+        Two levels of a check ask for the same rows; they are evaluated once.
+
+        Raises
+        ------
+        EvaluationError
+            When it is no comparison by <=, >= or ==, or cannot be evaluated.
+        """
+        known = frame in self._frames.values()
+        key = text, id(frame)
+        if known and key in self._compared:
+            return self._compared[key]
+        ops, sides = self.sides(text, frame)
+        result = list(zip(ops, sides, sides[1:], strict=False))
+        if known:
+            self._compared[key] = result
+        return result
 
     def sides(self, text: str, frame: Frame) -> tuple[tuple[str, ...], list[Value]]:
         """Return the operators of a comparison and its sides, aligned in dimension.

@@ -23,7 +23,7 @@ from engiagent.blueprint.grammar import (
 )
 from engiagent.blueprint.units import Unit, UnitError
 from engiagent.verify import values
-from engiagent.verify.evaluate import Evaluator
+from engiagent.verify.evaluate import Compared, Evaluator
 from engiagent.verify.frames import Bools, EvaluationError, Frame
 from engiagent.verify.tolerances import row_tolerance
 from engiagent.verify.values import Floats, Ints, Value
@@ -75,12 +75,14 @@ def parts_of(evaluator: Evaluator, text: str, frame: Frame, stated: Stated) -> l
         node = parse(text)
         if isinstance(node, Call) and node.function in _STATEMENTS:
             return _STATEMENTS[node.function](evaluator, node, frame, stated)
+        if isinstance(node, Compare):
+            return _parts(evaluator.compared(text, frame), frame, stated)
         return _compared(evaluator, node, frame, stated)
     except (UnitError, GrammarError) as error:
         raise EvaluationError(f"in {text!r}: {error}") from None
 
 
-def comparison(evaluator: Evaluator, node: Node, frame: Frame) -> list[tuple[str, Value, Value]]:
+def comparison(evaluator: Evaluator, node: Node, frame: Frame) -> Compared:
     """Return operator and sides of each comparison of a chain, aligned in dimension.
 
     Raises
@@ -107,8 +109,12 @@ def _compared(evaluator: Evaluator, node: Node, frame: Frame, stated: Stated) ->
     """Return the parts of comparisons, joined by ``and`` or not."""
     if isinstance(node, Logic) and node.op == "and":
         return [p for item in node.operands for p in _compared(evaluator, item, frame, stated)]
+    return _parts(comparison(evaluator, node, frame), frame, stated)
+
+
+def _parts(compared: Compared, frame: Frame, stated: Stated) -> list[Part]:
     found = []
-    for op, left, right in comparison(evaluator, node, frame):
+    for op, left, right in compared:
         unit = left.unit
         slack = np.broadcast_to(slack_of(op, left, right), (frame.size,))
         tolerance = np.broadcast_to(row_tolerance(left, right, stated(unit)), (frame.size,))

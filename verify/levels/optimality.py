@@ -92,14 +92,14 @@ def rows_of(
         if whole is None and not any(part is not None for part in parts.values()):
             continue
         frame = bench.evaluator.frame(rule.forall, rule.where)
-        ops, sides = bench.evaluator.sides(rule.expression, frame)
+        pairs = bench.evaluator.compared(rule.expression, frame)
         if frame.size == 0:
             continue
-        unit = sides[0].unit.difference()
-        pairs = list(zip(ops, sides, sides[1:], strict=False))
-        if len(pairs) == 2 and len(set(ops)) == 1 and whole is not None and parts[2] is None:
+        unit = pairs[0][1].unit.difference()
+        alike = len({op for op, _, _ in pairs}) == 1
+        if len(pairs) == 2 and alike and whole is not None and parts[2] is None:
             y = sign * _fit(whole, frame.size, scale, unit)
-            yield from _range(rule, ops[0], sides, y)
+            yield from _range(rule, pairs[0][0], [*pairs[0][1:], pairs[1][2]], y)
             continue
         for number, (op, left, right) in enumerate(pairs, 1):
             chosen = parts[number] or (whole if number == 1 else None)
@@ -133,7 +133,8 @@ def _fit(multipliers: Multipliers, size: int, scale: Unit | None, unit: Unit) ->
     if data.size != size:
         raise EvaluationError(f"{multipliers.data.size} multipliers for {size} rows")
     # A multiplier that is no finite number proves nothing; zero is always valid.
-    data = np.where(np.isfinite(data), data, 0.0)
+    if not np.isfinite(data.sum()):
+        data = np.where(np.isfinite(data), data, 0.0)
     if multipliers.unit is not None:
         return data * float(multipliers.unit.factor)
     return data * (float(scale.factor) if scale is not None else 1.0) / float(unit.factor)
@@ -157,9 +158,8 @@ def dual_bound(
     error = float(objective.error()[0])
     for row in rows:
         constant -= _dot(row.multipliers, row.value.data)
-        weight = np.abs(row.multipliers)
-        error += _dot(weight, row.value.error())
-        error += EPSILON * (len(weight) + 2) * _dot(weight, row.value.size)
+        weight = _dot(np.abs(row.multipliers), row.value.size)
+        error += EPSILON * (row.multipliers.size + 2 + row.value.roundings) * weight
     reach = _reach(bench, core, boxes, seeds)
     if reach.value is None:
         return reach
@@ -188,7 +188,12 @@ def _reach(
             continue
         box = boxes[definition.name]
         d, size = slopes[value.order], sizes[value.order]
-        noise = EPSILON * size * (counts[value.order] + roundings + 8.0)
+        many = EPSILON * (counts[value.order] + roundings + 8.0)
+        near = _near(d, size, many, box, value.data)
+        if near is not None:
+            total, error = total + near[0], error + EPSILON * (len(d) + 4) * near[1]
+            continue
+        noise = many * size
         # A slope may have either sign within its noise, so both ends of the box count then.
         needed = np.where(
             d > noise, box.lower, np.where(d < -noise, box.upper, box.upper - box.lower)
@@ -211,9 +216,32 @@ def _reach(
     return DualBound(total, error)
 
 
+def _near(
+    slope: Floats, size: Floats, many: float, box: Bounds, start: Floats
+) -> tuple[float, float] | None:
+    """Return the least change over a finite box, less its doubt, and the sum of its sizes.
+
+    With a slope that is ``slope`` up to ``many * size``, the change is at least that of ``slope``
+    less the doubt times the largest distance. None where an end is infinite or does not exist.
+    """
+    lower, upper = values.thin(box.lower), values.thin(box.upper)
+    if not (np.isfinite(lower).all() and np.isfinite(upper).all() and box.exists.all()):
+        return None
+    change = np.where(slope > 0, lower, upper)
+    change -= start
+    change *= slope
+    reach = np.abs(start)
+    reach += np.maximum(np.abs(lower), np.abs(upper))
+    doubt = many * _dot(size, reach)
+    least = float(change.sum())
+    if not np.isfinite(least - doubt):
+        return None
+    return least - doubt, float(np.abs(change, out=change).sum()) + doubt
+
+
 def _dot(left: Floats, right: Floats) -> float:
-    """Return the scalar product by pairwise sums: the same bits whatever BLAS and threads do."""
-    return float((left * right).sum())
+    """Return the scalar product, with the same bits whatever BLAS and threads do."""
+    return float(np.einsum("i,i->", left, right))
 
 
 def _least_change(slope: Floats, noise: Floats, end: Floats, start: Floats) -> Floats:

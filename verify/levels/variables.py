@@ -59,7 +59,7 @@ def bounds_of(bench: Bench, definition: VariableDef) -> Bounds:
     if definition.type == "binary":
         lower, upper = np.maximum(lower, 0.0), np.minimum(upper, 1.0)
     mask = bench.mask(definition)
-    return Bounds(lower, upper, np.ones(frame.size, dtype=bool) if mask is None else mask)
+    return Bounds(lower, upper, np.broadcast_to(np.True_, (frame.size,)) if mask is None else mask)
 
 
 def _bound(bench: Bench, text: Any, frame: Frame, unit: Unit, default: float) -> Floats:
