@@ -31,6 +31,7 @@ from engiagent.blueprint.goals import Objective, Penalty, checked_objective, che
 from engiagent.blueprint.grammar import Call, ExpressionError, Node
 from engiagent.blueprint.grid import Grid
 from engiagent.blueprint.indexing import Value
+from engiagent.blueprint.reporting import report_findings
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.stages import stage_findings
 from engiagent.blueprint.uncertainty import uncertain_names
@@ -91,7 +92,7 @@ def compile_blueprint(blueprint: Blueprint, folder: Path | str | None = None) ->
     if elaboration.missing:
         raise MissingDataError(elaboration.missing)
     elaboration.build()
-    found = stage_findings(elaboration)
+    found = (*stage_findings(elaboration), *report_findings(full, elaboration))
     if found:
         raise BlueprintError(found)
     return compiler_of(full, elaboration).run()

@@ -21,6 +21,7 @@ from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.goals import checked_objective
 from engiagent.blueprint.grammar import Compare, parse
 from engiagent.blueprint.sets import IndexSet
+from engiagent.blueprint.uncertainty import uncertain_names
 from engiagent.errors import EngiagentError
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
@@ -44,6 +45,9 @@ def emit_pyomo(blueprint: Blueprint, folder: Path | str | None = None) -> str:
     full = expand(blueprint)
     # Every error in a blueprint is found and located by the compiler; none is left for the printer.
     compile_blueprint(full, folder)
+    if uncertain_names(full.core):
+        text = "the script cannot say uncertain parameters yet; an LP or MPS file has their rows"
+        raise EngiagentError(text)
     elaboration = Elaboration(full.core, Path(folder) if folder is not None else None)
     return _Script(full, elaboration).text()
 

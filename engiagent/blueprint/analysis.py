@@ -21,6 +21,7 @@ from engiagent.blueprint.grammar import ExpressionError, Node, Ref, parse, walk
 from engiagent.blueprint.grid import Grid
 from engiagent.blueprint.indexing import Value
 from engiagent.blueprint.relations import numeric_parts
+from engiagent.blueprint.reporting import report_findings
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.stages import stage_findings
 from engiagent.blueprint.uncertainty import names_in, uncertainty_findings
@@ -87,6 +88,7 @@ class _Analyser:
     """One analysis."""
 
     def __init__(self, blueprint: Blueprint, folder: Path | None) -> None:
+        self.blueprint = blueprint
         self.core = blueprint.core
         self.folder = folder
         self.found: list[Diagnostic] = []
@@ -112,6 +114,7 @@ class _Analyser:
             self._expressions(elaboration, evaluator)
             objective = self._objective(elaboration, evaluator)
             self._constraints(elaboration, evaluator, objective)
+            self.found += report_findings(self.blueprint, elaboration)
             self._unused(variables)
         for name in missing:
             self._note("EB015", "warning", "parameters", name, "its value is missing")
@@ -271,6 +274,11 @@ class _Analyser:
         names |= {part.name for part in walk(node) if isinstance(part, Ref)}
 
     def _unused(self, variables: dict[str, Variable]) -> None:
+        report = self.core.report
+        if report is not None:
+            for text in report.expressions:
+                self.used |= names_in(text)
+            self.used |= {sweep.parameter for sweep in report.sweeps}
         for definition in self.core.expressions:
             if definition.name in self.used or definition.quantity is not None:
                 self._mark(parse(definition.expression), self.used)

@@ -23,6 +23,7 @@ from engiagent.cli.lint import lint, schema
 from engiagent.cli.output import print_json, say, summary
 from engiagent.cli.problems import problems
 from engiagent.cli.run import run, solve
+from engiagent.cli.study import study
 from engiagent.errors import EngiagentError
 
 DEBUG = "ENGIAGENT_DEBUG"
@@ -112,5 +113,8 @@ def app() -> None:
     """
 
 
-for command in (run, solve, check, emit, import_model, report, problems, lint, schema, doctor):
+COMMANDS = (
+    run, solve, study, check, emit, import_model, report, problems, lint, schema, doctor,
+)  # fmt: skip
+for command in COMMANDS:
     app.add_command(command)

@@ -8,7 +8,7 @@ from ruamel.yaml import YAML
 Json = dict[str, Any]
 
 KEYS = {"about", "sets", "parameters", "variables", "expressions", "components", "constraints",
-        "objective", "definitions", "equations", "draws", "design", "claims", "files",
+        "objective", "report", "definitions", "equations", "draws", "design", "claims", "files",
         "expect", "xfail", "xfail_checker"}  # fmt: skip
 EXPECT = {"elements", "values", "matrix", "bounds", "objective", "class", "convexity",
           "optimum", "solution", "status", "computed", "chosen", "diagnostics",
@@ -49,6 +49,8 @@ def blueprint_of(case: Json) -> Json:
         "design": _design(case["design"]) if case.get("design") else None,
     }
     core |= {group: items for group, items in computed.items() if items}
+    if case.get("report"):
+        core["report"] = case["report"]
     if case.get("objective"):
         core["objective_function"] = _objective(case["objective"])
     return {

@@ -1,0 +1,178 @@
+"""JSON patches (RFC 6902) of blueprints: the cases that a report compares.
+
+A step of a path into a list is a position, or the name of the element there (its ``name``,
+``constraint_id``, ``claim_id`` or ``param_id``), which survives that something is put before it.
+"""
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from typing import Any, Final
+
+from engiagent.errors import InputError
+
+NAMES: Final = ("name", "constraint_id", "claim_id", "param_id")
+Json = Any
+
+
+def patched(document: Json, operations: Sequence[Mapping[str, Any]]) -> Json:
+    """Return a patched copy of plain lists and dictionaries.
+
+    Raises
+    ------
+    PatchError
+        With the number of the operation that cannot be done. Nothing is changed then.
+    """
+    result = deepcopy(document)
+    for number, operation in enumerate(operations):
+        try:
+            result = _OPERATIONS[operation["op"]](result, operation)
+        except InputError as error:
+            raise PatchError(number, str(error)) from None
+    return result
+
+
+class PatchError(InputError):
+    """An operation of a patch that cannot be done; ``operation`` counts from 0."""
+
+    def __init__(self, operation: int, message: str) -> None:
+        super().__init__(message)
+        self.operation = operation
+
+
+def _steps(pointer: str) -> list[str]:
+    if pointer and not pointer.startswith("/"):
+        raise InputError("a path starts with '/'", found=repr(pointer))
+    return [s.replace("~1", "/").replace("~0", "~") for s in pointer.split("/")[1:]]
+
+
+def _position(items: list[Json], step: str) -> int:
+    """Return where a step leads in a list; the end is no element."""
+    if step.isdecimal() and (step == "0" or not step.startswith("0")):
+        if int(step) < len(items):
+            return int(step)
+        raise InputError(f"there is no element {step} in a list of {len(items)}")
+    for position, item in enumerate(items):
+        if isinstance(item, dict) and step in (item.get(key) for key in NAMES):
+            return position
+    named = [str(next((i[k] for k in NAMES if k in i), "")) for i in items if isinstance(i, dict)]
+    known = ", ".join(filter(None, named)) or "none"
+    raise InputError(f"there is no element {step!r}; those with a name: {known}")
+
+
+def _child(holder: Json, step: str) -> tuple[Json, Any]:
+    """Return a holder and the key or the position in it that a step names; it must be there."""
+    if isinstance(holder, list):
+        return holder, _position(holder, step)
+    if isinstance(holder, dict):
+        if step not in holder:
+            raise InputError(f"there is no field {step!r}; known are {', '.join(holder)}")
+        return holder, step
+    raise InputError(f"{step!r} leads into a value without parts")
+
+
+def _at(document: Json, pointer: str) -> Json:
+    for step in _steps(pointer):
+        holder, key = _child(document, step)
+        document = holder[key]
+    return document
+
+
+def _holder(document: Json, pointer: str) -> tuple[Json, str]:
+    *before, last = _steps(pointer)
+    for step in before:
+        holder, key = _child(document, step)
+        document = holder[key]
+    return document, last
+
+
+def _put(document: Json, pointer: str, value: Json) -> Json:
+    if not _steps(pointer):
+        return value
+    holder, last = _holder(document, pointer)
+    if isinstance(holder, list):
+        at_end = last in ("-", str(len(holder)))
+        holder.insert(len(holder) if at_end else _position(holder, last), value)
+    elif isinstance(holder, dict):
+        holder[last] = value
+    else:
+        raise InputError(f"{last!r} leads into a value without parts")
+    return document
+
+
+def _cut(document: Json, pointer: str) -> Json:
+    if not _steps(pointer):
+        raise InputError("the whole document cannot be removed")
+    holder, last = _holder(document, pointer)
+    holder, key = _child(holder, last)
+    del holder[key]
+    return document
+
+
+def _value(operation: Mapping[str, Any]) -> Json:
+    if "value" not in operation:
+        raise InputError(f"{operation['op']!r} needs a value")
+    return deepcopy(operation["value"])
+
+
+def _source(operation: Mapping[str, Any]) -> str:
+    if "from" not in operation:
+        raise InputError(f"{operation['op']!r} needs 'from'")
+    return str(operation["from"])
+
+
+def _add(document: Json, operation: Mapping[str, Any]) -> Json:
+    return _put(document, operation["path"], _value(operation))
+
+
+def _remove(document: Json, operation: Mapping[str, Any]) -> Json:
+    return _cut(document, operation["path"])
+
+
+def _replace(document: Json, operation: Mapping[str, Any]) -> Json:
+    value = _value(operation)
+    if not _steps(operation["path"]):
+        return value
+    holder, last = _holder(document, operation["path"])
+    holder, key = _child(holder, last)
+    holder[key] = value
+    return document
+
+
+def _move(document: Json, operation: Mapping[str, Any]) -> Json:
+    source, target = _source(operation), operation["path"]
+    if target.startswith(source + "/"):
+        raise InputError("a value cannot be moved into itself")
+    value = _at(document, source)
+    return _put(_cut(document, source), target, value)
+
+
+def _copy(document: Json, operation: Mapping[str, Any]) -> Json:
+    return _put(document, operation["path"], deepcopy(_at(document, _source(operation))))
+
+
+def _test(document: Json, operation: Mapping[str, Any]) -> Json:
+    found, wanted = _at(document, operation["path"]), _value(operation)
+    if not _equal(found, wanted):
+        raise InputError("the test fails", found=repr(found)[:60], expected=repr(wanted)[:60])
+    return document
+
+
+def _equal(a: Json, b: Json) -> bool:
+    """Compare as JSON does: 1 and 1.0 are equal, 1 and true are not."""
+    if isinstance(a, bool) or isinstance(b, bool):
+        return a is b
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_equal(a[key], b[key]) for key in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(_equal, a, b))
+    return bool(a == b)
+
+
+_OPERATIONS = {
+    "add": _add,
+    "copy": _copy,
+    "move": _move,
+    "remove": _remove,
+    "replace": _replace,
+    "test": _test,
+}

@@ -1,0 +1,279 @@
+"""Studies against the same models solved one by one."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from engiagent.blueprint import Blueprint
+from engiagent.blueprint.analysis import analyse
+from engiagent.blueprint.diagnostics import BlueprintError
+from engiagent.cli.app import app
+from engiagent.errors import EngiagentError
+from engiagent.formulations import compile_blueprint
+from engiagent.solvers import solve
+from engiagent.studies import Study, run_study
+
+Json = dict[str, Any]
+PRICES = [80, 20, -5, 60]
+E_MAX = "/core_model_elements/parameters/E/value"
+
+
+def storage(report: Json | None = None, **core: Any) -> Blueprint:
+    parts: Json = {
+        "sets": [{"name": "T", "kind": "time", "start": "2025-07-01T00:00", "step": "1 h",
+                  "periods": 4}],
+        "parameters": [
+            {"name": "price", "index": ["T"], "value": PRICES, "unit": "EUR/MWh"},
+            {"name": "E", "value": 30, "unit": "kWh"},
+            {"name": "gamma", "value": 1},
+            {"name": "half", "value": "0.5*E", "unit": "kWh"},
+        ],
+        "decision_variables": [
+            {"name": "charge", "index": ["t in T"], "lower": 0, "upper": 50, "unit": "kW"},
+            {"name": "discharge", "index": ["t in T"], "lower": 0, "upper": 50, "unit": "kW"},
+        ],
+        "expressions": [
+            {"name": "soc", "index": ["t in T"], "unit": "kWh",
+             "expression": "half + sum((charge[k] - discharge[k])*dt(k) for k in T if k <= t)"},
+        ],
+        "constraints": [
+            {"constraint_id": "room", "forall": ["t in T"], "expression": "soc[t] <= E"},
+            {"constraint_id": "least", "forall": ["t in T"], "expression": "soc[t] >= 0"},
+            {"constraint_id": "cycles", "expression": "sum(charge[t]*dt(t) for t in T) <= 40[kWh]"},
+        ],
+        "objective_function": {
+            "name": "profit", "sense": "maximize", "unit": "EUR",
+            "expression": "sum(gamma*price[t]*(discharge[t] - charge[t])*dt(t) for t in T)",
+        },
+    }  # fmt: skip
+    parts |= core
+    if report is not None:
+        parts["report"] = report
+    return Blueprint.from_dict(
+        {
+            "schema": "engiagent-blueprint/1",
+            "kind": "programme",
+            "modeling_context": {"problem_essence": "storage"},
+            "core_model_elements": parts,
+        }
+    )
+
+
+def best(blueprint: Blueprint) -> float:
+    found = solve(compile_blueprint(blueprint), isolate=False).objective
+    assert found is not None
+    return found
+
+
+def with_value(name: str, value: Any) -> Blueprint:
+    document = storage().to_dict()
+    for parameter in document["core_model_elements"]["parameters"]:
+        if parameter["name"] == name:
+            parameter["value"] = value
+    return Blueprint.from_dict(document)
+
+
+REPORT: Json = {
+    "expressions": ["soc", "sum(charge[t]*dt(t) for t in T)"],
+    "duals": ["cycles", "room"],
+    "cases": [
+        {"name": "without_storage", "patch": [{"op": "replace", "path": E_MAX, "value": 0}]},
+        {"name": "no_limit", "patch": [
+            {"op": "remove", "path": "/core_model_elements/constraints/cycles"}]},
+    ],
+    "sweeps": [
+        {"name": "size", "parameter": "E", "values": [0, 0.01, 0.03, 0.06], "unit": "MWh"},
+        {"name": "weight", "parameter": "gamma", "values": [0, 0.5, 1]},
+        {"name": "market", "parameter": "price", "values": [50, PRICES, {
+            "2025-07-01T00:00": 1, "2025-07-01T01:00": 2, "2025-07-01T02:00": 3,
+            "2025-07-01T03:00": 4}]},
+    ],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    return run_study(storage(REPORT), isolate=False)
+
+
+def test_each_point_is_the_model_solved_alone(study: Study) -> None:
+    sizes = [p.objective for p in study.of("size")]
+    assert sizes == pytest.approx([best(with_value("E", e)) for e in (0, 10, 30, 60)])
+    weights = [p.objective for p in study.of("weight")]
+    assert weights == pytest.approx([0.0, 0.5 * best(storage()), best(storage())])
+    market = [p.objective for p in study.of("market")]
+    expected = [best(with_value("price", v)) for v in ([50] * 4, PRICES, [1, 2, 3, 4])]
+    assert market == pytest.approx(expected)
+    assert [p.status for p in study.points] == ["optimal"] * len(study.points)
+
+
+def test_a_case_and_a_sweep_of_the_same_value_agree(study: Study) -> None:
+    (case,), sweep = study.of("without_storage"), study.of("size")[0]
+    assert case.objective == pytest.approx(sweep.objective)
+    assert case.value("dual(cycles)") == pytest.approx(sweep.value("dual(cycles)"), abs=1e-9)
+
+
+def test_a_dual_is_the_slope_of_the_objective(study: Study) -> None:
+    """With its unit and sign: EUR per kWh of right-hand side, in the sense of the objective."""
+    (base,) = study.of("base")
+    document = storage().to_dict()
+    document["core_model_elements"]["constraints"][2]["expression"] = (
+        "sum(charge[t]*dt(t) for t in T) <= 40.01[kWh]"
+    )
+    slope = (best(Blueprint.from_dict(document)) - best(storage())) / 0.01
+    (dual,) = [v for v in base.values if v.kind == "dual" and v.name == "cycles"]
+    assert dual.value == pytest.approx(slope, abs=1e-9)
+    assert dual.unit == "EUR/kWh"
+    assert {v.name for v in base.values if v.kind == "dual"} == {"cycles", "room"}
+
+
+def test_what_a_case_does_not_have_is_left_out_and_said(study: Study) -> None:
+    (case,) = study.of("no_limit")
+    assert case.absent == ("cycles",)
+    assert case.objective is not None
+    assert study.notes == ("no_limit: there is no cycles",)
+    row = next(r for r in study.summary() if r["case"] == "no_limit")
+    assert row["dual(cycles) [EUR/kWh]"] is None
+
+
+def test_tables_are_tidy_and_survive_csv_and_json(study: Study, tmp_path: Path) -> None:
+    files = study.write(tmp_path)
+    assert [f.name for f in files] == ["study.csv", "values.csv", "study.json"]
+    wide = pd.read_csv(files[0])
+    assert len(wide) == len(study.points) == len(study.to_pandas())
+    assert wide["sum(charge[t]*dt(t) for t in T) [kWh]"].notna().all()
+    long = pd.read_csv(files[1])
+    frame = study.values_to_pandas()
+    assert len(long) == len(frame)
+    soc = frame[(frame.case == "base") & frame.sweep.isna() & (frame.name == "soc")]
+    assert list(soc["index"]) == [f"2025-07-01T0{h}:00" for h in range(4)]
+    data = json.loads(files[2].read_text("utf-8"))
+    assert data["schema"] == "engiagent-study/1"
+    assert "right-hand side" in data["duals"]
+    assert len(data["points"]) == len(study.points)
+
+
+def test_without_a_report_the_base_is_solved_alone() -> None:
+    (point,) = run_study(storage(), isolate=False).points
+    assert (point.case, point.objective) == ("base", pytest.approx(best(storage())))
+
+
+def test_an_infeasible_value_is_a_result() -> None:
+    least = [{"constraint_id": "C", "expression": "charge[first(T)] >= E/1[h]"}]
+    report = {"sweeps": [{"name": "s", "parameter": "E", "values": [10, 70, 20]}]}
+    found = run_study(storage(report, constraints=least, expressions=[]), isolate=False)
+    assert [p.status for p in found.of("s")] == ["optimal", "infeasible", "optimal"]
+
+
+def test_a_sweep_over_structure_compiles_anew() -> None:
+    rows = [{"constraint_id": "C", "forall": ["t in T"], "where": "price[t] <= gamma*20[EUR/MWh]",
+             "expression": "charge[t] <= 0"}]  # fmt: skip
+    report = {"sweeps": [{"name": "s", "parameter": "gamma", "values": [0.5, 1, 9]}]}
+    found = run_study(storage(report, constraints=rows, expressions=[]), isolate=False)
+    # At -5, and at 20 as well, no energy is bought; 50 kWh are sold wherever that pays.
+    sold = 0.05 * (80 + 20 + 60)
+    expected = [0.5 * sold, 1.0 * sold, 9.0 * sold]
+    assert [p.objective for p in found.of("s")] == pytest.approx(expected)
+
+
+def test_a_front_is_a_table() -> None:
+    goals = {
+        "sense": "maximize", "combination": "frontier", "terms": [
+            {"name": "profit", "unit": "EUR",
+             "expression": "sum(price[t]*(discharge[t] - charge[t])*dt(t) for t in T)"},
+            {"name": "use", "sense": "minimize", "unit": "kWh",
+             "expression": "sum(discharge[t]*dt(t) for t in T)"},
+        ],
+    }  # fmt: skip
+    found = run_study(storage({}, objective_function=goals), isolate=False, points=5)
+    assert [p.point for p in found.points] == [0, 1, 2, 3, 4]
+    profit = [p.value("profit") for p in found.points]
+    use = [p.value("use") for p in found.points]
+    assert profit == sorted(profit, reverse=True)
+    assert use == sorted(use, reverse=True)
+    assert profit[0] == pytest.approx(best(storage()))
+
+
+def test_a_robust_model_is_swept_too() -> None:
+    report = {"sweeps": [{"name": "size", "parameter": "E", "values": [10, 30]}]}
+    document = storage(report).to_dict()
+    price = document["core_model_elements"]["parameters"][0]
+    price["uncertain"] = {"deviation": 10, "set": "budget", "budget": 1}
+    found = run_study(Blueprint.from_dict(document), isolate=False)
+    (base,), (small, same) = found.of("base"), found.of("size")
+    assert base.objective == pytest.approx(same.objective)
+    assert small.objective < same.objective < best(storage())
+
+
+def test_parts_of_a_chain_have_their_own_duals() -> None:
+    text = "charge[first(T)] <= discharge[first(T)] <= E/1[h]"
+    chain = [{"constraint_id": "C", "expression": text}]
+    found = run_study(storage({"duals": ["C"]}, constraints=chain, expressions=[]), isolate=False)
+    assert {v.name for v in found.points[0].values} == {"C__1", "C__2"}
+
+
+@pytest.mark.parametrize(
+    ("report", "code", "path"),
+    [
+        ({"expressions": ["soc[t]"]}, "EB002", "expressions[0]"),
+        ({"expressions": ["nothing"]}, "EB002", "expressions[0]"),
+        ({"duals": ["room", "rom"]}, "EB035", "duals[1]"),
+        ({"cases": [{"name": "base", "patch": []}]}, "EB035", "cases[0].name"),
+        ({"cases": [{"name": "a", "patch": []}],
+          "sweeps": [{"name": "a", "parameter": "E", "values": [1]}]}, "EB035", "sweeps[0].name"),
+        ({"sweeps": [{"name": "s", "parameter": "F", "values": [1]}]},
+         "EB035", "sweeps[0].parameter"),
+        ({"sweeps": [{"name": "s", "parameter": "half", "values": [1]}]},
+         "EB035", "sweeps[0].parameter"),
+        ({"sweeps": [{"name": "s", "parameter": "E", "values": [1], "unit": "kW"}]},
+         "EB006", "sweeps[0].unit"),
+        ({"sweeps": [{"name": "s", "parameter": "E", "values": [1, [1, 2]]}]},
+         "EB014", "sweeps[0].values[1]"),
+        ({"cases": [{"name": "c", "patch": [{"op": "test", "path": "/kind", "value": "programme"},
+                                           {"op": "remove", "path": "/kindly"}]}]},
+         "EB036", "cases[0].patch[1]"),
+        ({"cases": [{"name": "c", "patch": [{"op": "remove", "path": "/kind"}]}]},
+         "EB036", "cases[0].patch"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_in_a_report_is_located(report: Json, code: str, path: str) -> None:
+    found = analyse(storage(report)).errors
+    assert [(d.code, d.path) for d in found] == [(code, f"core_model_elements.report.{path}")]
+    with pytest.raises(BlueprintError, match=code):
+        run_study(storage(report), isolate=False)
+
+
+def test_a_case_that_breaks_the_model_is_located_before_anything_is_solved() -> None:
+    patch = [{"op": "remove", "path": "/core_model_elements/parameters/gamma"}]
+    broken = storage({"cases": [{"name": "c", "patch": patch}]})
+    seen: list[Any] = []
+    with pytest.raises(BlueprintError) as refused:
+        run_study(broken, isolate=False, on_point=seen.append)
+    (path,) = {d.path for d in refused.value.diagnostics}
+    assert path == "core_model_elements.report.cases[0].patch"
+    assert "gamma" in str(refused.value)
+    assert seen == []
+
+
+def test_definitions_have_no_study() -> None:
+    document = storage().to_dict() | {"kind": "definitions"}
+    with pytest.raises(EngiagentError, match="programme"):
+        run_study(Blueprint.from_dict(document))
+
+
+def test_the_command_writes_what_the_function_returns(tmp_path: Path) -> None:
+    file = tmp_path / "blueprint.json"
+    file.write_text(storage(REPORT).to_json(), encoding="utf-8")
+    out = tmp_path / "out"
+    result = CliRunner().invoke(app, ["study", str(file), "--out", str(out), "--json"])
+    assert result.exit_code == 0, result.output
+    data = json.loads(result.stdout)
+    assert len(data["points"]) == 13
+    wide = pd.read_csv(io.StringIO((out / "study.csv").read_text("utf-8")))
+    assert set(wide["case"]) == {"base", "without_storage", "no_limit"}
+    assert "size = 0.01 MWh: optimal" in result.stderr
