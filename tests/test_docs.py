@@ -1,6 +1,7 @@
 """The pages say what is so."""
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from engiagent import __version__
+from engiagent.cli.app import app
 from engiagent.cli.exit_codes import MEANINGS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -59,6 +61,46 @@ def test_the_notebook_runs_as_a_script(tmp_path: Path) -> None:
     assert "certified" in done.stdout
     assert "battery.state_of_charge: " in done.stdout
     assert "report.html" in done.stdout
+
+
+@pytest.fixture
+def beside_the_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in an empty folder from which the corpus can be reached as from the checkout."""
+    (tmp_path / "problems").symlink_to(ROOT / "problems")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_commands_of_the_readme_work_as_they_stand(
+    beside_the_corpus: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    shown = re.findall(r"^```console\n(.*?)^```$", text, re.M | re.S)
+    for block in (b for b in shown if b.startswith("$ ")):
+        for part in block.split("$ ")[1:]:
+            command, _, output = part.partition("\n")
+            words = shlex.split(command.partition(" > ")[0])
+            assert words[0] == "engiagent"
+            with pytest.raises(SystemExit) as ended:
+                app.main(words[1:], prog_name="engiagent")
+            assert ended.value.code == 0, command
+            said = "".join(capfd.readouterr())
+            for line in output.splitlines():
+                # Where a limit binds first may be one of several hours.
+                assert line.partition(": at its limit at ")[0] in said, command
+
+
+def test_the_python_of_the_readme_runs(
+    beside_the_corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
+    exec(compile("\n".join(blocks), "README.md", "exec"), {})
+    *bills, outcomes = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in bills] == [f"from {t} °C" for t in (21.0, 20.5, 22.0)]
+    as_it_is, cooler, warmer = (float(line.split()[-2]) for line in bills)
+    assert warmer < as_it_is < cooler
+    assert outcomes == "['optimal', 'optimal', 'optimal']"
 
 
 def test_the_picture_of_the_readme_is_a_drawing_of_ours_and_loads_nothing() -> None:
