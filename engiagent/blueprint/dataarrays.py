@@ -7,8 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.blueprint.datawanted import Wanted, converted_by, element_text, label_text, listed
-from engiagent.blueprint.places import parse_stamp, positions_in
+from engiagent.blueprint.places import positions_in
 from engiagent.blueprint.sets import IndexSet
+from engiagent.blueprint.stamps import parse_stamp
 from engiagent.blueprint.timeaxis import Ints
 from engiagent.blueprint.values import Array
 from engiagent.errors import InputError

@@ -15,8 +15,9 @@ import numpy as np
 from engiagent.blueprint.dataarrays import from_grid
 from engiagent.blueprint.datawanted import Wanted, element_text, label_text, listed
 from engiagent.blueprint.document import FrozenMap, ParameterDef
-from engiagent.blueprint.places import parse_stamp, positions_in, tuple_positions
+from engiagent.blueprint.places import positions_in, tuple_positions
 from engiagent.blueprint.sets import IndexSet
+from engiagent.blueprint.stamps import parse_stamp
 from engiagent.blueprint.timeaxis import Ints
 from engiagent.blueprint.values import (
     Array,

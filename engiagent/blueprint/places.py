@@ -2,21 +2,15 @@
 
 import re
 from collections.abc import Sequence
-from datetime import datetime
-from functools import lru_cache
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from engiagent.blueprint.sets import IndexSet
+from engiagent.blueprint.stamps import stamp_seconds
 from engiagent.blueprint.timeaxis import Floats, Ints, TimeAxis
 
 _CLOCK: Final = re.compile(r"(\d{1,2}):(\d{2})(?::00(?:\.0+)?)?(\+\d+d)?")
-_PLAIN: Final = re.compile(
-    r"(?P<clock>\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?)(?:[Zz]|[+-]\d\d:\d\d)?"
-)
-_OFFSET: Final = re.compile(r"[+-](?P<hours>[01]\d|2[0-3]):(?P<minutes>[0-5]\d)")
 _NOT_THERE: Final = -1
 
 
@@ -102,85 +96,6 @@ def _search(seconds: Floats, ordered: Floats, order: Ints) -> Ints:
     at = np.searchsorted(ordered, np.nan_to_num(seconds, nan=-np.inf) - 0.5)
     at = np.minimum(at, len(ordered) - 1)
     return np.where(np.abs(ordered[at] - seconds) < 0.5, order[at], _NOT_THERE)
-
-
-def parse_stamp(text: str) -> datetime | None:
-    """Return a time stamp in ISO 8601 with a date, None for anything else."""
-    if "-" not in text:
-        return None  # 20250701 is a number
-    try:
-        return datetime.fromisoformat(text.strip())
-    except ValueError:
-        return None
-
-
-@lru_cache(maxsize=16)
-def stamp_seconds(texts: tuple[str, ...]) -> tuple[Floats, bool]:
-    """Return time stamps in seconds since 1970, NaN where a text is none, and whether by UTC.
-
-    Stamps without an offset count by the wall clock.
-
-    Raises
-    ------
-    ValueError
-        When some have an offset from UTC and some have none.
-    """
-    plain = _plain_seconds(texts)
-    if plain is not None:
-        return plain
-    stamps = [parse_stamp(text) for text in texts]
-    aware = {stamp.tzinfo is not None for stamp in stamps if stamp is not None}
-    if len(aware) > 1:
-        raise ValueError("some time stamps have an offset from UTC and some have none")
-    seconds = [np.nan if stamp is None else _seconds(stamp) for stamp in stamps]
-    return np.array(seconds, dtype=np.float64), True in aware
-
-
-def _plain_seconds(texts: Sequence[str]) -> tuple[Floats, bool] | None:
-    """Read stamps of one plain form all at once, several times faster than one by one.
-
-    None when they are of another form, or of several.
-    """
-    match = _PLAIN.fullmatch(texts[0]) if texts else None
-    if match is None or len(set(map(len, texts))) > 1:
-        return None
-    letters = np.array(texts).view("U1").reshape(len(texts), -1)
-    if not (np.all(letters[:, 4] == "-") and np.all(letters[:, 13] == ":")):
-        return None
-    clock = match.end("clock")
-    try:
-        stamps = _joined(letters[:, :clock]).astype("datetime64[s]")
-    except ValueError:
-        return None
-    seconds = stamps.astype(np.int64).astype(np.float64)
-    if clock == letters.shape[1]:
-        return seconds, False
-    suffixes, which = np.unique(_joined(letters[:, clock:]), return_inverse=True)
-    offsets = [_offset(str(suffix)) for suffix in suffixes]
-    if any(offset is None for offset in offsets):
-        return None
-    return seconds - np.array(offsets, dtype=np.float64)[which], True
-
-
-def _joined(letters: npt.NDArray[np.str_]) -> npt.NDArray[np.str_]:
-    return np.ascontiguousarray(letters).view(f"U{letters.shape[1]}").reshape(-1)
-
-
-def _offset(suffix: str) -> float | None:
-    """Return an offset from UTC in seconds; None for what is none."""
-    if suffix in ("Z", "z"):
-        return 0.0
-    match = _OFFSET.fullmatch(suffix)
-    if match is None:
-        return None
-    size = 3600.0 * int(match["hours"]) + 60.0 * int(match["minutes"])
-    return -size if suffix[0] == "-" else size
-
-
-def _seconds(stamp: datetime) -> float:
-    if stamp.tzinfo is None:
-        return (stamp - datetime(1970, 1, 1)).total_seconds()
-    return stamp.timestamp()
 
 
 def tuple_positions(parts: Sequence[Ints], index_set: IndexSet) -> Ints:

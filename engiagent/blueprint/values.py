@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.blueprint.document import FrozenMap, ParameterDef
-from engiagent.blueprint.places import parse_stamp, stamp_seconds
 from engiagent.blueprint.sets import IndexSet
+from engiagent.blueprint.stamps import parse_stamp, stamp_seconds
 from engiagent.blueprint.timeaxis import TimeAxis
 from engiagent.blueprint.units import Unit, conversion, parse_unit
 from engiagent.errors import InputError
