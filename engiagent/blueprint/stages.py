@@ -126,8 +126,8 @@ def _staged(core: Core, variable: VariableDef, trees: Mapping[str, Tree]) -> Sta
     kinds = {s.name: s for s in core.sets}
     places = [k for k, b in enumerate(binders) if b.set in kinds and _is_scenario(kinds, b.set)]
     if not places:
-        if variable.stage == 1:
-            return None
+        if variable.stage == 1 or any(p.uncertain is not None for p in core.parameters):
+            return None  # of a decision that waits in a robust model its own finding tells
         raise ValueError(
             "it is decided later, but has no scenario index; index it by a scenario set, "
             "as 's in S'"

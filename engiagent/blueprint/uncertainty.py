@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, located
-from engiagent.blueprint.document import Blueprint, Core, ParameterDef, UncertainDef
+from engiagent.blueprint.document import Blueprint, Core, FrozenMap, ParameterDef, UncertainDef
 from engiagent.blueprint.elaborate import PATH, Elaboration
 from engiagent.blueprint.grammar import (
     LOGICAL,
@@ -38,6 +38,7 @@ Floats = npt.NDArray[np.float64]
 Number = int | float | str
 DECLARED = "EB031"
 PLACE = "EB032"
+WAITING = "EB033"
 SCENARIOS = "use scenarios for it, or leave its 'uncertain' out"
 PLACES = {
     "where": f"a filter decides which rows there are; {SCENARIOS}",
@@ -219,6 +220,9 @@ def _uncertainty(
             "budget", "a budget belongs to the set 'budget', and that needs one",
             'as "set": "budget", "budget": 2.5',
         )  # fmt: skip
+    by_label = isinstance(definition.unit, FrozenMap) and definition.unit_override is None
+    if by_label and not isinstance(given.deviation, str):
+        raise refuse("deviation", "the parameter has units by label", "write it with its unit")
     table = elaboration.table(definition.name)
     with located(f"{path}.deviation", definition.name):
         deviation = _deviation(elaboration, definition, given.deviation, table.values.shape)
@@ -264,7 +268,23 @@ def uncertainty_findings(elaboration: Elaboration) -> tuple[Diagnostic, ...]:
         uncertainties(elaboration)
     except BlueprintError as error:
         found += error.diagnostics
-    return (*found, *_places(elaboration.core, reached_names(elaboration.core)))
+    core = elaboration.core
+    return (*found, *_waiting(core), *_places(core, reached_names(core)))
+
+
+def _waiting(core: Core) -> Iterator[Diagnostic]:
+    """Yield variables that are to be decided once the uncertain values are known."""
+    scenarios = {s.name for s in core.sets if s.kind in ("scenario", "subset")}
+    for position, variable in enumerate(core.decision_variables):
+        indexed = any(text.split(" in ")[-1].strip() in scenarios for text in variable.index)
+        if variable.stage not in (None, 1) and not indexed:
+            path = f"{PATH}.decision_variables[{position}].stage"
+            text = "it waits for what comes, but all decisions of a robust model are made before"
+            hint = (
+                "give the values as a set of kind 'scenario', index what they are and this "
+                "variable by it, and take the 'worst' of the objective"
+            )
+            yield Diagnostic(WAITING, "error", path, text, None, hint, variable.name)
 
 
 def _places(core: Core, reached: frozenset[str]) -> Iterator[Diagnostic]:

@@ -107,9 +107,7 @@ def test_a_budget_lies_between_nominal_and_box_and_costs_more_and_more() -> None
         return found
 
     nominal, box = best(None), best({"deviation": "dev", "set": "box"})
-    steps = [
-        best({"deviation": "dev", "set": "budget", "budget": k / 2}) for k in range(9)
-    ]
+    steps = [best({"deviation": "dev", "set": "budget", "budget": k / 2}) for k in range(9)]
     assert steps[0] == pytest.approx(nominal)
     assert steps[-1] == pytest.approx(box)
     assert all(a >= b - 1e-9 for a, b in pairwise(steps))
@@ -126,14 +124,17 @@ def test_no_deviation_is_the_nominal_program() -> None:
 
 
 def single(parameters: list[Json], constraint: str, **objective: Any) -> Blueprint:
+    goal = {"sense": "maximize", "expression": "x", **objective}
     return blueprint(
         parameters=parameters,
         decision_variables=[
             {"name": "x", "lower": 0, "upper": 10},
             {"name": "y", "lower": 0, "upper": 10},
+            {"name": "b", "type": "binary", "lower": 1},
+            {"name": "n", "type": "integer", "lower": 0, "upper": 9},
         ],
         constraints=[{"constraint_id": "C", "expression": constraint}],
-        objective_function={"sense": "maximize", "expression": "x", **objective},
+        objective_function={key: value for key, value in goal.items() if value is not None},
     )
 
 
@@ -150,6 +151,9 @@ def single(parameters: list[Json], constraint: str, **objective: Any) -> Bluepri
         ("3*x - 2 <= 4*(1[1] + u) - u*1[1]", 3.0),  # 3 x <= 6 + 3 u
         ("u*x**2 <= 12", 2.0),
         ("(u - y)*x <= 9 - 10*y", 3.0),
+        ("u*x*b - 6*b <= 4 - 4*b", 2.0),  # x must be bought with b, see below
+        ("u*n/2 + x <= 9", 9.0),
+        ("x <= 12/(1 + y) - u", 9.0),
     ],
 )
 def test_closed_forms(constraint: str, best: float) -> None:
@@ -158,6 +162,18 @@ def test_closed_forms(constraint: str, best: float) -> None:
     program = compile_blueprint(single([u, v], constraint))
     result = solve(program, isolate=False)
     assert result.objective == pytest.approx(best, rel=1e-5)
+
+
+def test_goals_in_order_are_each_worth_their_worst() -> None:
+    goals = {"combination": "lexicographic", "expression": None, "sense": "minimize", "terms": [
+        {"name": "cost", "expression": "u*x + 3*y"},
+        {"name": "use", "expression": "x"}]}  # fmt: skip
+    u = {"name": "u", "value": 2, "uncertain": {"deviation": 1, "set": "box"}}
+    document = single([u], "x + y >= 4", **goals).to_dict()
+    program = compile_blueprint(Blueprint.from_dict(document))
+    result = solve(program, isolate=False)
+    assert result.objective == pytest.approx(12.0)
+    assert to_dataset(program, result)["x"].item() == pytest.approx(0.0, abs=1e-6)
 
 
 def test_an_uncertain_price_is_worth_its_worst_in_either_sense() -> None:
@@ -244,6 +260,45 @@ def test_declarations_that_do_not_fit(change: Json, code: str) -> None:
     assert found[0].path.startswith("core_model_elements.parameters[0].uncertain")
     with pytest.raises(BlueprintError, match=code):
         compile_blueprint(core)
+
+
+def test_a_decision_that_waits_is_refused_with_its_mend() -> None:
+    core = blueprint(
+        parameters=[{"name": "u", "value": 2, "uncertain": {"deviation": 1, "set": "box"}}],
+        decision_variables=[
+            {"name": "x", "lower": 0, "upper": 3},
+            {"name": "y", "lower": 0, "upper": 3, "stage": 2},
+        ],
+        constraints=[{"constraint_id": "C", "expression": "x + y >= u"}],
+    )
+    (found,) = analyse(core).errors
+    assert (found.code, found.path) == ("EB033", "core_model_elements.decision_variables[1].stage")
+    assert "scenario" in str(found.suggestion)
+
+
+def test_units_by_label_need_a_deviation_with_its_unit() -> None:
+    def errors(deviation: Any) -> list[str]:
+        load = {
+            "name": "u",
+            "index": ["G"],
+            "value": {"a": 1, "b": 2000},
+            "unit": {"a": "kW", "b": "W"},
+            "uncertain": {"deviation": deviation, "set": "box"},
+        }
+        core = blueprint(
+            sets=[{"name": "G", "kind": "labels", "elements": ["a", "b"]}],
+            parameters=[load],
+            decision_variables=[{"name": "x", "lower": 0, "upper": 30, "unit": "kW"}],
+            constraints=[{"constraint_id": "C", "forall": ["g in G"], "expression": "x >= u[g]"}],
+            objective_function={"sense": "minimize", "expression": "x"},
+        )  # fmt: skip
+        if not analyse(core).errors:
+            best = solve(compile_blueprint(core), isolate=False).objective
+            assert best == pytest.approx(2.5)
+        return [d.code for d in analyse(core).errors]
+
+    assert errors(0.5) == ["EB031"]
+    assert errors("500[W]") == []
 
 
 def test_a_bound_is_refused_with_its_mend() -> None:
