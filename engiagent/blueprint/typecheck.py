@@ -166,7 +166,7 @@ class TypeChecker:
         except UnitError:
             raise self._clash(typed, unit) from None
         if factor == 1.0 and shift == 0.0:
-            return replace(typed, unit=unit)
+            return typed if typed.unit is unit else replace(typed, unit=unit)
         return replace(typed, node=_converted(typed.node, factor, shift), unit=unit, bare=False)
 
     def _adopt(self, literal: Typed, unit: Unit) -> Typed:
@@ -219,7 +219,7 @@ class TypeChecker:
             raise type_error("EB002", f"unknown name {node.name!r}", node, _close(node.name, known))
         self.used.add(node.name)
         indices = self._indices(node, symbol, scope)
-        checked = replace(node, indices=indices)
+        checked = Ref(node.span, node.name, indices)
         if symbol.element_of is not None:
             return Typed(checked, "index", set=symbol.element_of)
         if symbol.unit is None:
@@ -250,7 +250,7 @@ class TypeChecker:
             right = self.operand(node.right, scope)
             if right.degree or right.unit.dimension:
                 raise type_error("EB003", "an offset is a whole number without a unit", node.right)
-            return replace(node, left=left, right=right.node)
+            return Binary(node.span, node.op, left, right.node)
         typed = self.check(node, scope)
         if typed.degree:
             raise type_error("EB003", "an index cannot depend on a variable", node)
@@ -290,7 +290,7 @@ class TypeChecker:
         left, right, unit = self._align_sum(node, left, right)
         bare = left.bare and right.bare
         return Typed(
-            replace(node, left=left.node, right=right.node),
+            Binary(node.span, node.op, left.node, right.node),
             "number",
             unit,
             max(left.degree, right.degree),
@@ -342,7 +342,7 @@ class TypeChecker:
             unit = left.unit / right.unit
             degree = left.degree if right.degree == 0 else NONLINEAR
         return Typed(
-            replace(node, left=left.node, right=right.node),
+            Binary(node.span, node.op, left.node, right.node),
             "number",
             unit,
             min(degree, NONLINEAR),
@@ -373,7 +373,7 @@ class TypeChecker:
             raise type_error("EB001", "the exponent must lie between -8 and 8", node.right)
         degree = 0 if not left.degree else left.degree * whole if whole >= 0 else NONLINEAR
         return Typed(
-            replace(node, left=left.node, right=right.node),
+            Binary(node.span, node.op, left.node, right.node),
             "number",
             left.unit**whole,
             min(degree, NONLINEAR),
@@ -408,7 +408,7 @@ class TypeChecker:
             for name, written, number in zip(names, node.operands, numbers, strict=True)
         ]
         return Typed(
-            replace(node, operands=tuple(n.node for n in aligned)),
+            Compare(node.span, node.ops, tuple(n.node for n in aligned)),
             "condition",
             unit,
             max(n.degree for n in aligned),
