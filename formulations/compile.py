@@ -242,7 +242,7 @@ class Compiler:
                 if penalty is not None:
                     text = "only a comparison can be soft, so that its slack has a size"
                     raise ExpressionError(text, relation.span[0] + 1, None, "EB017")
-                state_relation(self.builder, constraint, self._value)
+                state_relation(self.builder, constraint, self._value, self._certain)
                 return
             for piece in pieces(constraint, relation, self._value):
                 for certain in self._certain(constraint, piece):

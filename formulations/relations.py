@@ -65,29 +65,42 @@ def pieces(constraint: Constraint, tree: Compare, value: Evaluate) -> list[Piece
     return found
 
 
-def state_relation(builder: Builder, constraint: Constraint, value: Evaluate) -> None:
-    """Add the rows of a logical function."""
+Certain = Callable[[Constraint, Piece], list[Piece]]
+"""Returns the rows that hold whatever uncertain numbers turn out to be."""
+
+
+def state_relation(
+    builder: Builder, constraint: Constraint, value: Evaluate, certain: Certain
+) -> None:
+    """Add the rows of a logical function; what ``implies`` holds is made certain."""
     node = constraint.relation
     assert isinstance(node, Call)
     block = {"description": constraint.definition.description}
+    if node.function == "implies":
+        _implies(builder, constraint, node, value, certain, block)
+        return
     _STATEMENTS[node.function](builder, constraint, node, value, block)
 
 
-def _sides(constraint: Constraint, node: Node, value: Evaluate) -> list[Side]:
+def _sides(constraint: Constraint, stated: list[Piece]) -> list[Side]:
     unit = str(constraint.typed.unit.difference())
-    found = []
-    for comparison in comparisons(node):
-        found += [
-            Side(piece.form, piece.lower, piece.upper, unit)
-            for piece in pieces(constraint, comparison, value)
-        ]
-    return found
+    return [Side(piece.form, piece.lower, piece.upper, unit) for piece in stated]
+
+
+def _stated(constraint: Constraint, node: Node, value: Evaluate) -> list[Piece]:
+    return [p for part in comparisons(node) for p in pieces(constraint, part, value)]
 
 
 def _implies(
-    builder: Builder, constraint: Constraint, node: Call, value: Evaluate, block: dict[str, Any]
+    builder: Builder,
+    constraint: Constraint,
+    node: Call,
+    value: Evaluate,
+    certain: Certain,
+    block: dict[str, Any],
 ) -> None:
-    sides = _sides(constraint, node.args[1], value)
+    stated = _stated(constraint, node.args[1], value)
+    sides = _sides(constraint, [row for piece in stated for row in certain(constraint, piece)])
     size = constraint.grid.size
     for clause in clauses(node.args[0]):
         literals = []
@@ -100,7 +113,7 @@ def _implies(
 def _either(
     builder: Builder, constraint: Constraint, node: Call, value: Evaluate, block: dict[str, Any]
 ) -> None:
-    alternatives = [_sides(constraint, part, value) for part in node.args]
+    alternatives = [_sides(constraint, _stated(constraint, part, value)) for part in node.args]
     either(builder, alternatives, constraint.definition.constraint_id, **block)
 
 
@@ -117,7 +130,7 @@ def _complements(
 ) -> None:
     sides = []
     for part in node.args:
-        (side,) = _sides(constraint, part, value)
+        (side,) = _sides(constraint, _stated(constraint, part, value))
         forward = np.all(np.isfinite(side.lower))
         sides.append(side if forward else Side(-side.form, 0.0, np.inf, side.unit))
     complements(builder, sides[0], sides[1], constraint.definition.constraint_id, **block)
@@ -127,5 +140,4 @@ _STATEMENTS = {
     "complements": _complements,
     "either": _either,
     "exclusive": _exclusive,
-    "implies": _implies,
 }

@@ -24,6 +24,7 @@ from engiagent.blueprint.grammar import (
     Choice,
     Compare,
     ExpressionError,
+    Logic,
     Node,
     Reduce,
     Ref,
@@ -337,9 +338,9 @@ def _constraint_texts(core: Core) -> Iterator[tuple[str, object, str, str | None
         if c.penalty is not None:
             yield f"{place}.penalty.weight", c.penalty.weight, "number", label
         tree = _tree(c.expression)
-        if isinstance(tree, Call) and tree.function in LOGICAL:
+        if isinstance(tree, Call) and tree.function in LOGICAL and tree.function != "implies":
             yield f"{place}.expression", c.expression, "logic", label
-        elif isinstance(tree, Compare) and "==" in tree.ops:
+        elif tree is not None and _states_equality(tree):
             yield f"{place}.expression", c.expression, "==", label
     goal = core.objective_function
     if goal is None:
@@ -351,6 +352,13 @@ def _constraint_texts(core: Core) -> Iterator[tuple[str, object, str, str | None
     if goal.risk is not None and goal.risk.measure == "cvar":
         for path, text in _goal_texts(core):
             yield path, text, "cvar", goal.name
+
+
+def _states_equality(tree: Node) -> bool:
+    """Whether a constraint, or what one implies, compares by ==."""
+    stated = tree.args[-1] if isinstance(tree, Call) and tree.function == "implies" else tree
+    parts = stated.operands if isinstance(stated, Logic) else (stated,)
+    return any(isinstance(part, Compare) and "==" in part.ops for part in parts)
 
 
 def _goal_texts(core: Core) -> Iterator[tuple[str, object]]:

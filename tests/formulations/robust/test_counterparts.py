@@ -154,6 +154,8 @@ def single(parameters: list[Json], constraint: str, **objective: Any) -> Bluepri
         ("u*x*b - 6*b <= 4 - 4*b", 2.0),  # x must be bought with b, see below
         ("u*n/2 + x <= 9", 9.0),
         ("x <= 12/(1 + y) - u", 9.0),
+        ("implies(b, u*(x + n) <= 12 and x >= n)", 4.0),
+        ("implies(not b, u*x <= 12)", 10.0),
     ],
 )
 def test_closed_forms(constraint: str, best: float) -> None:
@@ -174,6 +176,17 @@ def test_goals_in_order_are_each_worth_their_worst() -> None:
     result = solve(program, isolate=False)
     assert result.objective == pytest.approx(12.0)
     assert to_dataset(program, result)["x"].item() == pytest.approx(0.0, abs=1e-6)
+
+
+def test_a_soft_row_pays_for_its_worst() -> None:
+    u = {"name": "u", "value": 2, "uncertain": {"deviation": 1, "set": "box"}}
+    document = single([u], "x >= 2*u", sense="minimize", expression="x + 0*y").to_dict()
+    soft = document["core_model_elements"]["constraints"][0]
+    soft |= {"hard": False, "penalty": {"weight": 0.5}}
+    program = compile_blueprint(Blueprint.from_dict(document))
+    result = solve(program, isolate=False)
+    assert result.objective == pytest.approx(3.0)  # six too little, at a half each
+    assert to_dataset(program, result)["C__slack"].item() == pytest.approx(6.0)
 
 
 def test_an_uncertain_price_is_worth_its_worst_in_either_sense() -> None:
@@ -215,7 +228,9 @@ def test_a_deviation_of_a_temperature_is_a_difference() -> None:
     ("constraint", "path"),
     [
         ("u*x == 12", "constraints[0].expression"),
-        ("implies(b, u*x <= 3)", "constraints[0].expression"),
+        ("either(u*x <= 3, y <= 3)", "constraints[0].expression"),
+        ("implies(b, u*x == 3)", "constraints[0].expression"),
+        ("implies(b, y <= 3 and u*x == 3)", "constraints[0].expression"),
         ("max(u*x, y) <= 3", "constraints[0].expression"),
         ("x/u <= 3", "constraints[0].expression"),
         ("u*u*x <= 3", "constraints[0].expression"),
