@@ -1,5 +1,6 @@
 """The pages say what is so."""
 
+import importlib.util
 import re
 import shlex
 import subprocess
@@ -44,6 +45,17 @@ def test_the_citation_file_is_valid_and_current() -> None:
 def test_decisions_are_numbered_without_a_gap() -> None:
     names = [p.name for p in sorted((ROOT / "docs/decisions").glob("[0-9]*.md"))]
     assert [int(name[:4]) for name in names] == list(range(1, len(names) + 1))
+
+
+def test_modules_named_in_the_architecture_exist() -> None:
+    text = (ROOT / "docs/architecture.md").read_text("utf-8")
+    for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
+        package = re.match(r"`(engiagent\.\w+)`", part)
+        tables = re.findall(r"^\| module \| what \|\n\|---\|---\|\n((?:\|.+\n)+)", part, re.M)
+        for row in "".join(tables).splitlines():
+            for name in re.findall(r"`([\w.]+)`", row.split(" | ")[0]):
+                assert package is not None
+                assert importlib.util.find_spec(f"{package[1]}.{name}"), name
 
 
 def test_make_targets_named_in_the_pages_exist() -> None:
