@@ -142,6 +142,8 @@ def test_every_construct_has_an_entry_and_no_other_has() -> None:
     assert set(CONSTRUCTS["objectives"]) == allowed("objective", "combination")
     risk = definitions["objective"]["properties"]["risk"]["properties"]["measure"]["enum"]
     assert set(CONSTRUCTS["risks"]) == set(risk)
+    uncertain = definitions["parameter"]["properties"]["uncertain"]["properties"]["set"]["enum"]
+    assert set(CONSTRUCTS["uncertainty"]) == set(uncertain)
     forms = definitions["constraint"]["properties"]["penalty"]["properties"]["form"]["enum"]
     assert {f"soft, {form}" for form in forms} <= set(CONSTRUCTS["constraint_forms"])
 

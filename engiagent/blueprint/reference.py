@@ -70,6 +70,7 @@ def reference_page(constructs: Mapping[str, Any]) -> str:
         _functions(constructs),
         _group("Sets", constructs["set_kinds"], "`kind` of a set"),
         _group("Parameters", constructs["parameter_forms"], "What a `value` may be"),
+        _group("Uncertain parameters", constructs["uncertainty"], "`set` of `uncertain`", level=3),
         _group("Variables", constructs["variable_types"], "`type` of a variable, and two fields"),
         _group("Constraints", constructs["constraint_forms"], "Forms; logic is in Functions"),
         _group("Objectives", constructs["objectives"], "`combination` of an objective"),
