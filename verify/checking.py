@@ -279,31 +279,58 @@ def _optimality_level(
         return Report("pass", {"findings": ["there is nothing to optimise"]}), None
     if own is None:
         return Report("unchecked", {"findings": ["the objective was not evaluated"]}), None
-    whole = any(v.type != "continuous" for v in blueprint.core.decision_variables)
+    core = blueprint.core
     scale = float(parse_unit(own.unit).factor)
     findings: list[str] = []
-    recomputed = None
-    if case.schedule.duals:
-        result = optimality.dual_bound(
-            bench, blueprint.core, case.schedule.duals, own.node, own.sense
-        )
-        recomputed = None if result.value is None else result.value / scale
-        findings += [f"no dual bound: {result.reason}"] if result.reason is not None else []
-    else:
+    options: list[tuple[float, str]] = []
+    plain = own.node.degree < 2 and not own.terms and optimality.only_affine(bench, core)
+    if not case.schedule.duals and plain:
         findings.append("the schedule brings no multipliers")
-    reported = case.schedule.number("bound") if whole else None
-    return _judge_gap(case, own, recomputed, reported, findings)
+    elif own.node.degree < 2 and case.schedule.duals and not own.terms:
+        found = optimality.dual_bound(bench, core, case.schedule.duals, own.node, own.sense)
+        options += _recomputed(found, optimality.METHOD, scale, findings)
+    if not plain and not _closes(options, own):
+        from engiagent.verify.levels import relaxation
+
+        found = relaxation.relaxed_bound(bench, core, own)
+        options += _recomputed(found, relaxation.METHOD, scale, findings)
+    if own.terms and blueprint.core.objective_function.combination != "epsilon":
+        findings.append(f"the bound is that of the first goal, {own.terms[0].name}")
+    reported = case.schedule.number("bound") if _searched(case) else None
+    return _judge_gap(case, own, options, reported, findings)
+
+
+def _searched(case: Case) -> bool:
+    """Whether a search over cases may bring a bound that no multipliers can prove."""
+    assert case.blueprint is not None
+    whole = any(v.type != "continuous" for v in case.blueprint.core.decision_variables)
+    return whole or bool(case.schedule.number("is_mip")) or "nodes" in case.schedule.claims
+
+
+def _recomputed(
+    found: optimality.DualBound, how: str, scale: float, findings: list[str]
+) -> list[tuple[float, str]]:
+    if found.reason is not None:
+        findings.append(f"no dual bound: {found.reason}")
+    return [] if found.value is None else [(found.value / scale, how)]
+
+
+def _closes(options: Sequence[tuple[float, str]], own: Objective) -> bool:
+    gaps = [optimality.gap_of(own.value, bound, own.sense) for bound, _ in options]
+    return any(abs(gap) <= TOLERANCES["gap"] for gap in gaps)
 
 
 def _judge_gap(
     case: Case,
     own: Objective,
-    recomputed: float | None,
+    options: list[tuple[float, str]],
     reported: float | None,
     findings: list[str],
 ) -> tuple[Report, dict[str, Any] | None]:
     """Compare the objective with the sharper of the bounds, and say whose it is."""
-    options = [] if recomputed is None else [(recomputed, optimality.METHOD)]
+    least = own.sense == "minimize"
+    options = sorted(options, key=lambda item: item[0], reverse=not least)
+    recomputed = options[-1][0] if options else None
     if reported is not None and np.isfinite(reported):
         solver = case.schedule.claims.get("solver", "the solver")
         method = f"branch-and-bound bound as reported by {solver}, not recomputed"
@@ -320,15 +347,25 @@ def _judge_gap(
     violations: tuple[Violation, ...] = ()
     if not closed and gap < 0:
         text = f"the objective {own.value!r} is better than the bound {bound!r} ({how}) allows"
-        if how == optimality.METHOD:
+        if recomputed is not None and bound == recomputed:
             findings.append(text)
         else:
             violations = (Violation("optimality", "bound", "bound", text),)
     status = "fail" if violations else "pass" if closed else "unchecked"
+    if recomputed is not None and not closed and bound == recomputed:
+        findings.append(f"the recomputed bound leaves a gap of {gap:.3g}: it is weak")
+    if own.terms and len(own.terms) > 1 and status == "pass" and not _epsilon(case):
+        status = "unchecked"
+        findings.append("how good the later goals can be was not recomputed")
     return (
         Report(status, body, violations),
         {"value": finite_or_none(bound), "gap": finite_or_none(gap), "method": how},
     )
+
+
+def _epsilon(case: Case) -> bool:
+    goal = None if case.blueprint is None else case.blueprint.core.objective_function
+    return goal is not None and goal.combination == "epsilon"
 
 
 # --- a claim that there is none ----------------------------------------------------------------

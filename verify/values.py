@@ -555,6 +555,20 @@ def contributions(seeds: Sequence[Value]) -> dict[int, int]:
     return {order: counts[order] for order, node in nodes.items() if not node.links}
 
 
+def atoms_of(seeds: Sequence[Value]) -> list[Value]:
+    """Return all atoms that values are made of, those that others are made of first."""
+    found: dict[int, Value] = {}
+    waiting = list(seeds)
+    while waiting:
+        nodes: dict[int, Value] = {}
+        _reach(waiting.pop(), nodes)
+        for order, node in nodes.items():
+            if node.atom is not None and order not in found:
+                found[order] = node
+                waiting += [parent for parent in node.atom.parents if parent.degree]
+    return [found[order] for order in sorted(found)]
+
+
 def _reach(value: Value, nodes: dict[int, Value]) -> None:
     stack = [value]
     while stack:
@@ -565,12 +579,12 @@ def _reach(value: Value, nodes: dict[int, Value]) -> None:
 
 
 def triplets(value: Value) -> dict[int, tuple[Ints, Ints, Floats]]:
-    """Return the rows of an affine value as coefficients.
+    """Return the rows of a value as coefficients of variables and of the atoms it is made of.
 
     Returns
     -------
     dict
-        By the ``order`` of each variable: rows, elements of the variable and coefficients, with
+        By the ``order`` of each variable or atom: rows, its elements and coefficients, with
         repetitions to be summed.
     """
     result: dict[int, list[tuple[Ints, Ints, Floats]]] = {}
@@ -578,8 +592,9 @@ def triplets(value: Value) -> dict[int, tuple[Ints, Ints, Floats]]:
     stack = [(value, start, start, np.ones(start.size))]
     while stack:
         node, rows, places, factors = stack.pop()
-        if not node.links and node.degree:
+        if node.degree and (node.atom is not None or not node.links):
             result.setdefault(node.order, []).append((rows, places, factors))
+            continue
         for link in node.links:
             stack.append((link.parent, *_descend(link, rows, places, factors)))
     return {

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engiagent.blueprint.document import Core
+from engiagent.blueprint.grammar import Call, parse
 from engiagent.blueprint.units import Unit
 from engiagent.errors import EngiagentError
 from engiagent.verify import values
@@ -61,6 +62,19 @@ class DualBound:
     reason: str | None = None
 
 
+def only_affine(bench: Bench, core: Core) -> bool:
+    """Whether every constraint compares what is affine in the variables."""
+    for rule in rules_of_core(core):
+        try:
+            frame = bench.evaluator.frame(rule.forall, rule.where)
+            compared = bench.evaluator.compared(rule.expression, frame)
+        except EvaluationError:
+            return False
+        if any(max(left.degree, right.degree) > 1 for _, left, right in compared):
+            return False
+    return True
+
+
 def rows_of(
     bench: Bench,
     core: Core,
@@ -92,9 +106,9 @@ def rows_of(
         if whole is None and not any(part is not None for part in parts.values()):
             continue
         frame = bench.evaluator.frame(rule.forall, rule.where)
-        pairs = bench.evaluator.compared(rule.expression, frame)
-        if frame.size == 0:
+        if frame.size == 0 or not _comparable(rule):
             continue
+        pairs = bench.evaluator.compared(rule.expression, frame)
         unit = pairs[0][1].unit.difference()
         alike = len({op for op, _, _ in pairs}) == 1
         if len(pairs) == 2 and alike and whole is not None and parts[2] is None:
@@ -109,9 +123,15 @@ def rows_of(
             yield _row(rule, values.add(left, right, -1.0), op, y)
 
 
+def _comparable(rule: Rule) -> bool:
+    """Whether a rule compares; what states something else is left out, which loosens a bound."""
+    return not isinstance(parse(rule.expression), Call)
+
+
 def _row(rule: Rule, value: Value, op: str, y: Floats) -> Row:
     if value.degree > 1:
-        raise EvaluationError(f"{rule.id} is not affine in the variables")
+        # Without a statement about all plans, its multiplier counts for nothing.
+        return Row(rule, values.constant(np.zeros(y.size), value.unit), op, np.zeros(y.size))
     clipped = y if op == "==" else np.maximum(y, 0.0) if op == ">=" else np.minimum(y, 0.0)
     return Row(rule, value, op, clipped)
 

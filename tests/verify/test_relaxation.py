@@ -1,0 +1,223 @@
+"""Bounds of nonlinear programmes: sharp where they are convex, never above the true optimum."""
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.units import parse_unit
+from engiagent.verify.documents import Bench, Declarations
+from engiagent.verify.levels.goals import evaluate_declared
+from engiagent.verify.levels.optimality import DualBound
+from engiagent.verify.levels.relaxation import relaxed_bound
+from engiagent.verify.series import Series
+from tests.verify.small import document, judged
+
+PLAIN = [{"name": "K", "kind": "range", "start": 1, "stop": 2},
+         {"name": "P", "kind": "range", "start": 1, "stop": 4},
+         {"name": "S", "kind": "scenario", "elements": ["a", "b", "c"],
+          "probabilities": [0.2, 0.5, 0.3]}]  # fmt: skip
+X = [{"name": "x", "index": ["k in K"], "lower": -4, "upper": 4}]
+TABLE = [{"name": "xs", "index": ["P"], "value": [-4, -1, 1, 4]},
+         {"name": "convex", "index": ["P"], "value": [9, 1, 0, 8]},
+         {"name": "wavy", "index": ["P"], "value": [0, 5, 1, 6]},
+         {"name": "need", "index": ["S"], "value": {"a": -1, "b": 0.5, "c": 2}}]  # fmt: skip
+
+
+def blueprint(text: str, sense: str = "minimize", *rows: str, **more: Any) -> Blueprint:
+    constraints = [
+        {"constraint_id": f"C{k}", "expression": row, "forall": []} for k, row in enumerate(rows)
+    ]
+    objective = {"sense": sense, "expression": text, **more}
+    return document(X, constraints, objective, sets=PLAIN, parameters=TABLE)
+
+
+def at(plan: Blueprint, x: Any) -> tuple[Bench, float]:
+    series = {"x": Series("x", np.asarray(x, dtype=float), parse_unit("1"), ("K",))}
+    bench = Bench(Declarations(plan.core, None), series)
+    return bench, evaluate_declared(bench, plan.core).value
+
+
+def bound_at(plan: Blueprint, x: Any) -> DualBound:
+    bench, _ = at(plan, x)
+    return relaxed_bound(bench, plan.core, evaluate_declared(bench, plan.core))
+
+
+def least(plan: Blueprint, allowed: Any = None) -> tuple[np.ndarray[Any, Any], float]:
+    """Return the best of a fine grid, polished by steps that only ever improve."""
+    goal = plan.core.objective_function
+    sign = -1.0 if goal is not None and goal.sense == "maximize" else 1.0
+    ticks = np.linspace(-4, 4, 17)
+
+    def value(x: Any) -> float:
+        x = np.clip(x, -4, 4)
+        if allowed is not None and not allowed(x):
+            return float("inf")
+        return sign * at(plan, x)[1]
+
+    points = [(a, b) for a in ticks for b in ticks]
+    best = min(((value(point), point) for point in points), key=lambda item: item[0])
+    found = minimize(value, best[1], method="Nelder-Mead",
+                     options={"xatol": 1e-11, "fatol": 1e-13, "maxiter": 4000})  # fmt: skip
+    x = np.clip(found.x, -4, 4)
+    return x, sign * value(x)
+
+
+def box_quadratic(q: Any, c: Any) -> tuple[float, Any]:
+    """Return the least of x'qx + c'x on the box, by trying every set of active bounds."""
+    tried = []
+    for ends in product((None, -4.0, 4.0), repeat=2):
+        free = [k for k in range(2) if ends[k] is None]
+        x = np.array([0.0 if end is None else end for end in ends])
+        if free:
+            slope = c[free] + 2 * (q @ x)[free]
+            x[free] = np.linalg.lstsq(2 * q[np.ix_(free, free)], -slope, rcond=None)[0]
+        if (np.abs(x) <= 4).all():
+            tried.append((float(x @ q @ x + c @ x), x))
+    return min(tried, key=lambda item: item[0])
+
+
+CONVEX = [
+    ("(x[1] - 1)**2 + 2*(x[2] + 1)**2", "minimize"),
+    ("x[1]*x[1] + x[1]*x[2] + x[2]*x[2] - 3*x[1]", "minimize"),
+    ("3*x[1]*x[2] - 2*x[1]**2 - 2*x[2]**2 + x[1]", "maximize"),
+    ("exp(x[1]) + exp(-2*x[1]) + abs(x[2] - 1)", "minimize"),
+    ("log(x[1] + 5) + sqrt(x[2] + 4) - x[1]/4", "maximize"),
+    ("max(x[1], -x[1], x[2] - 1, 1 - 3*x[2])", "minimize"),
+    ("max(x[k] for k in K) - min(x[k] for k in K) + (x[1] - 2)**2", "minimize"),
+    ("piecewise(x[1], xs, convex) + abs(x[1] - x[2]) + 0.1*x[2]", "minimize"),
+    ("sqrt((x[1] - 1)**2 + (x[2] - 2)**2 + 1) + 0.3*x[1]", "minimize"),
+    ("1/(x[1] + 5) + (x[1] + 5)**1.5/9 + tanh(x[2] - 5)", "minimize"),
+    ("(x[1] + 2*x[2])**4 + x[2]**2 - x[2]", "minimize"),
+    ("exp(max(x[1], x[2]) + x[1]**2) - x[2]", "minimize"),
+    ("sumsq(x[k] - k for k in K) + 2*max(abs(x[1]), abs(x[2]) - 1)", "minimize"),
+]
+
+
+@pytest.mark.parametrize(("text", "sense"), CONVEX)
+def test_the_bound_of_a_convex_programme_is_its_optimum(text: str, sense: str) -> None:
+    plan = blueprint(text, sense)
+    x, value = least(plan)
+    found = bound_at(plan, x)
+    assert found.value is not None, found.reason
+    sign = 1.0 if sense == "minimize" else -1.0
+    assert sign * found.value <= sign * value + 1e-9
+    assert abs(found.value - value) <= 2e-6 * max(1.0, abs(value))
+
+
+CONSTRAINED = [
+    ("x[1] + x[2]", ["x[1]**2 + x[2]**2 <= 2"], -2.0, [-1, -1]),
+    ("x[1] + x[2]", ["sqrt(x[1]**2 + x[2]**2) <= sqrt(2)"], -2.0, [-1, -1]),
+    ("-x[1]", ["exp(x[1]) <= 2 - x[2]", "x[2] >= 0"], -np.log(2), [np.log(2), 0]),
+    ("x[2]", ["x[2] >= max(x[1] + 1, 1 - x[1])"], 1.0, [0, 1]),
+    ("x[1]**2 + x[2]**2", ["x[1] + x[2] == 2"], 2.0, [1, 1]),
+    ("x[1] - x[2]", ["log(x[1] + 4) >= x[2]"], -3.0, [-3, 0]),
+]
+
+
+@pytest.mark.parametrize(("text", "rows", "optimum", "x"), CONSTRAINED)
+def test_convex_constraints_close_the_gap(
+    text: str, rows: list[str], optimum: float, x: list[float]
+) -> None:
+    found = bound_at(blueprint(text, "minimize", *rows), x)
+    assert found.value is not None, found.reason
+    assert found.value <= optimum + 1e-9
+    assert found.value == pytest.approx(optimum, abs=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("risk", "optimum"), [({"measure": "expected"}, None), ({"measure": "worst"}, None),
+                          ({"measure": "cvar", "alpha": 0.6}, None)],
+)  # fmt: skip
+def test_scenarios_are_convex_too(risk: dict[str, Any], optimum: float | None) -> None:
+    plan = blueprint("(x[1] - need[s])**2 + abs(x[2] - need[s])", "minimize",
+                     scenario="s in S", risk=risk)  # fmt: skip
+    x, value = least(plan)
+    found = bound_at(plan, x)
+    assert found.value is not None, found.reason
+    assert found.value <= value + 1e-9
+    assert found.value == pytest.approx(value, abs=5e-6)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6))
+def test_a_random_convex_quadratic_is_closed_and_any_other_stays_below(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(2, 2))
+    q = root @ root.T if seed % 2 else root + root.T
+    c = rng.normal(size=2)
+    terms = [f"({float(q[i, j])!r})*x[{i + 1}]*x[{j + 1}]" for i in range(2) for j in range(2)]
+    terms += [f"({float(c[i])!r})*x[{i + 1}]" for i in range(2)]
+    plan = blueprint(" + ".join(terms))
+    best, x = box_quadratic(q, c)
+    bound = bound_at(plan, x)
+    assert bound.value is not None, bound.reason
+    assert bound.value <= best + 1e-9
+    if seed % 2:
+        assert bound.value == pytest.approx(best, abs=1e-6 * (1 + abs(best)))
+
+
+PARTS = ["x[1]*x[2]", "(x[1] - 1)**3", "sin(x[1] + x[2])", "cos(2*x[1])", "tanh(x[2])",
+         "piecewise(x[1], xs, wavy)", "min(x[1], x[2], 1)", "abs(x[1])*x[2]", "x[1]/(x[2] + 6)",
+         "max(x[1]*x[2], x[1] - x[2])", "-(x[1]**2)", "exp(x[1]/2)*x[2]", "-sqrt(x[1]**2 + 1)",
+         "-max(x[1], x[2])", "log(x[2]**2 + 1)", "2/(x[1]**2 + 1)"]  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.sampled_from(PARTS), min_size=1, max_size=3),
+    st.lists(st.floats(-2, 2), min_size=3, max_size=3),
+    st.tuples(st.floats(-4, 4), st.floats(-4, 4)),
+    st.sampled_from(["minimize", "maximize"]),
+)
+def test_no_bound_is_ever_better_than_any_plan(
+    parts: list[str], weights: list[float], x: tuple[float, float], sense: str
+) -> None:
+    text = " + ".join(f"({w!r})*({p})" for w, p in zip(weights, parts, strict=False))
+    plan = blueprint(text, sense)
+    found = bound_at(plan, x)
+    if found.value is None:
+        return
+    sign = 1.0 if sense == "minimize" else -1.0
+    rng = np.random.default_rng(0)
+    points = np.concatenate([rng.uniform(-4, 4, (60, 2)), [x, (4, 4), (-4, 4), (4, -4), (-4, -4)]])
+    for point in points:
+        value = at(plan, point)[1]
+        assert sign * found.value <= sign * value + 1e-9 * (1 + abs(value))
+
+
+def test_a_bad_plan_is_not_made_good_by_its_own_tangents() -> None:
+    plan = blueprint("(x[1] - 1)**2 + (x[2] - 1)**2")
+    found = bound_at(plan, [3, -2])
+    assert found.value is not None
+    assert found.value == pytest.approx(0.0, abs=1e-6)
+    certificate = judged(plan, {"x": [3, -2]})
+    assert certificate.levels["optimality"]["status"] == "unchecked"
+    assert certificate.bound is not None
+    assert certificate.bound["gap"] == pytest.approx(1.0, abs=1e-6)
+    assert judged(plan, {"x": [1, 1]}).levels["optimality"]["status"] == "pass"
+
+
+def test_soft_limits_and_a_limited_goal_are_bounded() -> None:
+    soft = {"constraint_id": "C", "forall": ["k in K"], "expression": "x[k] >= 2*k", "hard": False,
+            "penalty": {"weight": 3, "form": "quadratic"}}  # fmt: skip
+    objective = {"sense": "minimize", "expression": "x[1] + x[2]"}
+    plan = document(X, [soft], objective, sets=PLAIN)
+    x = [2 - 1 / 6, 4 - 1 / 6]
+    certificate = judged(plan, {"x": x})
+    assert certificate.levels["optimality"]["status"] == "pass"
+    second = {"name": "b", "sense": "maximize", "expression": "x[2] - x[1]**2", "limit": 0}
+    terms: list[dict[str, Any]] = [{"name": "a", "expression": "x[1]"}, second]
+    goals = {"sense": "minimize", "combination": "epsilon", "terms": terms}
+    limited = document(X, [], goals, sets=PLAIN)
+    certificate = judged(limited, {"x": [-2, 4]})
+    assert certificate.violations == ()
+    assert certificate.levels["optimality"]["status"] == "pass"
+    assert certificate.bound is not None
+    assert certificate.bound["value"] == pytest.approx(-2.0, abs=1e-6)
+    assert judged(limited, {"x": [-1, 4]}).levels["optimality"]["status"] == "unchecked"

@@ -1,0 +1,102 @@
+"""Values as sparse affine forms over columns: the elements of variables, then of atoms."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from engiagent.verify.values import EPSILON, Floats, Value, triplets
+
+Matrix = Any
+"""A ``scipy.sparse.csr_matrix``."""
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """``matrix @ columns + constant``, whose constant is right to ``error``."""
+
+    matrix: Matrix
+    constant: Floats
+    error: Floats
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return int(self.constant.size)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether no column stands in it."""
+        return bool(self.matrix.nnz == 0)
+
+    def at(self, point: Floats) -> Floats:
+        """Return the values at a point, one number for each column."""
+        return np.asarray(self.matrix @ point + self.constant)
+
+    def take(self, rows: Any) -> "Form":
+        """Return some of the rows."""
+        return Form(self.matrix[rows], self.constant[rows], self.error[rows])
+
+    def times(self, factors: Floats) -> "Form":
+        """Return every row times its factor; the rounding of the constant is added to its error."""
+        import scipy.sparse as sp
+
+        constant = self.constant * factors
+        error = np.abs(factors) * self.error + 4 * EPSILON * np.abs(constant)
+        return Form(sp.diags(factors, format="csr") @ self.matrix, constant, error)
+
+    def plus(self, other: "Form", sign: float = 1.0) -> "Form":
+        """Return the sum with another form, or the difference."""
+        constant = self.constant + sign * other.constant
+        error = self.error + other.error
+        error = error + 4 * EPSILON * (np.abs(self.constant) + np.abs(other.constant))
+        return Form((self.matrix + sign * other.matrix).tocsr(), constant, error)
+
+    def interval(self, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+        """Return the least and the greatest value over a box, rounded outwards."""
+        positive, negative = self.matrix.maximum(0), self.matrix.minimum(0)
+        with np.errstate(all="ignore"):
+            low = positive @ lower + negative @ upper + self.constant
+            high = positive @ upper + negative @ lower + self.constant
+            ends = np.maximum(np.abs(lower), np.abs(upper))
+            room = 64 * EPSILON * (abs(self.matrix) @ np.where(np.isfinite(ends), ends, 0.0))
+            room = room + self.error + 8 * EPSILON * np.abs(self.constant)
+        low, high = low - room, high + room
+        return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Where the elements of each variable and atom stand, and what they are at the point.
+
+    ``starts`` goes by the ``order`` of their values.
+    """
+
+    starts: Mapping[int, int]
+    point: Floats
+
+    def form(self, value: Value) -> Form:
+        """Return a value as a form.
+
+        Raises
+        ------
+        KeyError
+            When it is made of a variable that has no columns.
+        """
+        import scipy.sparse as sp
+
+        size, count = value.data.size, self.point.size
+        rows, columns, factors = [np.zeros(0, int)], [np.zeros(0, int)], [np.zeros(0)]
+        for order, (row, place, factor) in triplets(value).items() if value.degree else ():
+            rows.append(row)
+            columns.append(place + self.starts[order])
+            factors.append(factor)
+        entries = (np.concatenate(factors), (np.concatenate(rows), np.concatenate(columns)))
+        matrix = sp.csr_matrix(entries, shape=(size, count))
+        matrix.sum_duplicates()
+        terms = int(np.diff(matrix.indptr).max(initial=0))
+        constant = np.asarray(value.data - matrix @ self.point)
+        sizes = value.size + abs(matrix) @ np.abs(self.point)
+        error = EPSILON * (value.roundings + terms + 8) * sizes
+        return Form(matrix, constant, np.asarray(error))

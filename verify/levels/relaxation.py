@@ -1,0 +1,395 @@
+r"""A bound for programmes with nonlinear parts, whose multipliers the checker finds by itself.
+
+Every nonlinear part :math:`m_k = \varphi_k(u)` is replaced by affine pieces that lie on the side
+on which it is needed (:mod:`engiagent.verify.levels.minorants`); what then is left is a linear
+programme whose optimum bounds that of the problem from below. Tangents are added where its solution
+lies, until they are sharp (J. E. Kelley, doi:10.1137/0108053). A linear solver only proposes
+multipliers; with any that have the right signs,
+
+.. math:: f(x) \ge c_0 + y^T h + \min_{l \le x \le u} \lambda^T x
+
+holds, where :math:`\lambda` gathers what objective, rows and pieces say about every variable. This
+number is computed here, rounding subtracted, and it is all that counts. For a convex programme it
+reaches the optimum; for any other it is the bound of a convex relaxation.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from engiagent.blueprint.document import Core
+from engiagent.blueprint.units import parse_unit
+from engiagent.errors import EngiagentError
+from engiagent.verify import values
+from engiagent.verify.documents import Bench
+from engiagent.verify.frames import Bools
+from engiagent.verify.levels.algebra import rules_of_core
+from engiagent.verify.levels.forms import Columns, Form, Matrix
+from engiagent.verify.levels.goals import Objective
+from engiagent.verify.levels.implied import implied_bounds
+from engiagent.verify.levels.minorants import Block, Pieces, pieces_of
+from engiagent.verify.levels.optimality import DualBound
+from engiagent.verify.levels.squares import blocks_of
+from engiagent.verify.levels.variables import box_of
+from engiagent.verify.values import EPSILON, Floats, Ints, Value, atoms_of
+
+METHOD: Final = "bound of a convex relaxation, recomputed from multipliers of the checker's own"
+MAX_COLUMNS: Final = 60_000
+ROUNDS: Final = 25
+SECONDS: Final = 20.0
+CLOSE: Final = 1e-8
+"""How small a gap, relative to the objective, is closed."""
+
+
+@dataclass(eq=False)
+class Relaxation:
+    """Objective and rows over columns, with the pieces known so far.
+
+    Attributes
+    ----------
+    objective
+        To be minimised, one row.
+    rows, equal
+        ``form <= 0`` and, where ``equal``, ``form == 0``.
+    lower, upper
+        A box that holds every allowed plan; for atoms an interval.
+    """
+
+    objective: Form
+    rows: Form
+    equal: Bools
+    blocks: tuple[Block, ...]
+    lower: Floats
+    upper: Floats
+    pieces: list[tuple[Block, Pieces]] = field(default_factory=list)
+
+    def add_pieces(self, needs: Bools, point: Floats | None) -> int:
+        """Add pieces on the sides where each atom is needed; returns how many."""
+        added = 0
+        for block in self.blocks:
+            mine = needs[:, block.start : block.start + block.size]
+            for side in (1, -1):
+                wanted = mine[0 if side == 1 else 1]
+                if not wanted.any():
+                    continue
+                ends = self._ends(block, side) if point is None else ()
+                for piece in (*pieces_of(block, side, point), *ends):
+                    keep = np.flatnonzero(wanted[piece.rows])
+                    if keep.size:
+                        part = Pieces(side, piece.rows[keep], piece.form.take(keep))
+                        self.pieces.append((block, part))
+                        added += keep.size
+        return added
+
+    def _ends(self, block: Block, side: int) -> tuple[Pieces, ...]:
+        """Return the end of the interval of an atom as a piece that says it."""
+        import scipy.sparse as sp
+
+        span = slice(block.start, block.start + block.size)
+        end = self.lower[span] if side == 1 else self.upper[span]
+        rows = np.flatnonzero(np.isfinite(end))
+        blank = sp.csr_matrix((rows.size, self.lower.size))
+        return (Pieces(side, rows, Form(blank, end[rows], np.zeros(rows.size))),)
+
+
+def relaxed_bound(bench: Bench, core: Core, objective: Objective) -> DualBound:
+    """Return a bound of the objective from below (from above when maximising), in SI."""
+    try:
+        built = _build(bench, core, objective)
+    except (EngiagentError, KeyError) as error:
+        return DualBound(None, reason=f"the relaxation cannot be built: {error}")
+    if isinstance(built, str):
+        return DualBound(None, reason=built)
+    relaxation, point = built
+    sign = 1.0 if objective.sense == "minimize" else -1.0
+    best = _tightened(relaxation, point, sign * float(objective.node.data[0]))
+    if best is None:
+        return DualBound(None, reason="the relaxation has no bound: a variable or a function of "
+                         "one has no limits on the side where it pays")  # fmt: skip
+    return DualBound(sign * best)
+
+
+# --- building ----------------------------------------------------------------------------------
+
+
+def _build(bench: Bench, core: Core, objective: Objective) -> tuple[Relaxation, Floats] | str:
+    sign = 1.0 if objective.sense == "minimize" else -1.0
+    goal = objective.node if sign == 1.0 else values.negate(objective.node)
+    rows, equal = _rows(bench, core, objective)
+    boxes = {v.name: box_of(bench, v) for v in core.decision_variables}
+    if any(not (np.isfinite(b.lower) & np.isfinite(b.upper)).all() for b in boxes.values()):
+        boxes = implied_bounds(bench, core, boxes)
+    starts: dict[int, int] = {}
+    lower: list[Floats] = []
+    upper: list[Floats] = []
+    point: list[Floats] = []
+    for name, value in bench.variables.items():
+        if name not in boxes:
+            continue
+        starts[value.order] = _length(point)
+        exists = boxes[name].exists
+        lower.append(np.where(exists, boxes[name].lower, 0.0))
+        upper.append(np.where(exists, boxes[name].upper, 0.0))
+        point.append(value.data)
+    own = _length(point)
+    atoms = atoms_of([goal, *rows])
+    for atom in atoms:
+        starts[atom.order] = _length(point)
+        point.append(np.asarray(atom.data, dtype=np.float64))
+    if _length(point) > MAX_COLUMNS:
+        return f"there are more than {MAX_COLUMNS} variables and nonlinear terms: not recomputed"
+    columns = Columns(starts, np.concatenate(point or [np.zeros(0)]))
+    if not np.isfinite(columns.point).all():
+        return "a nonlinear term has no value at the plan"
+    limits = np.full((2, columns.point.size), np.inf) * np.array([[-1.0], [1.0]])
+    limits[:, :own] = np.concatenate(lower or [np.zeros(0)]), np.concatenate(upper or [np.zeros(0)])
+    objective_form, blocks, limits, whole = blocks_of(columns, atoms, goal, rows, limits)
+    forms = [_widened(columns.form(row), limits.shape[1]) for row in rows]
+    stacked = _stacked(forms, limits.shape[1])
+    kinds = np.repeat(np.array(equal, dtype=bool), [form.size for form in forms])
+    relaxation = Relaxation(objective_form, stacked, kinds, tuple(blocks), limits[0], limits[1])
+    return relaxation, whole
+
+
+def _length(parts: Sequence[Floats]) -> int:
+    return sum(part.size for part in parts)
+
+
+def _rows(bench: Bench, core: Core, objective: Objective) -> tuple[list[Value], list[bool]]:
+    """Return everything that must not be positive, and whether it must not be negative either.
+
+    What cannot be said so, as a choice between rows, is left out: fewer rows, a weaker bound.
+    """
+    found: list[Value] = []
+    equal: list[bool] = []
+    for rule in rules_of_core(core):
+        if not rule.hard:
+            continue
+        try:
+            frame = bench.evaluator.frame(rule.forall, rule.where)
+            compared = bench.evaluator.compared(rule.expression, frame)
+        except EngiagentError:
+            continue
+        for op, left, right in compared if frame.size else ():
+            sides = (right, left) if op == ">=" else (left, right)
+            excess = values.add(*sides, -1.0)
+            if op == "==" and excess.degree > 1:
+                found += [excess, values.negate(excess)]
+                equal += [False, False]
+            else:
+                found.append(excess)
+                equal.append(op == "==")
+    for term in objective.terms:
+        if term.limit is not None:
+            unit = parse_unit(term.unit)
+            limit = values.constant(np.array([term.limit]), unit)
+            sides = (term.node, limit) if term.sense == "minimize" else (limit, term.node)
+            found.append(values.add(*sides, -1.0))
+            equal.append(False)
+    return found, equal
+
+
+def _widened(form: Form, count: int) -> Form:
+    """Return a form with room for columns that came later."""
+    if form.matrix.shape[1] == count:
+        return form
+    matrix = form.matrix.copy()
+    matrix.resize((form.size, count))
+    return Form(matrix, form.constant, form.error)
+
+
+def _stacked(forms: Sequence[Form], count: int) -> Form:
+    import scipy.sparse as sp
+
+    if not forms:
+        return Form(sp.csr_matrix((0, count)), np.zeros(0), np.zeros(0))
+    return Form(
+        sp.vstack([form.matrix for form in forms], format="csr"),
+        np.concatenate([form.constant for form in forms]),
+        np.concatenate([form.error for form in forms]),
+    )
+
+
+def _needs(relaxation: Relaxation) -> Bools:
+    """Return for every column whether something from below, and from above, can be asked of it."""
+    count = relaxation.lower.size
+    needs = np.zeros((2, count), dtype=bool)
+    for form in (relaxation.objective, relaxation.rows):
+        _mark(needs, form, 1)
+    for block in reversed(relaxation.blocks):
+        span = slice(block.start, block.start + block.size)
+        for side in (1, -1):
+            wanted = needs[0 if side == 1 else 1, span]
+            for point in (None, _middle(relaxation)):
+                for piece in pieces_of(block, side, point) if wanted.any() else ():
+                    keep = np.flatnonzero(wanted[piece.rows])
+                    _mark(needs, piece.form.take(keep), side)
+            if not wanted.any():
+                continue
+            if block.kind == "tail":  # whichever scenarios are the worst
+                _mark(needs, block.forms[0], side)
+            even = block.kind == "power" and not block.numbers[0][0] % 2
+            for form in block.forms if even or block.kind == "norm" else ():
+                _mark(needs, form, 1)  # slopes of both signs
+                _mark(needs, form, -1)
+    return needs
+
+
+def _middle(relaxation: Relaxation) -> Floats:
+    low = np.where(np.isfinite(relaxation.lower), relaxation.lower, -1.0)
+    high = np.where(np.isfinite(relaxation.upper), relaxation.upper, low + 2.0)
+    return np.asarray(0.5 * (low + high))
+
+
+def _mark(needs: Bools, form: Form, side: int) -> None:
+    below, above = (0, 1) if side == 1 else (1, 0)
+    matrix = form.matrix
+    needs[below, matrix.indices[matrix.data > 0]] = True
+    needs[above, matrix.indices[matrix.data < 0]] = True
+
+
+# --- tightening --------------------------------------------------------------------------------
+
+
+def _tightened(relaxation: Relaxation, point: Floats, value: float) -> float | None:
+    """Return the best bound that pieces at the plan and at the relaxation's optima give."""
+    import time
+
+    needs = _needs(relaxation)
+    relaxation.add_pieces(needs, None)
+    relaxation.add_pieces(needs, point)
+    best: float | None = None
+    start, stalled = time.perf_counter(), 0
+    for _ in range(ROUNDS if relaxation.blocks else 1):
+        solved = _linear(relaxation, point)
+        if solved is None:
+            break
+        optimum, y, w = solved
+        bound = _safe(relaxation, y, w)
+        if bound is not None and (best is None or bound > best):
+            worth = CLOSE * max(abs(value), 1e-300)
+            stalled = 0 if best is None or bound - best > worth else stalled + 1
+            best = bound
+        else:
+            stalled += 1
+        if best is not None and value - best <= CLOSE * max(abs(value), abs(best)):
+            break
+        if stalled > 2 or time.perf_counter() - start > SECONDS:
+            break
+        if not relaxation.add_pieces(needs, optimum):
+            break
+    return best
+
+
+def _piece_rows(relaxation: Relaxation) -> tuple[Form, Ints, Ints]:
+    """Return all pieces stacked, the column of the atom of each row, and its side."""
+    count = relaxation.lower.size
+    forms = _stacked([piece.form for _, piece in relaxation.pieces], count)
+    empty = [np.zeros(0, dtype=np.int64)]
+    atoms = np.concatenate([b.start + p.rows for b, p in relaxation.pieces] or empty)
+    sides = np.concatenate([np.full(p.rows.size, p.side) for _, p in relaxation.pieces] or empty)
+    return forms, atoms, sides
+
+
+def _linear(relaxation: Relaxation, point: Floats) -> tuple[Floats, Floats, Floats] | None:
+    """Solve the linear programme; returns its point and multipliers of rows and of pieces."""
+    import scipy.sparse as sp
+    from scipy.optimize import linprog
+
+    count = relaxation.lower.size
+    pieces, atoms, sides = _piece_rows(relaxation)
+    picks = sp.csr_matrix(
+        (np.ones(atoms.size), (np.arange(atoms.size), atoms)), shape=(atoms.size, count)
+    )
+    under = sp.diags(sides.astype(float), format="csr") @ (pieces.matrix - picks)
+    spread = np.maximum(np.abs(relaxation.lower), np.abs(relaxation.upper))
+    scale = np.where(np.isfinite(spread) & (spread > 0), spread, np.maximum(np.abs(point), 1.0))
+    rows = relaxation.rows
+    upper = sp.vstack([rows.matrix[~relaxation.equal], under], format="csr") @ sp.diags(scale)
+    limits = np.concatenate([-rows.constant[~relaxation.equal], -sides * pieces.constant])
+    exact = rows.matrix[relaxation.equal] @ sp.diags(scale)
+    (upper, over), (exact, even) = _balanced(upper), _balanced(exact)
+    cost = np.asarray(relaxation.objective.matrix.toarray()).reshape(-1) * scale
+    weight = float(np.abs(cost).max(initial=0.0)) or 1.0
+    # What bounds an atom are its pieces, so that all multipliers are theirs.
+    first = min((block.start for block in relaxation.blocks), default=count)
+    box = np.stack([relaxation.lower / scale, relaxation.upper / scale], axis=1)
+    box[first:] = -np.inf, np.inf
+    result = linprog(
+        cost / weight,
+        A_ub=upper if upper.shape[0] else None,
+        b_ub=limits * over if upper.shape[0] else None,
+        A_eq=exact if exact.shape[0] else None,
+        b_eq=-rows.constant[relaxation.equal] * even if exact.shape[0] else None,
+        bounds=box,
+        method="highs",
+        options={"time_limit": SECONDS},
+    )
+    if result.status != 0:
+        return None
+    y = np.zeros(rows.size)
+    split = int((~relaxation.equal).sum())
+    inequality = -np.asarray(result.ineqlin.marginals) * weight * over
+    y[~relaxation.equal] = np.maximum(inequality[:split], 0.0)
+    y[relaxation.equal] = -np.asarray(result.eqlin.marginals) * weight * even
+    return result.x * scale, y, np.maximum(inequality[split:], 0.0)
+
+
+def _balanced(matrix: Matrix) -> tuple[Matrix, Floats]:
+    """Return a matrix whose rows have a largest entry of one, and the factors."""
+    import scipy.sparse as sp
+
+    largest = np.asarray(abs(matrix).max(axis=1).todense()).reshape(-1)
+    factors = np.where(largest > 0, 1.0 / np.where(largest > 0, largest, 1.0), 1.0)
+    return sp.diags(factors, format="csr") @ matrix, factors
+
+
+# --- the bound itself --------------------------------------------------------------------------
+
+
+def _safe(relaxation: Relaxation, y: Floats, w: Floats) -> float | None:
+    """Return the bound that multipliers prove, rounding subtracted; None when it is lost."""
+    objective, rows = relaxation.objective, relaxation.rows
+    slopes = np.asarray(objective.matrix.toarray()).reshape(-1) + rows.matrix.T @ y
+    sizes = np.asarray(abs(objective.matrix).toarray()).reshape(-1) + abs(rows.matrix).T @ np.abs(y)
+    constant = float(objective.constant[0]) + float((y * rows.constant).sum())
+    doubt = float(objective.error[0]) + float((np.abs(y) * rows.error).sum())
+    size = abs(float(objective.constant[0])) + float(np.abs(y * rows.constant).sum())
+    pieces, atoms, sides = _piece_rows(relaxation)
+    for block in reversed(relaxation.blocks):
+        span = slice(block.start, block.start + block.size)
+        slope = slopes[span].copy()
+        own = np.flatnonzero((atoms >= span.start) & (atoms < span.stop))
+        own = own[sides[own] * slope[atoms[own] - block.start] > 0]
+        share, covered = _shares(w[own], atoms[own] - block.start, block.size)
+        factors = share * slope[atoms[own] - block.start]
+        slopes += pieces.matrix[own].T @ factors
+        sizes += abs(pieces.matrix[own]).T @ np.abs(factors)
+        constant += float((factors * pieces.constant[own]).sum())
+        size += float(np.abs(factors * pieces.constant[own]).sum())
+        rest = np.flatnonzero(~covered & (slope != 0))
+        with np.errstate(all="ignore"):
+            ends = np.where(slope > 0, relaxation.lower[span], relaxation.upper[span])
+            constant += float((slope[rest] * ends[rest]).sum())
+            size += float(np.abs(slope[rest] * ends[rest]).sum())
+        slopes[span] = 0.0
+        sizes[span] = 0.0
+    reach = np.maximum(np.abs(relaxation.lower), np.abs(relaxation.upper))
+    with np.errstate(all="ignore"):
+        ends = np.where(slopes > 0, relaxation.lower, relaxation.upper)
+        least = np.where(slopes == 0, 0.0, slopes * ends)
+        size += float(np.where(sizes > 0, sizes * reach, 0.0).sum())
+    terms = 64 + relaxation.lower.size + rows.size + atoms.size
+    bound = constant + float(least.sum()) - doubt - EPSILON * terms * size
+    return bound if np.isfinite(bound) else None
+
+
+def _shares(w: Floats, rows: Ints, size: int) -> tuple[Floats, Bools]:
+    """Return weights that add up to one over the pieces of each row, and which rows have any."""
+    total = np.bincount(rows, weights=w, minlength=size)
+    there = np.bincount(rows, minlength=size)
+    even = np.where(total[rows] > 0, 0.0, 1.0 / np.maximum(there[rows], 1))
+    share = np.where(total[rows] > 0, w / np.where(total[rows] > 0, total[rows], 1.0), even)
+    return share, there > 0
