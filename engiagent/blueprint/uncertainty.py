@@ -9,13 +9,12 @@ are refused here, save functions that are not linear, which the compiler finds.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, located
-from engiagent.blueprint.document import Blueprint, Core, FrozenMap, ParameterDef, UncertainDef
+from engiagent.blueprint.document import Core, FrozenMap, ParameterDef, UncertainDef
 from engiagent.blueprint.elaborate import PATH, Elaboration
 from engiagent.blueprint.grammar import (
     LOGICAL,
@@ -74,28 +73,6 @@ class Uncertainty:
     budget: float | None
 
 
-@dataclass(frozen=True, eq=False)
-class RobustRequirements:
-    """What a schedule has to withstand.
-
-    Attributes
-    ----------
-    parameters
-        The uncertain parameters. Every constraint in ``constraints`` has to hold for all of their
-        values, and with ``objective`` the objective is the worst value over them.
-    constraints
-        Ids of the constraints in which one of them occurs, directly or through others.
-    nominal_only
-        What is said to be uncertain (in ``uncertainty_sources``) while the model has neither
-        uncertain parameters nor scenarios: a certificate of it holds for the nominal values only.
-    """
-
-    parameters: tuple[Uncertainty, ...]
-    constraints: tuple[str, ...]
-    objective: bool
-    nominal_only: tuple[str, ...]
-
-
 def uncertain_names(core: Core) -> tuple[str, ...]:
     """Return the names of the uncertain parameters, in order."""
     return tuple(p.name for p in core.parameters if p.uncertain is not None)
@@ -115,68 +92,6 @@ def names_in(text: object) -> set[str]:
     """Return the names in an expression; none for numbers and for what cannot be read."""
     tree = _tree(text)
     return set() if tree is None else {n.name for n in walk(tree) if isinstance(n, Ref)}
-
-
-def worst_swing(swings: Floats, budget: float | None) -> Floats:
-    """Return the greatest value of ``swings @ z`` over the values z of one uncertain parameter.
-
-    Parameters
-    ----------
-    swings
-        What each row changes by when one element deviates in full, shape (rows, elements).
-    budget
-        As in :class:`Uncertainty`.
-
-    Returns
-    -------
-    The worst change of each row, at least 0, shape (rows,).
-
-    Examples
-    --------
-    >>> worst_swing(np.array([[3.0, -2.0, 1.0]]), 1.5)
-    array([4.])
-    """
-    sizes = np.sort(np.abs(swings), axis=1)[:, ::-1]
-    if budget is None:
-        total: Floats = sizes.sum(axis=1)
-        return total
-    shares = np.clip(budget - np.arange(sizes.shape[1]), 0.0, 1.0)
-    worst: Floats = sizes @ shares
-    return worst
-
-
-def robust_requirements(
-    blueprint: Blueprint, folder: Path | str | None = None
-) -> RobustRequirements:
-    """Return what a schedule of a blueprint (with its components expanded) has to withstand.
-
-    Raises
-    ------
-    BlueprintError
-        When an uncertain parameter is declared wrongly.
-    """
-    core = blueprint.core
-    reached = reached_names(core)
-    elaboration = Elaboration(core, Path(folder) if folder is not None else None)
-    found = uncertainties(elaboration)
-    extended = blueprint.extended_analysis_and_robustness
-    modelled = bool(found) or any(s.kind == "scenario" for s in core.sets)
-    sources = extended.uncertainty_sources if extended is not None and not modelled else ()
-    goal = core.objective_function
-    return RobustRequirements(
-        found,
-        tuple(c.constraint_id for c in core.constraints if names_in(c.expression) & reached),
-        goal is not None and any(names_in(text) & reached for _, text in _goal_texts(core)),
-        tuple(_source_name(source, k) for k, source in enumerate(sources, 1)),
-    )
-
-
-def _source_name(source: object, number: int) -> str:
-    if isinstance(source, str):
-        return source
-    values = dict(source) if hasattr(source, "keys") else {}  # type: ignore[call-overload]
-    named = values.get("name") or values.get("source") or values.get("description")
-    return str(named or f"source {number}")
 
 
 # --- declarations ------------------------------------------------------------------------------
@@ -350,7 +265,7 @@ def _constraint_texts(core: Core) -> Iterator[tuple[str, object, str, str | None
             value = getattr(term, field)
             yield f"objective_function.terms[{k}].{field}", value, "number", term.name
     if goal.risk is not None and goal.risk.measure == "cvar":
-        for path, text in _goal_texts(core):
+        for path, text in goal_texts(core):
             yield path, text, "cvar", goal.name
 
 
@@ -361,7 +276,8 @@ def _states_equality(tree: Node) -> bool:
     return any(isinstance(part, Compare) and "==" in part.ops for part in parts)
 
 
-def _goal_texts(core: Core) -> Iterator[tuple[str, object]]:
+def goal_texts(core: Core) -> Iterator[tuple[str, object]]:
+    """Yield the expressions of an objective with their paths below the core."""
     goal = core.objective_function
     if goal is not None:
         yield "objective_function.expression", goal.expression
@@ -377,7 +293,7 @@ def _expressions(core: Core) -> Iterator[tuple[str, object, str | None]]:
         yield f"expressions[{k}].expression", e.expression, e.name
     for k, c in enumerate(core.constraints):
         yield f"constraints[{k}].expression", c.expression, c.name or c.constraint_id
-    for path, text in _goal_texts(core):
+    for path, text in goal_texts(core):
         yield path, text, core.objective_function.name if core.objective_function else None
 
 

@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.diagnostics import BlueprintError
-from engiagent.blueprint.uncertainty import robust_requirements, worst_swing
+from engiagent.blueprint.robustness import robust_requirements, worst_swing
 from engiagent.formulations import compile_blueprint
 from engiagent.formulations.parametric import StructureError, compile_parametric
 from engiagent.solvers import solve, to_dataset
