@@ -46,30 +46,20 @@ def best_value(
         if time.perf_counter() > deadline:
             return None
         width = right.values[0] - left.values[0]
-        rise, fall = right.slope[0], left.slope[0]
-        place = left.values[0] + (right.objective - left.objective - rise * width) / (fall - rise)
-        lowest = left.objective + fall * (place - left.values[0])
+        place, lowest = _meeting(left, right)
+        best = min(left, right, key=_reached)
+        if _allowed(best) and _reached(best) <= _near(lowest):
+            return _accepted(_blended(best, left, right))
         # Slopes of penalties aim badly: halve the range every other time while one end has them.
-        aimed = stale < 3 and (left.excess == 0.0 or turn % 2 == 1)
+        aimed = stale < 3 and (_allowed(left) or turn % 2 == 1)
         aimed = aimed and left.values[0] < place < right.values[0]
         if not aimed:
-            middle = 0.5 * (left.values[0] + right.values[0])
-            found = evaluate(model, np.array([middle]), kernel)
-        else:
-            found = evaluate(model, np.array([place]), kernel)
+            place = 0.5 * (left.values[0] + right.values[0])
+        found = evaluate(model, np.array([place]), kernel)
         if found is None:
             return None
-        # Where the best value leaves nothing to spare, rounding alone makes a tiny excess.
-        reached = found.objective - (found.penalty if _allowed(found) else 0.0)
-        if aimed and reached <= lowest + EXACT * max(1.0, abs(lowest)):
-            share = rise / (rise - fall)
-            return _accepted(
-                replace(
-                    found,
-                    y=share * left.y + (1.0 - share) * right.y,
-                    reduced=share * left.reduced + (1.0 - share) * right.reduced,
-                )
-            )
+        if aimed and _reached(found) <= _near(lowest):
+            return _accepted(_blended(found, left, right))
         if found.slope[0] == 0.0:
             return _accepted(found)
         if found.slope[0] < 0.0:
@@ -80,6 +70,38 @@ def best_value(
         if width <= 1e-15 * max(1.0, abs(place)):
             return None
     return None
+
+
+def _meeting(left: Evaluation, right: Evaluation) -> tuple[float, float]:
+    """Return where the lines of two evaluations meet, and the bound that they prove there."""
+    rise, fall = right.slope[0], left.slope[0]
+    width = right.values[0] - left.values[0]
+    ahead = (right.objective - left.objective - rise * width) / (fall - rise)
+    return left.values[0] + ahead, left.objective + fall * ahead
+
+
+def _near(lowest: float) -> float:
+    """Return up to which cost a plan counts as reaching a bound."""
+    return lowest + EXACT * max(1.0, abs(lowest))
+
+
+def _reached(found: Evaluation) -> float:
+    """Return the cost of a plan, without the penalty on what is rounding alone.
+
+    Where the best value leaves nothing to spare, rounding makes a tiny excess.
+    """
+    return found.objective - (found.penalty if _allowed(found) else 0.0)
+
+
+def _blended(found: Evaluation, left: Evaluation, right: Evaluation) -> Evaluation:
+    """Return a plan with the multipliers of two others, weighted so that their slopes cancel."""
+    rise, fall = right.slope[0], left.slope[0]
+    share = rise / (rise - fall)
+    return replace(
+        found,
+        y=share * left.y + (1.0 - share) * right.y,
+        reduced=share * left.reduced + (1.0 - share) * right.reduced,
+    )
 
 
 def _allowed(found: Evaluation) -> bool:
