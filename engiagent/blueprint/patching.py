@@ -11,6 +11,8 @@ from typing import Any, Final
 from engiagent.errors import InputError
 
 NAMES: Final = ("name", "constraint_id", "claim_id", "param_id")
+MAX_COPIED: Final = 1_000_000
+MAX_NESTING: Final = 60
 Json = Any
 
 
@@ -23,8 +25,14 @@ def patched(document: Json, operations: Sequence[Mapping[str, Any]]) -> Json:
         With the number of the operation that cannot be done. Nothing is changed then.
     """
     result = deepcopy(document)
+    copied = 0
     for number, operation in enumerate(operations):
         try:
+            if operation["op"] == "copy":
+                # A list that is copied into itself forty times has a trillion elements.
+                copied += _size(_at(result, _source(operation)))
+                if copied > MAX_COPIED:
+                    raise InputError(f"more than {MAX_COPIED} values are copied")
             result = _OPERATIONS[operation["op"]](result, operation)
         except InputError as error:
             raise PatchError(number, str(error)) from None
@@ -68,6 +76,14 @@ def _child(holder: Json, step: str) -> tuple[Json, Any]:
             raise InputError(f"there is no field {step!r}; known are {', '.join(holder)}")
         return holder, step
     raise InputError(f"{step!r} leads into a value without parts")
+
+
+def _size(value: Json, depth: int = 1) -> int:
+    """Return how many values there are in one, itself included."""
+    if depth > MAX_NESTING:
+        raise InputError(f"a value that is nested deeper than {MAX_NESTING} is copied")
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + sum(_size(part, depth + 1) for part in parts)
 
 
 def _at(document: Json, pointer: str) -> Json:

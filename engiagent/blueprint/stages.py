@@ -107,7 +107,8 @@ def _tree(definition: SetDef) -> Tree:
     for stage, nodes in enumerate(definition.tree, 1):
         if len(nodes) != len(labels):
             raise ValueError(f"stage {stage} names {len(nodes)} nodes for {len(labels)} scenarios")
-        first = tuple(nodes.index(node) for node in nodes)
+        leaders: dict[str | int, int] = {}
+        first = tuple(leaders.setdefault(node, k) for k, node in enumerate(nodes))
         for scenario, leader in enumerate(first if firsts else ()):
             if firsts[-1][scenario] != firsts[-1][leader]:
                 raise ValueError(

@@ -66,6 +66,16 @@ def test_what_cannot_be_done(patch: list[dict[str, Any]], operation: int, words:
     assert document == {"a": [1, 2], "b": 1, "d": {"e": {}}}
 
 
+@pytest.mark.parametrize("target", ["/a/-", "/a/0/0/0/0/0/0/0/0/0/0"])
+def test_a_patch_cannot_grow_without_end(target: str) -> None:
+    nested: Any = []
+    for _ in range(12):
+        nested = [nested]
+    patch = [{"op": "copy", "from": "/a", "path": target}] * 60
+    with pytest.raises(PatchError, match="copied"):
+        patched({"a": nested}, patch)
+
+
 @given(st.dictionaries(st.text(max_size=4), st.integers(), min_size=1, max_size=4), st.data())
 def test_every_key_can_be_written_as_a_pointer(
     document: dict[str, int], data: st.DataObject
