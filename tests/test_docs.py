@@ -1,11 +1,13 @@
 """The pages say what is so."""
 
 import importlib.util
+import json
 import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -126,6 +128,26 @@ def test_the_python_of_the_readme_runs(
     as_it_is, cooler, warmer = (float(line.split()[-2]) for line in bills)
     assert warmer < as_it_is < cooler
     assert outcomes == "['optimal', 'optimal', 'optimal']"
+
+
+def test_the_python_of_the_page_on_definitions_runs() -> None:
+    text = (ROOT / "docs/definitions.md").read_text("utf-8")
+    (snippet,) = re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
+    core = json.loads(re.findall(r"^```json run\n(.*?)^```$", text, re.M | re.S)[0])
+    document = {
+        "schema": "engiagent-blueprint/1",
+        "kind": "definitions",
+        "modeling_context": {"problem_essence": "the first example of the page"},
+        "core_model_elements": {"decision_variables": [], "constraints": [], **core},
+    }
+    scope: dict[str, Any] = {"document": document}
+    exec(compile(snippet, "definitions.md", "exec"), scope)
+    assert set(scope["dataset"].data_vars) >= {item["name"] for item in core["definitions"]}
+
+
+def test_only_pages_whose_python_runs_in_a_test_have_any() -> None:
+    having = {page.name for page in PAGES if "\n```python\n" in page.read_text("utf-8")}
+    assert having <= {"README.md", "definitions.md"}
 
 
 def test_the_picture_of_the_readme_is_a_drawing_of_ours_and_loads_nothing() -> None:
