@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from engiagent.errors import InputError
 from engiagent.files import write_atomic
 from engiagent.jsontext import dumps_canonical
 
@@ -166,9 +167,19 @@ class Study:
         )
 
     def write(self, folder: Path | str) -> tuple[Path, ...]:
-        """Write ``study.csv`` (a row for each point), ``values.csv`` and ``study.json``."""
+        """Write ``study.csv`` (a row for each point), ``values.csv`` and ``study.json``.
+
+        Raises
+        ------
+        InputError
+            When the folder cannot be written to.
+        """
         place = Path(folder)
-        place.mkdir(parents=True, exist_ok=True)
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            text = f"cannot make the folder: {error.strerror}"
+            raise InputError(text, str(folder)) from None
         texts = {
             "study.csv": _csv(self.summary(), RUN),
             "values.csv": _csv(self.values(), LONG),

@@ -260,10 +260,71 @@ def test_a_case_that_breaks_the_model_is_located_before_anything_is_solved() -> 
     assert seen == []
 
 
+def test_a_case_without_a_component_patches_the_blueprint_as_it_is_written() -> None:
+    """Components are expanded after the patch, so that taking the battery out takes all of it."""
+    parts = [
+        {"name": "battery", "model": "battery", "connections": {"bus": "site"}, "parameters": {
+            "energy_capacity": "E", "charge_power_max": 20, "discharge_power_max": 20,
+            "charge_efficiency": 0.9, "discharge_efficiency": 0.9, "initial_energy": 0}},
+        {"name": "house", "model": "load", "connections": {"bus": "site"},
+         "parameters": {"power": 10}},
+        {"name": "mains", "model": "grid", "connections": {"bus": "site"},
+         "parameters": {"import_power_max": 40, "export_power_max": 0}},
+    ]  # fmt: skip
+    goal = {"name": "cost", "sense": "minimize", "unit": "EUR",
+            "expression": "sum(price[t]*twice[t]*dt(t) for t in T)/2"}  # fmt: skip
+    battery = "/core_model_elements/components/battery"
+    report = {
+        "expressions": ["battery_charge", "sum(mains_import[t]*dt(t) for t in T)"],
+        "duals": ["balance_site"],
+        "cases": [{"name": "bare", "patch": [
+            {"op": "test", "path": "/core_model_elements/expressions/0/name", "value": "twice"},
+            {"op": "test", "path": f"{battery}/model", "value": "battery"},
+            {"op": "remove", "path": battery}]}],
+    }  # fmt: skip
+    core = storage(
+        report,
+        components=parts,
+        objective_function=goal,
+        decision_variables=[],
+        constraints=[],
+        expressions=[{"name": "twice", "index": ["t in T"], "expression": "2*mains_import[t]"}],
+    )
+    found = run_study(core, isolate=False)
+    (base,), (bare,) = found.of("base"), found.of("bare")
+    assert bare.objective == pytest.approx(0.01 * sum(PRICES))
+    assert base.objective < bare.objective
+    assert bare.absent == ("battery_charge",)
+    prices = [v.value for v in bare.values if v.name == "balance_site"]
+    assert [abs(p) for p in prices] == pytest.approx([abs(p) / 1000 for p in PRICES])
+
+
 def test_definitions_have_no_study() -> None:
     document = storage().to_dict() | {"kind": "definitions"}
     with pytest.raises(EngiagentError, match="programme"):
         run_study(Blueprint.from_dict(document))
+
+
+def test_the_command_tells_what_is_wrong_without_a_traceback(tmp_path: Path) -> None:
+    file = tmp_path / "blueprint.json"
+    file.write_text(storage({"duals": ["nothing"]}).to_json(), encoding="utf-8")
+    wrong = CliRunner().invoke(app, ["study", str(file)])
+    assert (wrong.exit_code, "EB035" in wrong.stderr) == (2, True)
+    absent = CliRunner().invoke(app, ["study", str(tmp_path / "absent.json")])
+    assert (absent.exit_code, "cannot read" in absent.stderr) == (2, True)
+    file.write_text(storage().to_json(), encoding="utf-8")
+    blocked = CliRunner().invoke(app, ["study", str(file), "--out", str(file)])
+    assert (blocked.exit_code, "cannot make the folder" in blocked.stderr) == (2, True)
+
+
+def test_the_exit_code_is_that_of_the_base(tmp_path: Path) -> None:
+    impossible = [{"constraint_id": "C", "expression": "charge[first(T)] >= E/1[h] + 30[kW]"}]
+    report = {"sweeps": [{"name": "s", "parameter": "E", "values": [10]}]}
+    file = tmp_path / "blueprint.json"
+    file.write_text(storage(report, constraints=impossible, expressions=[]).to_json(), "utf-8")
+    result = CliRunner().invoke(app, ["study", str(file)])
+    assert result.exit_code == 3
+    assert "s = 10 kWh: optimal" in result.stderr
 
 
 def test_the_command_writes_what_the_function_returns(tmp_path: Path) -> None:
