@@ -42,6 +42,11 @@ def having(*fields: str) -> list[Any]:
     return [pytest.param(e, id=name) for name, e in entries() if set(fields) & set(e)]
 
 
+def is_number(case: Any) -> bool:
+    """Return whether an expression's example has numbers, and not truth values."""
+    return bool(np.asarray(case.values[0]["gives"]).dtype != np.bool_)
+
+
 def model(fragment: str = "{}") -> Blueprint:
     """Return the model of the page with a fragment put into it."""
     document = json.loads(CONSTRUCTS["model"])
@@ -84,6 +89,19 @@ def test_an_expression_has_the_unit_and_the_values_of_the_page(entry: Mapping[st
     value = evaluator.evaluate(text, frame)
     shown = value.data / float(typed.unit.factor) - float(typed.unit.zero or 0)
     np.testing.assert_allclose(shown, np.atleast_1d(entry["gives"]), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("entry", [c for c in having("expression") if is_number(c)])
+def test_the_compiler_gives_the_values_of_the_page(entry: Mapping[str, Any]) -> None:
+    example = {"name": "example", "expression": entry["expression"], "unit": entry.get("unit", "1")}
+    if "for" in entry:
+        example["index"] = [entry["for"]]
+    program = compile_blueprint(model(json.dumps({"expressions": [example]})), None)
+    x = np.zeros(program.column_count)
+    for block in program.columns:
+        x[block.start : block.stop] = CONSTRUCTS["point"][block.name]
+    (block,) = program.expressions
+    np.testing.assert_allclose(block.evaluate(x), np.atleast_1d(entry["gives"]), atol=1e-12)
 
 
 @pytest.mark.parametrize("entry", having("elements"))
