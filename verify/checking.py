@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.document import Blueprint, Core
 from engiagent.blueprint.units import parse_unit
 from engiagent.errors import EngiagentError, InputError
 from engiagent.verify.case import (
@@ -22,7 +22,7 @@ from engiagent.verify.case import (
 from engiagent.verify.certificate import Certificate, decide
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.findings import Report, Violation, finite_or_none
-from engiagent.verify.levels import algebra, goals, optimality, variables
+from engiagent.verify.levels import algebra, goals, optimality, robust, variables
 from engiagent.verify.levels.algebra import Outcome, Rule
 from engiagent.verify.levels.data import check_data
 from engiagent.verify.levels.goals import Objective
@@ -72,6 +72,8 @@ def check(
             expected="a blueprint or annotated requirements",
         )
     case = build_case(problem, solution, blueprint, annotated, mapping)
+    if blueprint is not None:
+        case.notes += robust.nominal_only(blueprint)
     missing = missing_parameters(case)
     if case.schedule.status == "infeasible":
         return _infeasible(case, missing)
@@ -175,6 +177,7 @@ def _rules(
         rules = algebra.rules_of_core(case.blueprint.core)
         own = [
             *algebra.check_rules(by_blueprint, rules),
+            *_robust_rules(case, by_blueprint),
             *variables.check_variables(by_blueprint, case.blueprint.core),
             *variables.check_expressions(by_blueprint, case.blueprint.core),
         ]
@@ -184,6 +187,19 @@ def _rules(
         outcomes += own
         benches.append((by_blueprint, rules))
     return outcomes, benches
+
+
+def _robust_rules(case: Case, bench: Bench) -> Iterator[Outcome]:
+    """Yield how the constraints stand in the worst case of what is uncertain."""
+    assert case.blueprint is not None
+    core = case.blueprint.core
+    try:
+        uncertain = robust.swung(bench, core)
+    except EngiagentError as error:
+        case.notes.append(f"the uncertain parameters were not read: {error}")
+        return
+    if uncertain is not None:
+        yield from robust.check_robust(uncertain, core)
 
 
 def _objective(
@@ -231,8 +247,15 @@ def _candidates(
         yield "the text's objective", by_text, partial(goals.evaluate_objective, by_text, own)
     core = None if case.blueprint is None else case.blueprint.core
     if core is not None and core.objective_function is not None and by_blueprint is not None:
-        declared = partial(goals.evaluate_declared, by_blueprint, core)
+        declared = partial(_declared_objective, by_blueprint, core)
         yield BLUEPRINTS, by_blueprint, declared
+
+
+def _declared_objective(bench: Bench, core: Core) -> Objective:
+    """Return the blueprint's objective, at its worst where it depends on what is uncertain."""
+    nominal = goals.evaluate_declared(bench, core)
+    uncertain = robust.swung(bench, core)
+    return nominal if uncertain is None else robust.robust_objective(uncertain, core, nominal)
 
 
 def _in_unit(value: float, unit: Any, wanted: str) -> float:
@@ -284,9 +307,9 @@ def _optimality_level(
     findings: list[str] = []
     options: list[tuple[float, str]] = []
     plain = own.node.degree < 2 and not own.terms and optimality.only_affine(bench, core)
-    if not case.schedule.duals and plain:
+    if not case.schedule.duals and plain and core.constraints:
         findings.append("the schedule brings no multipliers")
-    elif own.node.degree < 2 and case.schedule.duals and not own.terms:
+    elif own.node.degree < 2 and not own.terms and (case.schedule.duals or not core.constraints):
         found = optimality.dual_bound(bench, core, case.schedule.duals, own.node, own.sense)
         options += _recomputed(found, optimality.METHOD, scale, findings)
     if not plain and not _closes(options, own):
@@ -304,7 +327,7 @@ def _searched(case: Case) -> bool:
     """Whether a search over cases may bring a bound that no multipliers can prove."""
     assert case.blueprint is not None
     whole = any(v.type != "continuous" for v in case.blueprint.core.decision_variables)
-    return whole or bool(case.schedule.number("is_mip")) or "nodes" in case.schedule.claims
+    return whole or any((case.schedule.number(claim) or 0.0) > 0 for claim in ("is_mip", "nodes"))
 
 
 def _recomputed(

@@ -157,6 +157,11 @@ def constant(data: Floats, unit: Unit, bare: bool = False) -> Value:
     return Value(wide(converted, data.size), unit, wide(np.abs(converted), data.size), bare=bare)
 
 
+def new_order() -> int:
+    """Return a place in the order of making, later than all that are there."""
+    return next(_ORDER)
+
+
 def variable(data: Floats, unit: Unit) -> Value:
     """Return a variable, by which derivatives can be taken, given in ``unit``."""
     return replace(constant(data, unit), degree=1, order=next(_ORDER))

@@ -108,6 +108,7 @@ def used_names(blueprint: Blueprint) -> set[str]:
         walls = component.connections.get("neighbours") if component.connections else None
         texts += [*component.parameters.values(), *(walls or {}).values()]
     texts += [index_set.where for index_set in core.sets]
+    texts += [p.uncertain.deviation for p in core.parameters if p.uncertain is not None]
     texts += [c.penalty.weight for c in core.constraints if c.penalty is not None]
     if core.objective_function is not None:
         texts += written_in(core.objective_function)

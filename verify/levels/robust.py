@@ -1,0 +1,189 @@
+"""Uncertain parameters: whether a schedule withstands whatever they come to.
+
+At a fixed schedule every constraint is a function of the uncertain parameters. They are made the
+variables of the checker's own derivatives, the decisions its constants; where the function is
+affine, as the language demands, its slopes times the deviations give the worst case exactly.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from engiagent.blueprint.document import Blueprint, Core, VariableDef
+from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.uncertainty import Uncertainty, names_in, reached_names, uncertainties
+from engiagent.blueprint.units import parse_unit
+from engiagent.errors import EngiagentError
+from engiagent.verify import values
+from engiagent.verify.documents import Bench, Declarations
+from engiagent.verify.frames import EvaluationError, Symbol
+from engiagent.verify.levels.algebra import (
+    Outcome,
+    most_telling,
+    outcome,
+    record,
+    rules_of_core,
+    worst_of,
+)
+from engiagent.verify.levels.goals import Objective, evaluate_declared
+from engiagent.verify.relations import Part, slack_of
+from engiagent.verify.tolerances import row_tolerance
+from engiagent.verify.values import Floats, Value, triplets
+
+
+@dataclass(frozen=True, eq=False)
+class Swung:
+    """The uncertain parameters of a blueprint, and a bench on which they are the variables."""
+
+    parameters: tuple[Uncertainty, ...]
+    bench: Bench
+    orders: Mapping[int, Uncertainty]
+
+    def growth(self, value: Value) -> Floats:
+        """Return by how much each row can grow at most.
+
+        Raises
+        ------
+        EvaluationError
+            When it is not affine in the uncertain parameters.
+        """
+        if value.degree > 1:
+            raise EvaluationError("this is not affine in the uncertain parameters")
+        total = np.zeros(value.data.size)
+        for order, (rows, places, slopes) in triplets(value).items() if value.degree else ():
+            item = self.orders[order]
+            size = float(item.unit.difference().factor)
+            count = item.deviation.size
+            unique, which = np.unique(rows * count + places, return_inverse=True)
+            swings = np.abs(np.bincount(which, weights=slopes)) * (
+                item.deviation.reshape(-1)[unique % count] * size
+            )
+            total += _worst(unique // count, swings, item.budget, total.size)
+        return total
+
+
+def _worst(rows: values.Ints, swings: Floats, budget: float | None, size: int) -> Floats:
+    """Return the sum of the swings of each row; with a budget only the largest, the last in part.
+
+    A budget of 2.5 lets two elements deviate in full and a third by half.
+    """
+    if budget is None:
+        return np.asarray(np.bincount(rows, weights=swings, minlength=size))
+    order = np.lexsort((-swings, rows))
+    rows, swings = rows[order], swings[order]
+    first = np.searchsorted(rows, rows, side="left")
+    shares = np.clip(budget - (np.arange(rows.size) - first), 0.0, 1.0)
+    return np.asarray(np.bincount(rows, weights=swings * shares, minlength=size))
+
+
+class _Declarations(Declarations):
+    """Declarations whose uncertain parameters are variables."""
+
+    def parameter(self, name: str) -> Symbol | None:
+        """Return a parameter in SI units, an uncertain one as a variable."""
+        found = super().parameter(name)
+        if found is None or found.value is None or found.value.degree:
+            return found
+        definition = next(p for p in self.core.parameters if p.name == name)
+        if definition.uncertain is None:
+            return found
+        value = replace(found.value, degree=1, order=values.new_order())
+        self._cache[name] = replace(found, value=value)
+        return self._cache[name]
+
+
+class _Bench(Bench):
+    """A bench on which the decisions are constants."""
+
+    def _variable(self, definition: VariableDef) -> Symbol:
+        return _constant(super()._variable(definition))
+
+    def _quantity(self, name: str) -> Symbol | None:
+        found = super()._quantity(name)
+        return None if found is None else _constant(found)
+
+
+def _constant(symbol: Symbol) -> Symbol:
+    assert symbol.value is not None
+    return replace(symbol, value=replace(symbol.value, degree=0))
+
+
+def swung(bench: Bench, core: Core) -> Swung | None:
+    """Return what is uncertain, None where nothing is.
+
+    Raises
+    ------
+    EngiagentError
+        When an uncertain parameter is declared wrongly.
+    """
+    if not any(parameter.uncertain is not None for parameter in core.parameters):
+        return None
+    declarations = _Declarations(core, bench.declarations.folder)
+    found = uncertainties(Elaboration(core, bench.declarations.folder))
+    other = _Bench(declarations, bench.series)
+    orders = {}
+    for item in found:
+        symbol = other.evaluator.environment.symbol(item.name)
+        assert symbol.value is not None
+        orders[symbol.value.order] = item
+    return Swung(found, other, orders)
+
+
+def check_robust(uncertain: Swung, core: Core, level: str = "algebra") -> Iterator[Outcome]:
+    """Yield, for each constraint in which something uncertain stands, how its worst case is."""
+    reached = reached_names(core)
+    names = ", ".join(item.name for item in uncertain.parameters)
+    for plain in rules_of_core(core):
+        if not plain.hard or not names_in(plain.expression) & reached:
+            continue
+        title = f"{plain.name or plain.id}, whatever {names} comes to"
+        rule = replace(plain, id=f"robust:{plain.id}", name=title)
+        evaluator = uncertain.bench.evaluator
+        try:
+            frame = evaluator.frame(rule.forall, rule.where)
+            parts = []
+            for op, left, right in evaluator.compared(rule.expression, frame):
+                growth = uncertain.growth(values.add(left, right, -1.0))
+                slack = slack_of(op, left, right) - growth
+                tolerance = np.broadcast_to(row_tolerance(left, right, None), slack.shape)
+                parts.append(Part(None, slack, tolerance, left.unit.difference()))
+        except EngiagentError as error:
+            yield Outcome(record(rule, "unchecked", note=str(error)))
+            continue
+        found = [one for one in map(worst_of, parts) if one is not None]
+        yield outcome(rule, level, frame, most_telling(found))
+
+
+def robust_objective(uncertain: Swung, core: Core, nominal: Objective) -> Objective:
+    """Return the objective at its worst over what is uncertain.
+
+    Raises
+    ------
+    EvaluationError
+        When it is not affine in the uncertain parameters.
+    """
+    worst = evaluate_declared(uncertain.bench, core)
+    growth = float(uncertain.growth(worst.node)[0])
+    factor = float(parse_unit(nominal.unit).factor)
+    sign = 1.0 if nominal.sense == "minimize" else -1.0
+    return replace(nominal, value=nominal.value + sign * growth / factor)
+
+
+def nominal_only(blueprint: Blueprint) -> list[str]:
+    """Return a note for what is said to be uncertain and modelled nowhere."""
+    extended, core = blueprint.extended_analysis_and_robustness, blueprint.core
+    modelled = any(p.uncertain is not None for p in core.parameters)
+    modelled |= any(index_set.kind == "scenario" for index_set in core.sets)
+    sources = extended.uncertainty_sources if extended is not None and not modelled else ()
+    if not sources:
+        return []
+    shown = ", ".join(_name(source) for source in sources)
+    return [f"the certificate holds for the nominal values only; said to be uncertain: {shown}"]
+
+
+def _name(source: object) -> str:
+    if isinstance(source, Mapping):
+        given = (source.get(key) for key in ("name", "source", "content", "description"))
+        return str(next((item for item in given if item), "a source without a name"))
+    return str(source)
