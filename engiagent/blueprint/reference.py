@@ -68,14 +68,14 @@ def reference_page(constructs: Mapping[str, Any]) -> str:
         _model(constructs),
         _expressions(constructs),
         _functions(constructs),
-        _group("Sets", constructs["set_kinds"], "`kind` of a set"),
-        _group("Parameters", constructs["parameter_forms"], "What a `value` may be"),
-        _group("Uncertain parameters", constructs["uncertainty"], "`set` of `uncertain`", level=3),
-        _group("Variables", constructs["variable_types"], "`type` of a variable, and two fields"),
-        _group("Constraints", constructs["constraint_forms"], "Forms; logic is in Functions"),
-        _group("Objectives", constructs["objectives"], "`combination` of an objective"),
-        _group("Risk", constructs["risks"], "`measure` of a risk over scenarios", level=3),
-        _group("Computed answers", constructs["computed"], "Blocks of a blueprint `definitions`"),
+        _group(constructs, "set_kinds", "Sets", "`kind` of a set"),
+        _group(constructs, "parameter_forms", "Parameters", "What a `value` may be"),
+        _group(constructs, "uncertainty", "Uncertain parameters", "`set` of `uncertain`", level=3),
+        _group(constructs, "variable_types", "Variables", "`type` of a variable, and two fields"),
+        _group(constructs, "constraint_forms", "Constraints", "Forms; logic is in Functions"),
+        _group(constructs, "objectives", "Objectives", "`combination` of an objective"),
+        _group(constructs, "risks", "Risk", "`measure` of a risk over scenarios", level=3),
+        _group(constructs, "computed", "Computed answers", "Blocks of a blueprint `definitions`"),
         _fields(),
         _units(),
         _diagnostics(),
@@ -133,7 +133,7 @@ def _functions(constructs: Mapping[str, Any]) -> str:
     for name in LOGICAL:
         signature = _code(entries[name]["signature"])
         text += f"\n**{signature}** ({_arguments(name)} arguments): {entries[name]['meaning']}.\n"
-        text += _fragment(entries[name])
+        text += _fragment(entries[name], constructs["model"])
     return text
 
 
@@ -148,22 +148,26 @@ def _arguments(name: str) -> str:
     return ", or ".join(kinds)
 
 
-def _group(title: str, entries: Mapping[str, Any], words: str, level: int = 2) -> str:
+def _group(
+    constructs: Mapping[str, Any], group: str, title: str, words: str, level: int = 2
+) -> str:
     text = f"{'#' * level} {title}\n\n{words}.\n"
-    for name, entry in entries.items():
+    for name, entry in constructs[group].items():
         fields = ", ".join(map(_code, entry.get("fields", ())))
         text += f"\n**`{name}`**: {entry['meaning']}.{f' Fields: {fields}.' if fields else ''}\n"
-        text += _fragment(entry)
+        text += _fragment(entry, constructs["model"])
     return text
 
 
-def _fragment(entry: Mapping[str, Any]) -> str:
-    """Return a fragment with what comes of it."""
+def _fragment(entry: Mapping[str, Any], model: str) -> str:
+    """Return a fragment with what comes of it when it is put into the model."""
     found = []
     for name, labels in entry.get("elements", {}).items():
         found.append(f"elements of {_code(name)}: {', '.join(map(_label, labels))}")
     if "optimum" in entry:
-        found.append(f"optimum {_number(entry['optimum'])}")
+        core = json.loads(model)["core_model_elements"] | json.loads(entry["add"])
+        unit = core["objective_function"].get("unit", "")
+        found.append(f"optimum {_number(entry['optimum'])} {unit}".rstrip())
     for kind in ("solution", "values"):
         found += [f"{_code(name)} = {_number(v)}" for name, v in entry.get(kind, {}).items()]
     return f"\n```json\n{entry['add']}```\n\nGives {'; '.join(found)}.\n"
