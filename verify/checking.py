@@ -403,18 +403,17 @@ def _infeasible(case: Case, missing: list[str]) -> Certificate:
         return _certificate(case, "undecided", reports, [], missing, [])
     core = case.blueprint.core
     declarations = Declarations(core, case.problem.folder)
-    zeros: dict[str, Series] = {}
-    for variable in core.decision_variables:
-        dims, _ = declarations.dims(variable.index)
-        shape = tuple(dim.size for dim in dims)
-        unit = parse_unit(variable.unit or "1")
-        names = tuple(dim.name for dim in dims)
-        zeros[variable.name] = Series(variable.name, np.zeros(shape), unit, names)
-    bench = Bench(declarations, zeros)
+    bench = Bench(declarations, _middles(declarations))
     for variable in core.decision_variables:
         bench.evaluator.environment.symbol(variable.name)
     data, not_understood = _data_level(case, bench)
     proof = optimality.farkas_proof(bench, core, case.schedule.farkas)
+    if not proof.proven and not optimality.only_affine(bench, core):
+        from engiagent.verify.levels import relaxation
+
+        found = relaxation.proven_infeasible(bench, core)
+        if found.value is not None and found.value > 0:
+            proof = optimality.Proof(found.value)
     body: dict[str, Any] = {
         "findings": [] if proof.reason is None else [proof.reason],
         "margin": finite_or_none(proof.margin),
@@ -428,6 +427,24 @@ def _infeasible(case: Case, missing: list[str]) -> Certificate:
     else:
         verdict = "undecided"
     return _certificate(case, verdict, reports, list(data.violations), missing, not_understood)
+
+
+def _middles(declarations: Declarations) -> dict[str, Series]:
+    """Return a point in the box of every variable: zero where it has no bounds."""
+    points: dict[str, Series] = {}
+    for variable in declarations.core.decision_variables:
+        dims, _ = declarations.dims(variable.index)
+        shape = tuple(dim.size for dim in dims)
+        unit = parse_unit(variable.unit or "1")
+        names = tuple(dim.name for dim in dims)
+        box = variables.bounds_of(Bench(declarations, {}), variable)
+        ends = np.stack([box.lower, box.upper])
+        with np.errstate(invalid="ignore"):
+            middle = np.where(np.isfinite(ends).all(axis=0), 0.5 * ends.sum(axis=0), 0.0)
+        inside = np.clip(middle, np.where(np.isfinite(ends[0]), ends[0], middle), None)
+        shown = (inside - float(unit.zero or 0)) / float(unit.factor)
+        points[variable.name] = Series(variable.name, shown.reshape(shape), unit, names)
+    return points
 
 
 def _certificate(

@@ -28,8 +28,24 @@ from engiagent.verify.frames import Bools, EvaluationError, Frame
 from engiagent.verify.tolerances import row_tolerance
 from engiagent.verify.values import Floats, Ints, Value
 
-Stated = Callable[[Unit], float | None]
-"""The absolute tolerance that a rule states, in SI, given the unit of what is compared."""
+Growth = Callable[[Value], Floats]
+"""By how much each row of a value can grow at most, by what is uncertain."""
+
+
+@dataclass(frozen=True)
+class Judge:
+    """By what comparisons are judged.
+
+    Attributes
+    ----------
+    stated
+        The absolute tolerance that a rule states, in SI, given the unit of what is compared.
+    growth
+        Given when the worst case is to be judged.
+    """
+
+    stated: Callable[[Unit], float | None] = lambda unit: None
+    growth: Growth | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +79,7 @@ class Part:
         )
 
 
-def parts_of(evaluator: Evaluator, text: str, frame: Frame, stated: Stated) -> list[Part]:
+def parts_of(evaluator: Evaluator, text: str, frame: Frame, judge: Judge) -> list[Part]:
     """Return the parts of a constraint over the rows of a frame.
 
     Raises
@@ -74,10 +90,10 @@ def parts_of(evaluator: Evaluator, text: str, frame: Frame, stated: Stated) -> l
     try:
         node = parse(text)
         if isinstance(node, Call) and node.function in _STATEMENTS:
-            return _STATEMENTS[node.function](evaluator, node, frame, stated)
+            return _STATEMENTS[node.function](evaluator, node, frame, judge)
         if isinstance(node, Compare):
-            return _parts(evaluator.compared(text, frame), frame, stated)
-        return _compared(evaluator, node, frame, stated)
+            return _parts(evaluator.compared(text, frame), frame, judge)
+        return _compared(evaluator, node, frame, judge)
     except (UnitError, GrammarError) as error:
         raise EvaluationError(f"in {text!r}: {error}") from None
 
@@ -105,19 +121,21 @@ def slack_of(op: str, left: Value, right: Value) -> Floats:
     return difference if op == "<=" else -difference
 
 
-def _compared(evaluator: Evaluator, node: Node, frame: Frame, stated: Stated) -> list[Part]:
+def _compared(evaluator: Evaluator, node: Node, frame: Frame, judge: Judge) -> list[Part]:
     """Return the parts of comparisons, joined by ``and`` or not."""
     if isinstance(node, Logic) and node.op == "and":
-        return [p for item in node.operands for p in _compared(evaluator, item, frame, stated)]
-    return _parts(comparison(evaluator, node, frame), frame, stated)
+        return [p for item in node.operands for p in _compared(evaluator, item, frame, judge)]
+    return _parts(comparison(evaluator, node, frame), frame, judge)
 
 
-def _parts(compared: Compared, frame: Frame, stated: Stated) -> list[Part]:
+def _parts(compared: Compared, frame: Frame, judge: Judge) -> list[Part]:
     found = []
     for op, left, right in compared:
         unit = left.unit
         slack = np.broadcast_to(slack_of(op, left, right), (frame.size,))
-        tolerance = np.broadcast_to(row_tolerance(left, right, stated(unit)), (frame.size,))
+        if judge.growth is not None:
+            slack = slack - judge.growth(values.add(left, right, -1.0))
+        tolerance = np.broadcast_to(row_tolerance(left, right, judge.stated(unit)), (frame.size,))
         telling = bool(left.data.any() and right.data.any())
         found.append(Part(None, slack, tolerance, unit.difference(), telling))
     return found
@@ -150,14 +168,14 @@ def _active(evaluator: Evaluator, node: Node, frame: Frame) -> Bools:
     return np.asarray(value.data >= 0.5)
 
 
-def _implies(evaluator: Evaluator, node: Call, frame: Frame, stated: Stated) -> list[Part]:
+def _implies(evaluator: Evaluator, node: Call, frame: Frame, judge: Judge) -> list[Part]:
     active = _active(evaluator, node.args[0], frame)
-    return [part.take(active) for part in _compared(evaluator, node.args[1], frame, stated)]
+    return [part.take(active) for part in _compared(evaluator, node.args[1], frame, judge)]
 
 
-def _either(evaluator: Evaluator, node: Call, frame: Frame, stated: Stated) -> list[Part]:
+def _either(evaluator: Evaluator, node: Call, frame: Frame, judge: Judge) -> list[Part]:
     """Judge each row by the alternative that is closest to holding."""
-    alternatives = [_compared(evaluator, arg, frame, stated) for arg in node.args]
+    alternatives = [_compared(evaluator, arg, frame, judge) for arg in node.args]
     alike = len({part.unit.dimension for parts in alternatives for part in parts}) == 1
     failing = np.stack([_worst_of(parts, alike) for parts in alternatives])
     closest = np.argmin(failing, axis=0)
@@ -180,7 +198,7 @@ def _worst_of(parts: Sequence[Part], alike: bool) -> Floats:
     return np.asarray(np.max(np.stack(worst), axis=0))
 
 
-def _exclusive(evaluator: Evaluator, node: Call, frame: Frame, stated: Stated) -> list[Part]:
+def _exclusive(evaluator: Evaluator, node: Call, frame: Frame, judge: Judge) -> list[Part]:
     """Judge each row by the second largest of the quantities."""
     found = [evaluator.number(arg, frame) for arg in node.args]
     alike = len({value.unit.dimension for value in found}) == 1
@@ -190,7 +208,9 @@ def _exclusive(evaluator: Evaluator, node: Call, frame: Frame, stated: Stated) -
             raise EvaluationError(f"a temperature in {value.unit} cannot be exclusive")
         zero = values.constant(np.zeros(1), value.unit)
         size = np.abs(np.broadcast_to(value.data, (frame.size,)))
-        tolerance = np.broadcast_to(row_tolerance(value, zero, stated(value.unit)), size.shape)
+        tolerance = np.broadcast_to(
+            row_tolerance(value, zero, judge.stated(value.unit)), size.shape
+        )
         sizes.append(size)
         tolerances.append(tolerance)
         measures.append(np.where(np.isfinite(size), size if alike else size / tolerance, np.inf))
@@ -202,11 +222,11 @@ def _exclusive(evaluator: Evaluator, node: Call, frame: Frame, stated: Stated) -
     ]
 
 
-def _complements(evaluator: Evaluator, node: Call, frame: Frame, stated: Stated) -> list[Part]:
+def _complements(evaluator: Evaluator, node: Call, frame: Frame, judge: Judge) -> list[Part]:
     """Judge both inequalities, and that one of them holds with equality."""
     pair = []
     for arg in node.args:
-        parts = _compared(evaluator, arg, frame, stated)
+        parts = _compared(evaluator, arg, frame, judge)
         if len(parts) != 1 or not isinstance(arg, Compare) or arg.ops[0] == "==":
             raise EvaluationError("complements takes two inequalities")
         pair += parts
@@ -220,7 +240,7 @@ def _complements(evaluator: Evaluator, node: Call, frame: Frame, stated: Stated)
     return pair
 
 
-_STATEMENTS: dict[str, Callable[[Evaluator, Call, Frame, Stated], list[Part]]] = {
+_STATEMENTS: dict[str, Callable[[Evaluator, Call, Frame, Judge], list[Part]]] = {
     "complements": _complements,
     "either": _either,
     "exclusive": _exclusive,

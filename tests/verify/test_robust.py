@@ -77,3 +77,24 @@ def test_an_objective_counts_at_its_worst(sense: str, expected: float) -> None:
     assert good.violations == ()
     bad = certificate(*plan, objective=28.0)
     assert [v["check"] for v in bad.violations] == ["objective"]
+
+
+def test_an_implication_and_a_soft_limit_count_at_their_worst() -> None:
+    on = {"name": "on", "index": ["t in T"], "type": "binary"}
+    share = {"name": "share", "index": ["T"], "value": [1, 2, 3],
+             "uncertain": {"set": "box", "deviation": 0.5}}  # fmt: skip
+    implied = rule("implies(on[t], share[t]*x[t] <= 26[kW])")
+    plan = document([X, on], [implied], parameters=[share])
+    found = judged(plan, {"x": [10, 11, 20], "on": [1, 1, 0]})
+    (violation,) = found.violations
+    assert (violation["check"], violation["where"]) == ("robust:C", {"t": "01:00"})
+    assert violation["amount"] == pytest.approx(11 * 2.5 - 26)
+    soft = rule("share[t]*x[t] <= 20[kW]", hard=False, penalty={"weight": "2[EUR/kW]"})
+    goal = {"sense": "minimize", "unit": "EUR", "expression": "sum(x[t] for t in T)*1[EUR/kW]"}
+    plan = document([X], [soft], goal, parameters=[share])
+    cost = 2 * (0 + 2.5 + 1)
+    found = judged(plan, {"x": [10, 9, 6]}, objective=25 + cost)
+    assert found.violations == ()
+    assert found.objective is not None
+    assert found.objective["value"] == pytest.approx(25 + cost)
+    assert found.objective["soft"][0]["slack"] == pytest.approx(3.5)

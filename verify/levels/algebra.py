@@ -12,7 +12,7 @@ from engiagent.verify import values
 from engiagent.verify.documents import Bench
 from engiagent.verify.findings import Violation, finite_or_none
 from engiagent.verify.frames import EvaluationError, Frame
-from engiagent.verify.relations import Part, parts_of
+from engiagent.verify.relations import Judge, Part, parts_of
 from engiagent.verify.requirements import Requirements
 
 
@@ -98,7 +98,9 @@ def _check(bench: Bench, rule: Rule, level: str) -> Outcome:
     evaluator = bench.evaluator
     try:
         frame = evaluator.frame(rule.forall, rule.where)
-        parts = parts_of(evaluator, rule.expression, frame, lambda unit: _stated(bench, rule, unit))
+        parts = parts_of(
+            evaluator, rule.expression, frame, Judge(lambda unit: _stated(bench, rule, unit))
+        )
     except EvaluationError as error:
         return _with_faults(bench, rule, level, Outcome(record(rule, "unchecked", note=str(error))))
     found = [one for one in (worst_of(part) for part in parts) if one is not None]

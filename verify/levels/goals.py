@@ -20,7 +20,7 @@ from engiagent.verify import values
 from engiagent.verify.documents import Bench
 from engiagent.verify.findings import Violation
 from engiagent.verify.frames import EvaluationError, Frame
-from engiagent.verify.relations import comparison
+from engiagent.verify.relations import Growth, comparison
 from engiagent.verify.requirements import Goal
 from engiagent.verify.tolerances import TOLERANCES, floor_of
 from engiagent.verify.values import ONE, Value
@@ -130,12 +130,9 @@ def _single(bench: Bench, core: Core, definition: ObjectiveDef, frame: Frame) ->
     value, unit = _in_declared(value, definition.unit)
     value = _over_scenarios(value, definition.risk, frame, definition.sense)
     soft = []
-    for constraint in core.constraints:
-        if constraint.hard is False and constraint.penalty is not None:
-            cost, slack, measure = soft_cost(bench, constraint, constraint.penalty, unit)
-            shown = float(cost.data[0]) / float(unit.factor)
-            soft.append(SoftCost(constraint.constraint_id, slack, str(measure), shown))
-            value = values.add(value, cost, 1.0 if definition.sense == "minimize" else -1.0)
+    for cost, entry in soft_costs(bench, core, unit):
+        soft.append(entry)
+        value = values.add(value, cost, 1.0 if definition.sense == "minimize" else -1.0)
     return Objective(_shown(value, unit), str(unit), definition.sense, value, (), tuple(soft))
 
 
@@ -206,10 +203,34 @@ def _over_scenarios(value: Value, risk: RiskDef | None, frame: Frame, sense: str
 # --- soft constraints --------------------------------------------------------------------------
 
 
+def soft_costs(
+    bench: Bench, core: Core, unit: Unit, growth: Growth | None = None
+) -> Iterator[tuple[Value, SoftCost]]:
+    """Yield what each soft constraint costs, in SI and for the certificate.
+
+    Raises
+    ------
+    EvaluationError
+        When a soft constraint is no comparison or its weight does not fit.
+    """
+    for constraint in core.constraints:
+        if constraint.hard is False and constraint.penalty is not None:
+            penalty = constraint.penalty
+            cost, slack, measure = soft_cost(bench, constraint, penalty, unit, growth)
+            shown = float(cost.data[0]) / float(unit.factor)
+            yield cost, SoftCost(constraint.constraint_id, slack, str(measure), shown)
+
+
 def soft_cost(
-    bench: Bench, constraint: ConstraintDef, penalty: PenaltyDef, unit: Unit
+    bench: Bench,
+    constraint: ConstraintDef,
+    penalty: PenaltyDef,
+    unit: Unit,
+    growth: Growth | None = None,
 ) -> tuple[Value, float, Unit]:
     """Return cost in SI, the sum of the slacks, and the unit of the slacks.
+
+    With ``growth`` every row costs what it does in its worst case.
 
     Raises
     ------
@@ -231,7 +252,7 @@ def soft_cost(
     slacks = 0.0
     rows = np.zeros(frame.size, dtype=np.int64)
     for op, left, right in pairs:
-        slack = _slack(op, left, right)
+        slack = _slack(op, left, right, growth)
         slacks += float(slack.data.sum()) / float(measure.factor)
         charged = values.multiply(weight, values.power(slack, 2.0) if squared else slack)
         cost = values.segment_sum(charged, rows, 1)
@@ -242,11 +263,16 @@ def soft_cost(
     return total, slacks, measure
 
 
-def _slack(op: str, left: Value, right: Value) -> Value:
+def _slack(op: str, left: Value, right: Value, growth: Growth | None) -> Value:
     """Return by how much a comparison is broken, row by row, zero where it holds."""
     over = values.add(left, right, -1.0) if op != ">=" else values.add(right, left, -1.0)
+    other = values.negate(over)
+    if growth is not None:
+        more = growth(over)
+        worse = Value(more, over.unit, np.abs(more))
+        over, other = values.add(over, worse, 1.0), values.add(other, worse, 1.0)
     if op == "==":
-        return values.extreme("max", [over, values.negate(over)])
+        return values.extreme("max", [over, other])
     zero = values.constant(np.zeros(over.data.size), over.unit)
     return values.extreme("max", [over, zero])
 

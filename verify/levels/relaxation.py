@@ -31,7 +31,7 @@ from engiagent.verify.levels.goals import Objective
 from engiagent.verify.levels.implied import implied_bounds
 from engiagent.verify.levels.minorants import Block, Pieces, pieces_of
 from engiagent.verify.levels.optimality import DualBound
-from engiagent.verify.levels.squares import blocks_of
+from engiagent.verify.levels.squares import blocks_of, resized
 from engiagent.verify.levels.variables import box_of
 from engiagent.verify.values import EPSILON, Floats, Ints, Value, atoms_of
 
@@ -109,6 +109,47 @@ def relaxed_bound(bench: Bench, core: Core, objective: Objective) -> DualBound:
         return DualBound(None, reason="the relaxation has no bound: a variable or a function of "
                          "one has no limits on the side where it pays")  # fmt: skip
     return DualBound(sign * best)
+
+
+def proven_infeasible(bench: Bench, core: Core) -> DualBound:
+    """Return a lower bound of the violation, relative to its row, that every plan has somewhere.
+
+    Above zero it proves that no plan is allowed. The bench needs a value for every variable, at
+    which the nonlinear terms exist.
+    """
+    nothing = Objective(0.0, "1", "minimize", values.constant(np.zeros(1), values.ONE))
+    try:
+        built = _build(bench, core, nothing)
+    except (EngiagentError, KeyError) as error:
+        return DualBound(None, reason=f"the relaxation cannot be built: {error}")
+    if isinstance(built, str):
+        return DualBound(None, reason=built)
+    least = _tightened(*_elastic(*built), np.inf)
+    return DualBound(least, reason=None if least is not None else "the relaxation has no bound")
+
+
+def _elastic(relaxation: Relaxation, point: Floats) -> tuple[Relaxation, Floats]:
+    """Return the task to make the largest relative violation of a row, a new column, small."""
+    import scipy.sparse as sp
+
+    rows, count = relaxation.rows, relaxation.lower.size
+    back = rows.take(np.flatnonzero(relaxation.equal)).times(-np.ones(int(relaxation.equal.sum())))
+    both = _stacked([rows, back], count)
+    reach = np.maximum(np.abs(relaxation.lower), np.abs(relaxation.upper))
+    sizes = abs(both.matrix) @ np.where(np.isfinite(reach), reach, np.abs(point))
+    sizes = np.maximum(sizes + np.abs(both.constant), 1e-300)
+    matrix = sp.hstack([both.matrix, sp.csr_matrix(-sizes[:, None])], format="csr")
+    goal = sp.csr_matrix(([1.0], ([0], [count])), shape=(1, count + 1))
+    blocks = tuple(resized(block, count + 1) for block in relaxation.blocks)
+    elastic = Relaxation(
+        Form(goal, np.zeros(1), np.zeros(1)),
+        Form(matrix, both.constant, both.error),
+        np.zeros(both.size, dtype=bool),
+        blocks,
+        np.append(relaxation.lower, -2.0),
+        np.append(relaxation.upper, 2.0),
+    )
+    return elastic, np.append(point, 0.0)
 
 
 # --- building ----------------------------------------------------------------------------------
@@ -269,18 +310,25 @@ def _tightened(relaxation: Relaxation, point: Floats, value: float) -> float | N
         optimum, y, w = solved
         bound = _safe(relaxation, y, w)
         if bound is not None and (best is None or bound > best):
-            worth = CLOSE * max(abs(value), 1e-300)
+            worth = CLOSE * max(abs(value), 1e-300) if np.isfinite(value) else 1e-6
             stalled = 0 if best is None or bound - best > worth else stalled + 1
             best = bound
         else:
             stalled += 1
-        if best is not None and value - best <= CLOSE * max(abs(value), abs(best)):
+        if best is not None and _enough(value, best):
             break
         if stalled > 2 or time.perf_counter() - start > SECONDS:
             break
         if not relaxation.add_pieces(needs, optimum):
             break
     return best
+
+
+def _enough(value: float, best: float) -> bool:
+    """Whether a bound closes the gap to a value; to an infinite one, whether it is positive."""
+    if not np.isfinite(value):
+        return best > 0
+    return value - best <= CLOSE * max(abs(value), abs(best))
 
 
 def _piece_rows(relaxation: Relaxation) -> tuple[Form, Ints, Ints]:
@@ -313,10 +361,10 @@ def _linear(relaxation: Relaxation, point: Floats) -> tuple[Floats, Floats, Floa
     (upper, over), (exact, even) = _balanced(upper), _balanced(exact)
     cost = np.asarray(relaxation.objective.matrix.toarray()).reshape(-1) * scale
     weight = float(np.abs(cost).max(initial=0.0)) or 1.0
-    # What bounds an atom are its pieces, so that all multipliers are theirs.
-    first = min((block.start for block in relaxation.blocks), default=count)
     box = np.stack([relaxation.lower / scale, relaxation.upper / scale], axis=1)
-    box[first:] = -np.inf, np.inf
+    for block in relaxation.blocks:
+        # What bounds an atom are its pieces, so that all multipliers are theirs.
+        box[block.start : block.start + block.size] = -np.inf, np.inf
     result = linprog(
         cost / weight,
         A_ub=upper if upper.shape[0] else None,

@@ -26,9 +26,8 @@ from engiagent.verify.levels.algebra import (
     rules_of_core,
     worst_of,
 )
-from engiagent.verify.levels.goals import Objective, evaluate_declared
-from engiagent.verify.relations import Part, slack_of
-from engiagent.verify.tolerances import row_tolerance
+from engiagent.verify.levels.goals import Objective, evaluate_declared, soft_costs
+from engiagent.verify.relations import Judge, parts_of
 from engiagent.verify.values import Floats, Value, triplets
 
 
@@ -142,12 +141,7 @@ def check_robust(uncertain: Swung, core: Core, level: str = "algebra") -> Iterat
         evaluator = uncertain.bench.evaluator
         try:
             frame = evaluator.frame(rule.forall, rule.where)
-            parts = []
-            for op, left, right in evaluator.compared(rule.expression, frame):
-                growth = uncertain.growth(values.add(left, right, -1.0))
-                slack = slack_of(op, left, right) - growth
-                tolerance = np.broadcast_to(row_tolerance(left, right, None), slack.shape)
-                parts.append(Part(None, slack, tolerance, left.unit.difference()))
+            parts = parts_of(evaluator, rule.expression, frame, Judge(growth=uncertain.growth))
         except EngiagentError as error:
             yield Outcome(record(rule, "unchecked", note=str(error)))
             continue
@@ -163,11 +157,18 @@ def robust_objective(uncertain: Swung, core: Core, nominal: Objective) -> Object
     EvaluationError
         When it is not affine in the uncertain parameters.
     """
-    worst = evaluate_declared(uncertain.bench, core)
-    growth = float(uncertain.growth(worst.node)[0])
-    factor = float(parse_unit(nominal.unit).factor)
+    hard = tuple(c for c in core.constraints if c.hard is not False)
+    plain = evaluate_declared(uncertain.bench, replace(core, constraints=hard))
+    unit = parse_unit(nominal.unit)
+    worst = plain.value * float(unit.factor)
     sign = 1.0 if nominal.sense == "minimize" else -1.0
-    return replace(nominal, value=nominal.value + sign * growth / factor)
+    worst += sign * float(uncertain.growth(plain.node)[0])
+    soft = []
+    if not nominal.terms:
+        for cost, entry in soft_costs(uncertain.bench, core, unit, uncertain.growth):
+            soft.append(entry)
+            worst += sign * float(cost.data[0])
+    return replace(nominal, value=worst / float(unit.factor), soft=tuple(soft))
 
 
 def nominal_only(blueprint: Blueprint) -> list[str]:

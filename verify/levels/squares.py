@@ -222,7 +222,7 @@ def _diagonal(
     basis = sp.csr_matrix((many, wide), dtype=np.float64).tolil()
     basis[:, touched] = vectors.T
     form = Form(basis.tocsr(), np.zeros(many), np.zeros(many))
-    blocks = [_resized(block, wide) for block in blocks]
+    blocks = [resized(block, wide) for block in blocks]
     limits = np.concatenate([limits, np.zeros((2, many))], axis=1)
     square = Block("power", count, many, (form,), (form.interval(*limits),), None,
                    (np.array([2.0]),))  # fmt: skip
@@ -275,7 +275,8 @@ def _squares(quadratic: Matrix, touched: Ints) -> tuple[Floats, Floats, Floats] 
     return vectors, curvature, residual
 
 
-def _resized(block: Block, count: int) -> Block:
+def resized(block: Block, count: int) -> Block:
+    """Return a block whose forms have room for columns that came later."""
     from dataclasses import replace
 
     forms = []
