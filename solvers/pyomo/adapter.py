@@ -105,9 +105,11 @@ def _solve(name: str, about: Known, program: Program, options: SolveOptions) -> 
 def _run(name: str, about: Known, program: Program, options: SolveOptions) -> Ending:
     if not _used(program).any() or _breaks_an_empty_row(program):
         return _trivial(program)
-    built = build(program, curved_as_row=about.linear_objective)
     # Pyomo tells of most that goes wrong by exceptions of many kinds, which are the user's to read.
     try:
+        built = build(program, curved_as_row=about.linear_objective)
+        if not built.holds:
+            return Ending("infeasible", distribution_version("pyomo") or "unknown")
         if _has_new_interface(name):
             return _run_new(name, about, built, program, options)
         return _run_older(name, about, built, program, options)

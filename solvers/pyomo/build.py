@@ -13,6 +13,9 @@ from engiagent.formulations.program import OBJECTIVE, Program
 from engiagent.formulations.values import Floats
 from engiagent.solvers.expressions import Algebra, Translator, curved_expressions, curved_rows
 
+ROUNDING: Final = 1e-9
+"""How far, relative to its size, a constant may be from its limits."""
+
 
 @dataclass(frozen=True, eq=False)
 class Built:
@@ -25,12 +28,15 @@ class Built:
     variables
         One per column.
     constraints
-        By row number; rows without limits have none.
+        By row number; rows without limits, and those that nothing can change, have none.
+    holds
+        Whether all rows that nothing can change hold; if not, the program is infeasible.
     """
 
     model: Any
     variables: list[Any]
     constraints: dict[int, Any]
+    holds: bool = True
 
 
 def _total(constant: float, children: list[Any]) -> Any:
@@ -88,6 +94,7 @@ def build(program: Program, *, curved_as_row: bool = False) -> Built:
     lower, upper = _limits(program.row_lower), _limits(program.row_upper)
     model.c = pyo.Constraint(pyo.Any)
     constraints = {}
+    holds = True
     for row in np.flatnonzero(~free).tolist():
         inside = slice(starts[row], starts[row + 1])
         body = whole[row] if row in whole else LinearExpression(
@@ -95,12 +102,35 @@ def build(program: Program, *, curved_as_row: bool = False) -> Built:
             linear_coefs=values[inside],
             linear_vars=[variables[column] for column in columns[inside]],
         )  # fmt: skip
+        if _is_constant(body):
+            holds &= _is_within(body, lower[row], upper[row])
+            continue
         model.c[row] = (lower[row], body, upper[row])
         constraints[row] = model.c[row]
     model.domains = pyo.ConstraintList()
     for inner, low, high in translator.domains:
-        model.domains.add((low, inner, high))
-    return Built(model, variables, constraints)
+        if _is_constant(inner):
+            holds &= _is_within(inner, low, high)
+        else:
+            model.domains.add((low, inner, high))
+    return Built(model, variables, constraints, holds)
+
+
+def _is_constant(body: Any) -> bool:
+    """Whether an expression has no variables; Pyomo refuses it as a constraint."""
+    from pyomo.core.expr.numvalue import is_potentially_variable
+
+    return not is_potentially_variable(body)
+
+
+def _is_within(body: Any, lower: float | None, upper: float | None) -> bool:
+    """Whether a constant lies between its limits, up to rounding."""
+    from pyomo.core.expr.numvalue import value
+
+    number = float(value(body))
+    room = ROUNDING * max(1.0, abs(number))
+    above = lower is None or number >= lower - room
+    return above and (upper is None or number <= upper + room)
 
 
 def _add_curved(model: Any, curved: Any, *, as_row: bool) -> None:

@@ -177,6 +177,9 @@ CASES = [
         function("max", Form(2, np.array([0.0, 2.0]), (
             Term(np.array([0, 1]), np.array([0, 0]), np.array([1.0, -1.0])),)),
             groups=np.array([0, 0])),)), 1),
+    Case("NLP: row with a constant function", make([1], [([0], -INF, 2)], bounds=[(0.5, 3)],
+                                                   nonlinear=(
+        function("exp", affine({0: 0.0}, 0.0), row=0), function("exp", X))), 0.5 + sqrt(e)),
     Case("NLP: table", make([0], bounds=[(0, 4)], nonlinear=(
         function("piecewise", X, numbers=(np.array([0.0, 1, 3, 4]), np.array([2.0, 1, 3, 0]))),)),
          0),
@@ -212,6 +215,8 @@ INFEASIBLE = [
                       squares=[(-1, 0, 0, 1)]), INF),
     Case("NLP", make([1], [([0], -INF, 1)], bounds=[(1, 2)],
                      nonlinear=(function("exp", X, row=0),)), INF),
+    Case("NLP: constant function", make([1], [([0], -INF, 0.5)], bounds=[(1, 2)], nonlinear=(
+        function("exp", affine({0: 0.0}, 0.0), row=0),)), INF),
 ]  # fmt: skip
 
 UNBOUNDED = [
