@@ -79,14 +79,21 @@ def check(
         return _infeasible(case, missing)
     if not case.series:
         return _without_schedule(case, missing)
-    return _checked(case, missing)
+    by_text, by_blueprint = case.bench(True), case.bench(False)
+    try:
+        return _checked(case, missing, by_text, by_blueprint)
+    finally:
+        for bench in (by_text, by_blueprint):
+            if bench is not None:
+                bench.forget()
 
 
 # --- a schedule --------------------------------------------------------------------------------
 
 
-def _checked(case: Case, missing: list[str]) -> Certificate:
-    by_text, by_blueprint = case.bench(True), case.bench(False)
+def _checked(
+    case: Case, missing: list[str], by_text: Bench | None, by_blueprint: Bench | None
+) -> Certificate:
     violations: list[Violation] = []
     data, not_understood = _data_level(case, by_blueprint)
     outcomes, benches = _rules(case, by_text, by_blueprint)

@@ -147,6 +147,12 @@ class Bench:
             self._symbols[name] = found
         return found
 
+    def forget(self) -> None:
+        """Let go of all numbers: benches refer to themselves, and their arrays are large."""
+        self._symbols.clear()
+        self.variables.clear()
+        self.evaluator.forget()
+
     def _series_of(self, definition: VariableDef) -> Series | None:
         by_name = self.series.get(definition.name)
         if by_name is None and definition.quantity is not None:
@@ -170,7 +176,8 @@ class Bench:
         numbers = bind(series, dims, unit)
         mask = self.mask(definition)
         _refuse_holes(definition.name, numbers, mask, dims)
-        value = values.variable(np.where(np.isnan(numbers), 0.0, numbers), unit)
+        filled = numbers if mask is None else np.where(np.isnan(numbers), 0.0, numbers)
+        value = values.variable(filled, unit)
         self.variables[definition.name] = value
         return Symbol(
             definition.name, dims, value, defined=mask, before=self._before(definition, unit)

@@ -62,6 +62,11 @@ class Evaluator(Conditions):
         self._frames: dict[tuple[tuple[str, ...], str | None], Frame] = {}
         self._compared: dict[tuple[str, int], Compared] = {}
 
+    def forget(self) -> None:
+        """Let go of what is kept for whoever asks for the same rows again."""
+        self._frames.clear()
+        self._compared.clear()
+
     # -- entry points -----------------------------------------------------------------------------
 
     def frame(self, binders: tuple[str, ...], where: str | None = None) -> Frame:

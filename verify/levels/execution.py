@@ -126,7 +126,7 @@ class Plant:
         if value.unit.dimension != wanted.dimension or value.unit.is_point != wanted.is_point:
             raise EvaluationError(f"{unit.name}: {written} is {value.unit}, needed is {wanted}")
         zero = float(wanted.zero or 0)
-        return np.asarray((value.data - zero) / float(wanted.factor))
+        return values.wide((values.thin(value.data) - zero) / float(wanted.factor), frame.size)
 
     def _indexed(self, node: Node, frame: Frame) -> Node:
         """Give the bare name of a series the index of its period."""
@@ -256,7 +256,9 @@ class Plant:
         start = float(given[0]) if given is not None else float(claimed[0])  # type: ignore[index]
         scheme: Literal["exact", "euler"] = "euler" if unit.scheme == "euler" else "exact"
         declared = battery.simulate(charge, discharge, hours, start, scheme)
-        exact = battery.simulate(charge, discharge, hours, start, "exact")
+        exact = declared
+        if scheme != "exact":
+            exact = battery.simulate(charge, discharge, hours, start, "exact")
         defect = None
         if claimed is not None:
             decay, gain = battery.coefficients(hours, scheme)
@@ -321,7 +323,9 @@ class Plant:
             raise MissingQuantity(self.names(zones[0], "heating")[0])
         scheme: Any = zones[0].scheme or "exact"
         declared = network.simulate(outside, hours, heat, initial=start, scheme=scheme)
-        exact = network.simulate(outside, hours, heat, initial=start)
+        exact = declared
+        if scheme != "exact":
+            exact = network.simulate(outside, hours, heat, initial=start)
         predicted = None
         if all(values_ is not None for _, values_ in claimed):
             known = np.column_stack([values_ for _, values_ in claimed if values_ is not None])

@@ -309,6 +309,7 @@ def _replay(
         for outcome in check_rules(other, chosen, LEVEL):
             records.append(dict(outcome.record))
             findings.violations += outcome.violations
+        other.forget()
     return records
 
 
