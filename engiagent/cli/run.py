@@ -50,7 +50,7 @@ def limits(command: Callable[..., Any]) -> Callable[..., Any]:
             "--memory-limit",
             type=positive,
             metavar="MB",
-            help="What the solver may take beyond its bare process.",
+            help="What the solver may take beyond its process with libraries loaded.",
         ),
         click.option("--time-limit", type=positive, metavar="S", help="Wall-clock limit."),
     ):

@@ -148,9 +148,9 @@ def test_a_time_limit_with_a_checked_schedule_is_feasible(tmp_path: Path) -> Non
 
 def test_a_memory_limit_is_a_limit(tmp_path: Path) -> None:
     path = blueprints.knapsack(tmp_path / "knapsack.json", 300, 100)
-    result = invoke("solve", path, "--out", tmp_path / "run", "--memory-limit", 5)
+    result = invoke("solve", path, "--out", tmp_path / "run", "--memory-limit", 1)
     assert result.exit_code == 5, result.stderr
-    assert "memory limit of 5 MB reached" in read_record(tmp_path / "run")["reason"]
+    assert "memory limit of 1 MB reached" in read_record(tmp_path / "run")["reason"]
 
 
 @linux
