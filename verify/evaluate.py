@@ -28,7 +28,7 @@ from engiagent.blueprint.grammar import (
 )
 from engiagent.blueprint.sets import IndexSet, is_timed
 from engiagent.blueprint.units import UnitError, parse_unit
-from engiagent.verify import functions, values
+from engiagent.verify import functions, kinks, values
 from engiagent.verify.conditions import Conditions
 from engiagent.verify.frames import (
     Bools,
@@ -214,7 +214,7 @@ class Evaluator(Conditions):
             body = values.power(body, 2.0)
         if node.function in ("sum", "expect", "sumsq"):
             return values.segment_sum(body, rows, frame.size)
-        return values.segment_extreme(body, rows, frame.size, node.function == "min")
+        return kinks.segment_extreme(body, rows, frame.size, node.function == "min")
 
     def _inner(self, node: Reduce, frame: Frame) -> tuple[Frame, Ints]:
         """Return the rows that a reduction runs over, and the row that each belongs to."""
@@ -270,9 +270,9 @@ class Evaluator(Conditions):
             return functions.piecewise(self, node, frame)
         arguments = [self.number(part, frame) for part in node.args]
         if node.function == "abs":
-            return values.extreme("max", [arguments[0], values.negate(arguments[0])])
+            return kinks.extreme("max", [arguments[0], values.negate(arguments[0])])
         if node.function in ("min", "max"):
-            return values.extreme(node.function, arguments)
+            return kinks.extreme(node.function, arguments)
         if node.function not in functions.ELEMENTARY:
             raise EvaluationError(f"{node.function} gives no number")
         return functions.elementary(self, node, arguments[0], frame)

@@ -8,7 +8,7 @@ import numpy as np
 
 from engiagent.blueprint.grammar import Call, Members, Node, Ref
 from engiagent.blueprint.units import Unit
-from engiagent.verify import clocks, values
+from engiagent.verify import clocks, kinks, values
 from engiagent.verify.frames import Elements, EvaluationError, Frame
 from engiagent.verify.tolerances import row_tolerance
 from engiagent.verify.values import ONE, Floats, Link, Value
@@ -131,7 +131,7 @@ def piecewise(evaluator: "Evaluator", node: Call, frame: Frame) -> Value:
         tolerance = np.broadcast_to(row_tolerance(at, limits, None), excess.shape)
         if not (excess <= tolerance).all():
             _note(evaluator, "outside the table", excess, tolerance, at.unit, frame)
-    return values.table(at, xs, ys, result)
+    return kinks.table(at, xs, ys, result)
 
 
 def _points(

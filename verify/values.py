@@ -208,7 +208,7 @@ def negate(value: Value) -> Value:
         return constant(-value.data, ONE, bare=True)
     _refuse_point(value)
     data = wide(-thin(value.data), value.data.size)
-    return _make(data, value.unit, value.size, (value,), (-1.0,), value.degree)
+    return made(data, value.unit, value.size, (value,), (-1.0,), value.degree)
 
 
 def add(left: Value, right: Value, sign: float) -> Value:
@@ -227,7 +227,7 @@ def add(left: Value, right: Value, sign: float) -> Value:
     with np.errstate(all="ignore"):
         data = wide(np.asarray(join(thin(left.data), thin(right.data))), rows)
         size = wide(thin(left.size) + thin(right.size), rows)
-    return _make(
+    return made(
         data,
         unit,
         size,
@@ -267,7 +267,7 @@ def multiply(left: Value, right: Value) -> Value:
     with np.errstate(all="ignore"):
         data = wide(weights[1] * weights[0], rows)
         size = wide(thin(left.size) * thin(right.size), rows)
-    return _make(
+    return made(
         data,
         left.unit * right.unit,
         size,
@@ -293,7 +293,7 @@ def divide(left: Value, right: Value) -> Value:
     degree = left.degree if right.degree == 0 else 2
     bare = left.bare and right.bare
     atom = Atom("quotient", (left, right)) if right.degree else None
-    return _make(data, left.unit / right.unit, size, (left, right), weights, degree, bare, atom)
+    return made(data, left.unit / right.unit, size, (left, right), weights, degree, bare, atom)
 
 
 def power(base: Value, exponent: float, inside: Value | None = None) -> Value:
@@ -313,55 +313,14 @@ def power(base: Value, exponent: float, inside: Value | None = None) -> Value:
     unit = base.unit ** int(exponent) if whole else ONE
     bent = bool(base.degree) and exponent not in (0, 1)
     atom = Atom("power", (base,), None, (np.array([exponent]),)) if bent else None
-    return _make(data, unit, size, (base,), (slope,), 2 if bent else base.degree, base.bare, atom)
+    return made(data, unit, size, (base,), (slope,), 2 if bent else base.degree, base.bare, atom)
 
 
 def function(kind: str, value: Value, data: Floats, slope: Floats) -> Value:
     """Return an elementary function of a pure number, given its values and derivatives."""
     atom = Atom(kind, (value,)) if value.degree else None
     degree = 2 if value.degree else 0
-    return _make(data, ONE, np.abs(data), (value,), (slope,), degree, False, atom)
-
-
-def table(value: Value, xs: Floats, ys: Floats, unit: Unit) -> Value:
-    """Return the interpolation in a table; beyond its ends the value is that of the end.
-
-    Parameters
-    ----------
-    xs, ys
-        Breakpoints and values in SI, shape (1 or rows, points).
-    unit
-        The unit of the values.
-    """
-    rows, last = np.arange(value.data.size), xs.shape[1] - 2
-    at = np.clip(value.data, xs[:, 0], xs[:, -1])
-    if xs.shape[0] == 1:
-        left = np.clip(np.searchsorted(xs[0], at, side="right") - 1, 0, last)
-    else:
-        left = np.clip((xs <= at[:, None]).sum(axis=1) - 1, 0, last)
-    of_x, of_y = (np.zeros_like(rows) if v.shape[0] == 1 else rows for v in (xs, ys))
-    x0, x1, y0, y1 = xs[of_x, left], xs[of_x, left + 1], ys[of_y, left], ys[of_y, left + 1]
-    slope = (y1 - y0) / (x1 - x0)
-    data = y0 + slope * (at - x0)
-    size = np.maximum(np.maximum(np.abs(y0), np.abs(y1)), np.abs(data))
-    atom = Atom("piecewise", (value,), None, (xs, ys)) if value.degree else None
-    return _make(data, unit, size, (value,), (slope,), 2 if value.degree else 0, False, atom)
-
-
-def extreme(kind: str, arguments: Sequence[Value]) -> Value:
-    """Return ``max`` or ``min`` of several values, row by row."""
-    aligned = align(arguments)
-    size = max(value.data.size for value in aligned)
-    stacked = np.stack([np.broadcast_to(value.data, (size,)) for value in aligned])
-    which = stacked.argmin(axis=0) if kind == "min" else stacked.argmax(axis=0)
-    parts = []
-    for place, value in enumerate(aligned):
-        rows = np.flatnonzero(which == place)
-        parts.append((gather(value, rows), rows))
-    result = combine(parts, size)
-    if not result.degree and not any(value.degree for value in aligned):
-        return result
-    return replace(result, degree=2, atom=Atom(kind, tuple(aligned)))
+    return made(data, ONE, np.abs(data), (value,), (slope,), degree, False, atom)
 
 
 def gather(value: Value, rows: Ints | slice) -> Value:
@@ -404,50 +363,6 @@ def segment_sum(value: Value, rows: Ints, size: int) -> Value:
     )
 
 
-def segment_extreme(value: Value, rows: Ints, size: int, smallest: bool) -> Value:
-    """Return the least or the greatest of each group.
-
-    Raises
-    ------
-    UnitError
-        When a group is empty.
-    """
-    if np.bincount(rows, minlength=size).min(initial=1) == 0:
-        raise UnitError(f"the {'min' if smallest else 'max'} of nothing has no value")
-    order = np.lexsort((value.data if smallest else -value.data, rows))
-    first = np.concatenate(([True], rows[order][1:] != rows[order][:-1]))
-    chosen = gather(value, order[first])
-    if not value.degree:
-        return chosen
-    atom = Atom("min" if smallest else "max", (value,), rows)
-    return replace(chosen, degree=2, order=next(_ORDER), atom=atom)
-
-
-def tail_mean(value: Value, weights: Floats, share: float, largest: bool) -> Value:
-    """Return the mean of the worst ``share`` of values that have probabilities ``weights``.
-
-    ``largest`` says which end is the worst. The value at the edge of the tail counts for what is
-    left of the share.
-    """
-    taken = tail_weights(value.data, weights, share, largest)
-    rows = np.zeros(value.data.size, dtype=np.int64)
-    result = segment_sum(multiply(constant(taken, ONE), value), rows, 1)
-    if not value.degree:
-        return result
-    atom = Atom("tail", (value,), rows, (weights, np.array([share, 1.0 if largest else -1.0])))
-    return replace(result, degree=2, order=next(_ORDER), atom=atom)
-
-
-def tail_weights(data: Floats, weights: Floats, share: float, largest: bool) -> Floats:
-    """Return the weights, adding up to one, by which the worst ``share`` of numbers is averaged."""
-    order = np.argsort(-data if largest else data, kind="stable")
-    before = np.concatenate(([0.0], np.cumsum(weights[order])[:-1]))
-    result = np.zeros_like(weights)
-    result[order] = np.clip(np.minimum(weights[order], share - before), 0.0, None) / share
-    total = float(result.sum())
-    return result / total if total > 0 else result
-
-
 def combine(parts: Sequence[tuple[Value, Ints]], size: int) -> Value:
     """Return one value of which each part fills its own rows; together they fill all.
 
@@ -476,7 +391,7 @@ def combine(parts: Sequence[tuple[Value, Ints]], size: int) -> Value:
     )
 
 
-def _make(
+def made(
     data: Floats,
     unit: Unit,
     size: Floats,
@@ -486,6 +401,7 @@ def _make(
     bare: bool = False,
     atom: Atom | None = None,
 ) -> Value:
+    """Return a value made of others, row by row: its change is ``weights`` times theirs."""
     links = tuple(
         Link(parent, "each", None, weight)
         for parent, weight in zip(parents, weights, strict=True)
@@ -503,133 +419,3 @@ def _refuse_point(*values: Value) -> None:
             raise UnitError(
                 f"a temperature in {value.unit} cannot be scaled or summed, only its differences"
             )
-
-
-def gradients(seeds: Sequence[tuple[Value, Floats]], mode: Mode = "value") -> dict[int, Floats]:
-    """Return the derivative of ``sum(weight @ value for value, weight in seeds)``.
-
-    Parameters
-    ----------
-    seeds
-        Values with one weight for each of their rows.
-    mode
-        ``absolute`` sums the absolute values of all contributions instead, the measure of their
-        rounding.
-
-    Returns
-    -------
-    dict
-        By the ``order`` of each value that has no links (a variable): the derivative with respect
-        to its SI data, of its shape.
-    """
-    adjoints: dict[int, Floats] = {}
-    nodes: dict[int, Value] = {}
-    for value, weight in seeds:
-        if value.degree:
-            _reach(value, nodes)
-            seed = np.abs(weight) if mode == "absolute" else weight
-            adjoints[value.order] = adjoints.get(value.order, 0.0) + np.asarray(seed, np.float64)
-    result = {}
-    # What was made later depends on what was made earlier, never the other way round.
-    for order in sorted(nodes, reverse=True):
-        node = nodes[order]
-        adjoint = adjoints.pop(order, None)
-        if adjoint is None:
-            continue
-        if not node.links:
-            result[order] = adjoint
-        for link in node.links:
-            pulled = link.pull(adjoint, mode)
-            known = adjoints.get(link.parent.order)
-            adjoints[link.parent.order] = pulled if known is None else known + pulled
-    return result
-
-
-def contributions(seeds: Sequence[Value]) -> dict[int, int]:
-    """Return how many terms at most add up in the derivative by an element of each variable."""
-    nodes: dict[int, Value] = {}
-    counts: dict[int, int] = {}
-    for value in seeds:
-        if value.degree:
-            _reach(value, nodes)
-            counts[value.order] = counts.get(value.order, 0) + 1
-    for order in sorted(nodes, reverse=True):
-        for link in nodes[order].links:
-            more = counts[order] * link.repetitions()
-            counts[link.parent.order] = counts.get(link.parent.order, 0) + more
-    return {order: counts[order] for order, node in nodes.items() if not node.links}
-
-
-def atoms_of(seeds: Sequence[Value]) -> list[Value]:
-    """Return all atoms that values are made of, those that others are made of first."""
-    found: dict[int, Value] = {}
-    waiting = list(seeds)
-    while waiting:
-        nodes: dict[int, Value] = {}
-        _reach(waiting.pop(), nodes)
-        for order, node in nodes.items():
-            if node.atom is not None and order not in found:
-                found[order] = node
-                waiting += [parent for parent in node.atom.parents if parent.degree]
-    return [found[order] for order in sorted(found)]
-
-
-def _reach(value: Value, nodes: dict[int, Value]) -> None:
-    stack = [value]
-    while stack:
-        node = stack.pop()
-        if node.order not in nodes:
-            nodes[node.order] = node
-            stack.extend(link.parent for link in node.links)
-
-
-def triplets(value: Value) -> dict[int, tuple[Ints, Ints, Floats]]:
-    """Return the rows of a value as coefficients of variables and of the atoms it is made of.
-
-    Returns
-    -------
-    dict
-        By the ``order`` of each variable or atom: rows, its elements and coefficients, with
-        repetitions to be summed.
-    """
-    result: dict[int, list[tuple[Ints, Ints, Floats]]] = {}
-    start = np.arange(value.data.size)
-    stack = [(value, start, start, np.ones(start.size))]
-    while stack:
-        node, rows, places, factors = stack.pop()
-        if node.degree and (node.atom is not None or not node.links):
-            result.setdefault(node.order, []).append((rows, places, factors))
-            continue
-        for link in node.links:
-            stack.append((link.parent, *_descend(link, rows, places, factors)))
-    return {
-        order: tuple(np.concatenate(parts) for parts in zip(*pieces, strict=True))  # type: ignore[misc]
-        for order, pieces in result.items()
-    }
-
-
-def _descend(link: Link, rows: Ints, places: Ints, factors: Floats) -> tuple[Ints, Ints, Floats]:
-    """Return what entries of a value are as entries of one of its parents."""
-    if link.kind == "each":
-        weight = np.broadcast_to(np.asarray(link.weight, dtype=np.float64), link.parent.data.shape)
-        return rows, places, factors * weight[places]
-    if link.kind == "gather":
-        if isinstance(link.rows, slice):
-            return rows, places + link.rows.start, factors
-        assert link.rows is not None
-        return rows, link.rows[places], factors
-    # Each entry becomes one for every term of its sum.
-    size = link.parent.data.size
-    into = np.zeros(size, dtype=np.int64) if link.rows is None else np.arange(size)
-    if not isinstance(link.rows, slice) and link.rows is not None:
-        into = link.rows
-    order = np.argsort(into, kind="stable")
-    counts = np.bincount(into, minlength=int(places.max(initial=-1)) + 1)
-    starts = np.concatenate(([0], np.cumsum(counts)))
-    each = counts[places]
-    within = np.arange(each.sum()) - np.repeat(np.cumsum(each) - each, each)
-    return (
-        np.repeat(rows, each),
-        order[np.repeat(starts[places], each) + within],
-        np.repeat(factors, each),
-    )

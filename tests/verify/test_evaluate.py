@@ -26,7 +26,7 @@ from engiagent.blueprint.units import parse_unit
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.series import Series
-from engiagent.verify.values import gradients, triplets
+from engiagent.verify.sweeps import gradients, triplets
 
 N = 5
 DOCUMENT: dict[str, Any] = {

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from engiagent.verify.values import EPSILON, Floats, Value, triplets
+from engiagent.verify.sweeps import triplets
+from engiagent.verify.values import EPSILON, Floats, Value
 
 Matrix = Any
 """A ``scipy.sparse.csr_matrix``."""

@@ -16,7 +16,7 @@ from engiagent.blueprint.document import (
 )
 from engiagent.blueprint.grammar import parse
 from engiagent.blueprint.units import Unit, UnitError, parse_unit
-from engiagent.verify import values
+from engiagent.verify import kinks, values
 from engiagent.verify.documents import Bench
 from engiagent.verify.findings import Violation
 from engiagent.verify.frames import EvaluationError, Frame
@@ -188,7 +188,7 @@ def _over_scenarios(value: Value, risk: RiskDef | None, frame: Frame, sense: str
     rows = np.zeros(frame.size, dtype=np.int64)
     measure = "expected" if risk is None else risk.measure
     if measure == "worst":
-        return values.segment_extreme(value, rows, 1, sense == "maximize")
+        return kinks.segment_extreme(value, rows, 1, sense == "maximize")
     chances = element.set.root.probabilities
     if chances is None:
         raise EvaluationError(f"{element.set.name} has no probabilities")
@@ -197,7 +197,7 @@ def _over_scenarios(value: Value, risk: RiskDef | None, frame: Frame, sense: str
         return values.segment_sum(values.multiply(values.constant(weights, ONE), value), rows, 1)
     if risk is None or risk.alpha is None or not 0.0 <= risk.alpha < 1.0:
         raise EvaluationError("a conditional value at risk needs its level alpha below 1")
-    return values.tail_mean(value, weights, 1.0 - risk.alpha, sense == "minimize")
+    return kinks.tail_mean(value, weights, 1.0 - risk.alpha, sense == "minimize")
 
 
 # --- soft constraints --------------------------------------------------------------------------
@@ -272,9 +272,9 @@ def _slack(op: str, left: Value, right: Value, growth: Growth | None) -> Value:
         worse = Value(more, over.unit, np.abs(more))
         over, other = values.add(over, worse, 1.0), values.add(other, worse, 1.0)
     if op == "==":
-        return values.extreme("max", [over, other])
+        return kinks.extreme("max", [over, other])
     zero = values.constant(np.zeros(over.data.size), over.unit)
-    return values.extreme("max", [over, zero])
+    return kinks.extreme("max", [over, zero])
 
 
 # --- what is claimed ---------------------------------------------------------------------------

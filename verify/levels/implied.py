@@ -17,7 +17,8 @@ from engiagent.verify import values
 from engiagent.verify.documents import Bench
 from engiagent.verify.levels.algebra import rules_of_core
 from engiagent.verify.levels.variables import Bounds
-from engiagent.verify.values import Floats, Ints, Value, triplets
+from engiagent.verify.sweeps import triplets
+from engiagent.verify.values import Floats, Ints, Value
 
 PASSES = 4
 WIDER = 1e-9  # far above the rounding of the walk; what it costs the bound is below its last digit

@@ -11,8 +11,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from engiagent.verify.kinks import tail_weights
 from engiagent.verify.levels.forms import Form
-from engiagent.verify.values import EPSILON, Floats, Ints, tail_weights
+from engiagent.verify.values import EPSILON, Floats, Ints
 
 SAFE = 32.0 * EPSILON
 Curve = tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]

@@ -27,7 +27,8 @@ from engiagent.verify.levels.algebra import Rule, rules_of_core
 from engiagent.verify.levels.implied import implied_bounds
 from engiagent.verify.levels.variables import Bounds, box_of
 from engiagent.verify.schedule import Multipliers
-from engiagent.verify.values import EPSILON, Floats, Value, contributions, gradients
+from engiagent.verify.sweeps import contributions, gradients
+from engiagent.verify.values import EPSILON, Floats, Value
 
 METHOD = "dual bound recomputed from the multipliers"
 SAFETY = 4.0  # the a-priori constants count each rounding once; the sums around them add a few

@@ -33,7 +33,8 @@ from engiagent.verify.levels.minorants import Block, Pieces, pieces_of
 from engiagent.verify.levels.optimality import DualBound
 from engiagent.verify.levels.squares import blocks_of, resized
 from engiagent.verify.levels.variables import box_of
-from engiagent.verify.values import EPSILON, Floats, Ints, Value, atoms_of
+from engiagent.verify.sweeps import atoms_of
+from engiagent.verify.values import EPSILON, Floats, Ints, Value
 
 METHOD: Final = "bound of a convex relaxation, recomputed from multipliers of the checker's own"
 MAX_COLUMNS: Final = 60_000

@@ -28,7 +28,8 @@ from engiagent.verify.levels.algebra import (
 )
 from engiagent.verify.levels.goals import Objective, evaluate_declared, soft_costs
 from engiagent.verify.relations import Judge, parts_of
-from engiagent.verify.values import Floats, Value, triplets
+from engiagent.verify.sweeps import triplets
+from engiagent.verify.values import Floats, Value
 
 
 @dataclass(frozen=True, eq=False)
