@@ -30,7 +30,7 @@ class SolveOptions:
     time_limit
         Wall-clock limit for the solver. [s]
     memory_limit_mb
-        What the solver may take beyond the interpreter with the solver loaded; needs ``isolate=True``. [MB]
+        What the solver may take beyond a process that has loaded it; needs ``isolate=True``. [MB]
     gap
         Relative gap between schedule and bound at which a branch and bound ends.
     threads
