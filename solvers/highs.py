@@ -19,7 +19,6 @@ from engiagent.solvers.result import Floats, Progress, SolveOptions
 from engiagent.solvers.validate import SMALLEST_COEFFICIENT
 
 NAME: Final = "HiGHS"
-CAPABILITIES: Final = ("LP", "MILP")
 
 LIMITS: Final = {
     "kTimeLimit": "time limit",
@@ -97,13 +96,6 @@ class Run:
         ray = np.array(values, dtype=np.float64)
         size = float(np.max(np.abs(ray), initial=0.0)) if exists else 0.0
         return ray / size if np.isfinite(size) and size > 0 else None
-
-
-def version() -> str:
-    """Return the version of the HiGHS library."""
-    from importlib.metadata import version as installed
-
-    return installed("highspy")
 
 
 def run_highs(

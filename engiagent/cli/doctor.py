@@ -91,13 +91,23 @@ def _release(text: str) -> tuple[int, ...]:
 
 
 def _solvers() -> list[dict[str, Any]]:
-    from engiagent.solvers import highs
+    """Return every backend with the version of its library, or how to install it."""
+    from engiagent.solvers.registry import BACKENDS, adapter
 
-    try:
-        found: str | None = highs.version()
-    except PackageNotFoundError:
-        found = None
-    return [{"name": highs.NAME, "version": found, "solves": list(highs.CAPABILITIES)}]
+    found = []
+    for backend in BACKENDS:
+        solver = adapter(backend)
+        missing = solver.missing()
+        found.append(
+            {
+                "backend": backend,
+                "name": solver.name,
+                "version": None if missing else solver.version(),
+                "solves": list(solver.classes),
+                "install": solver.install if missing else None,
+            }
+        )
+    return found
 
 
 def _self_test() -> dict[str, Any]:
@@ -149,8 +159,8 @@ def lines(report: dict[str, Any]) -> list[str]:
         result.append(f"  {mark}{entry['name']:<16} {state:<12} needs {entry['requirement']}")
     result.append("solvers")
     for solver in report["solvers"]:
-        state = solver["version"] or "missing"
-        result.append(f"    {solver['name']:<16} {state:<12} {', '.join(solver['solves'])}")
+        state = solver["version"] or f"not installed: {solver['install']}"
+        result.append(f"    {solver['backend']:<16} {state:<12} {', '.join(solver['solves'])}")
     test = report["self_test"]
     state = f"works ({test['seconds']} s)" if test["ok"] else f"FAILS: {test['text']}"
     result.append(f"self-test  a solve in a child process {state}")

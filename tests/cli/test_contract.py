@@ -174,6 +174,29 @@ def test_doctor_tries_a_solve() -> None:
     assert "all is well" in invoke("doctor").stdout
 
 
+def test_doctor_lists_every_backend_with_its_version_or_how_to_install_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from engiagent.solvers import adapter as adapters
+    from engiagent.solvers.registry import BACKENDS, adapter
+
+    there = adapters.distribution_version
+    monkeypatch.setattr(
+        adapters, "distribution_version", lambda name: None if name == "scs" else there(name)
+    )
+    listed = {entry["backend"]: entry for entry in json.loads(invoke("doctor", "--json").stdout)[
+        "solvers"
+    ]}  # fmt: skip
+    assert list(listed) == list(BACKENDS)
+    for backend, entry in listed.items():
+        gone = bool(adapter(backend).missing())
+        assert (entry["version"] is None) == gone
+        assert (entry["install"] is None) != gone
+    assert listed["highs"]["version"] == there("highspy")
+    assert "MINLP" in listed["scip"]["solves"]
+    assert "not installed: pip install 'engiagent[solvers]'" in invoke("doctor").stdout
+
+
 def test_doctor_says_how_to_install_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     from engiagent.cli import doctor
 
