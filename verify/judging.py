@@ -40,7 +40,7 @@ def optimality_level(
     if not plain and not _closes(options, own):
         from engiagent.verify.levels import relaxation
 
-        found = relaxation.relaxed_bound(bench, core, own)
+        found = relaxation.relaxed_bound(bench, core, own, case.schedule.duals)
         options += _recomputed(found, relaxation.METHOD, scale, findings)
     if own.terms and blueprint.core.objective_function.combination != "epsilon":
         findings.append(f"the bound is that of the first goal, {own.terms[0].name}")

@@ -1,6 +1,6 @@
 """Values as sparse affine forms over columns: the elements of variables, then of atoms."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,3 +101,25 @@ class Columns:
         sizes = value.size + abs(matrix) @ np.abs(self.point)
         error = EPSILON * (value.roundings + terms + 8) * sizes
         return Form(matrix, constant, np.asarray(error))
+
+
+def widened(form: Form, count: int) -> Form:
+    """Return a form with room for columns that came later."""
+    if form.matrix.shape[1] == count:
+        return form
+    matrix = form.matrix.copy()
+    matrix.resize((form.size, count))
+    return Form(matrix, form.constant, form.error)
+
+
+def stacked(forms: Sequence[Form], count: int) -> Form:
+    """Return forms one below the other, none as one without rows."""
+    import scipy.sparse as sp
+
+    if not forms:
+        return Form(sp.csr_matrix((0, count)), np.zeros(0), np.zeros(0))
+    return Form(
+        sp.vstack([form.matrix for form in forms], format="csr"),
+        np.concatenate([form.constant for form in forms]),
+        np.concatenate([form.error for form in forms]),
+    )

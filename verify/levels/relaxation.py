@@ -13,8 +13,7 @@ number is computed here, rounding subtracted, and it is all that counts. For a c
 reaches the optimum; for any other it is the bound of a convex relaxation.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -26,86 +25,51 @@ from engiagent.verify import values
 from engiagent.verify.documents import Bench
 from engiagent.verify.frames import Bools
 from engiagent.verify.levels.algebra import rules_of_core
-from engiagent.verify.levels.forms import Columns, Form, Matrix
+from engiagent.verify.levels.forms import Columns, Form, Matrix, stacked, widened
 from engiagent.verify.levels.goals import Objective
 from engiagent.verify.levels.implied import implied_bounds
-from engiagent.verify.levels.minorants import Block, Pieces, pieces_of
+from engiagent.verify.levels.minorants import pieces_of
 from engiagent.verify.levels.optimality import DualBound
+from engiagent.verify.levels.relaxed import Relaxation, piece_rows, safe_bound
+from engiagent.verify.levels.shortcut import quick_bound
 from engiagent.verify.levels.squares import blocks_of, resized
 from engiagent.verify.levels.variables import box_of
+from engiagent.verify.schedule import Multipliers
 from engiagent.verify.sweeps import atoms_of
-from engiagent.verify.values import EPSILON, Floats, Ints, Value
+from engiagent.verify.values import Floats, Value
 
 METHOD: Final = "bound of a convex relaxation, recomputed from multipliers of the checker's own"
-MAX_COLUMNS: Final = 60_000
+MAX_COLUMNS: Final = 500_000
 ROUNDS: Final = 25
 SECONDS: Final = 20.0
-CLOSE: Final = 1e-8
+CLOSE: Final = 2e-7
 """How small a gap, relative to the objective, is closed."""
 
 
-@dataclass(eq=False)
-class Relaxation:
-    """Objective and rows over columns, with the pieces known so far.
+def relaxed_bound(
+    bench: Bench, core: Core, objective: Objective, duals: Mapping[str, Multipliers] | None = None
+) -> DualBound:
+    """Return a bound of the objective from below (from above when maximising), in SI.
 
-    Attributes
-    ----------
-    objective
-        To be minimised, one row.
-    rows, equal
-        ``form <= 0`` and, where ``equal``, ``form == 0``.
-    lower, upper
-        A box that holds every allowed plan; for atoms an interval.
+    The multipliers that came with a schedule are tried first; they may save the linear programme.
     """
-
-    objective: Form
-    rows: Form
-    equal: Bools
-    blocks: tuple[Block, ...]
-    lower: Floats
-    upper: Floats
-    pieces: list[tuple[Block, Pieces]] = field(default_factory=list)
-
-    def add_pieces(self, needs: Bools, point: Floats | None) -> int:
-        """Add pieces on the sides where each atom is needed; returns how many."""
-        added = 0
-        for block in self.blocks:
-            mine = needs[:, block.start : block.start + block.size]
-            for side in (1, -1):
-                wanted = mine[0 if side == 1 else 1]
-                if not wanted.any():
-                    continue
-                ends = self._ends(block, side) if point is None else ()
-                for piece in (*pieces_of(block, side, point), *ends):
-                    keep = np.flatnonzero(wanted[piece.rows])
-                    if keep.size:
-                        part = Pieces(side, piece.rows[keep], piece.form.take(keep))
-                        self.pieces.append((block, part))
-                        added += keep.size
-        return added
-
-    def _ends(self, block: Block, side: int) -> tuple[Pieces, ...]:
-        """Return the end of the interval of an atom as a piece that says it."""
-        import scipy.sparse as sp
-
-        span = slice(block.start, block.start + block.size)
-        end = self.lower[span] if side == 1 else self.upper[span]
-        rows = np.flatnonzero(np.isfinite(end))
-        blank = sp.csr_matrix((rows.size, self.lower.size))
-        return (Pieces(side, rows, Form(blank, end[rows], np.zeros(rows.size))),)
-
-
-def relaxed_bound(bench: Bench, core: Core, objective: Objective) -> DualBound:
-    """Return a bound of the objective from below (from above when maximising), in SI."""
     try:
         built = _build(bench, core, objective)
     except (EngiagentError, KeyError) as error:
         return DualBound(None, reason=f"the relaxation cannot be built: {error}")
     if isinstance(built, str):
         return DualBound(None, reason=built)
-    relaxation, point = built
+    relaxation, point, columns = built
     sign = 1.0 if objective.sense == "minimize" else -1.0
-    best = _tightened(relaxation, point, sign * float(objective.node.data[0]))
+    value = sign * float(objective.node.data[0])
+    needs = _needs(relaxation)
+    relaxation.add_pieces(needs, None)
+    relaxation.add_pieces(needs, point)
+    best = None
+    if duals and not objective.terms:
+        best = quick_bound(bench, core, objective, duals, columns, relaxation, point)
+    if best is None or not _enough(value, best):
+        best = _better(best, _tightened(relaxation, needs, point, value))
     if best is None:
         return DualBound(None, reason="the relaxation has no bound: a variable or a function of "
                          "one has no limits on the side where it pays")  # fmt: skip
@@ -125,7 +89,11 @@ def proven_infeasible(bench: Bench, core: Core) -> DualBound:
         return DualBound(None, reason=f"the relaxation cannot be built: {error}")
     if isinstance(built, str):
         return DualBound(None, reason=built)
-    least = _tightened(*_elastic(*built), np.inf)
+    relaxation, point = _elastic(*built[:2])
+    needs = _needs(relaxation)
+    relaxation.add_pieces(needs, None)
+    relaxation.add_pieces(needs, point)
+    least = _tightened(relaxation, needs, point, np.inf)
     return DualBound(least, reason=None if least is not None else "the relaxation has no bound")
 
 
@@ -135,7 +103,7 @@ def _elastic(relaxation: Relaxation, point: Floats) -> tuple[Relaxation, Floats]
 
     rows, count = relaxation.rows, relaxation.lower.size
     back = rows.take(np.flatnonzero(relaxation.equal)).times(-np.ones(int(relaxation.equal.sum())))
-    both = _stacked([rows, back], count)
+    both = stacked([rows, back], count)
     reach = np.maximum(np.abs(relaxation.lower), np.abs(relaxation.upper))
     sizes = abs(both.matrix) @ np.where(np.isfinite(reach), reach, np.abs(point))
     sizes = np.maximum(sizes + np.abs(both.constant), 1e-300)
@@ -156,7 +124,9 @@ def _elastic(relaxation: Relaxation, point: Floats) -> tuple[Relaxation, Floats]
 # --- building ----------------------------------------------------------------------------------
 
 
-def _build(bench: Bench, core: Core, objective: Objective) -> tuple[Relaxation, Floats] | str:
+def _build(
+    bench: Bench, core: Core, objective: Objective
+) -> tuple[Relaxation, Floats, Columns] | str:
     sign = 1.0 if objective.sense == "minimize" else -1.0
     goal = objective.node if sign == 1.0 else values.negate(objective.node)
     rows, equal = _rows(bench, core, objective)
@@ -188,11 +158,11 @@ def _build(bench: Bench, core: Core, objective: Objective) -> tuple[Relaxation, 
     limits = np.full((2, columns.point.size), np.inf) * np.array([[-1.0], [1.0]])
     limits[:, :own] = np.concatenate(lower or [np.zeros(0)]), np.concatenate(upper or [np.zeros(0)])
     objective_form, blocks, limits, whole = blocks_of(columns, atoms, goal, rows, limits)
-    forms = [_widened(columns.form(row), limits.shape[1]) for row in rows]
-    stacked = _stacked(forms, limits.shape[1])
+    forms = [widened(columns.form(row), limits.shape[1]) for row in rows]
+    below = stacked(forms, limits.shape[1])
     kinds = np.repeat(np.array(equal, dtype=bool), [form.size for form in forms])
-    relaxation = Relaxation(objective_form, stacked, kinds, tuple(blocks), limits[0], limits[1])
-    return relaxation, whole
+    relaxation = Relaxation(objective_form, below, kinds, tuple(blocks), limits[0], limits[1])
+    return relaxation, whole, columns
 
 
 def _length(parts: Sequence[Floats]) -> int:
@@ -231,27 +201,6 @@ def _rows(bench: Bench, core: Core, objective: Objective) -> tuple[list[Value], 
             found.append(values.add(*sides, -1.0))
             equal.append(False)
     return found, equal
-
-
-def _widened(form: Form, count: int) -> Form:
-    """Return a form with room for columns that came later."""
-    if form.matrix.shape[1] == count:
-        return form
-    matrix = form.matrix.copy()
-    matrix.resize((form.size, count))
-    return Form(matrix, form.constant, form.error)
-
-
-def _stacked(forms: Sequence[Form], count: int) -> Form:
-    import scipy.sparse as sp
-
-    if not forms:
-        return Form(sp.csr_matrix((0, count)), np.zeros(0), np.zeros(0))
-    return Form(
-        sp.vstack([form.matrix for form in forms], format="csr"),
-        np.concatenate([form.constant for form in forms]),
-        np.concatenate([form.error for form in forms]),
-    )
 
 
 def _needs(relaxation: Relaxation) -> Bools:
@@ -295,13 +244,15 @@ def _mark(needs: Bools, form: Form, side: int) -> None:
 # --- tightening --------------------------------------------------------------------------------
 
 
-def _tightened(relaxation: Relaxation, point: Floats, value: float) -> float | None:
-    """Return the best bound that pieces at the plan and at the relaxation's optima give."""
+def _better(first: float | None, second: float | None) -> float | None:
+    known = [bound for bound in (first, second) if bound is not None]
+    return max(known, default=None)
+
+
+def _tightened(relaxation: Relaxation, needs: Bools, point: Floats, value: float) -> float | None:
+    """Return the best bound that the pieces and others at the relaxation's optima give."""
     import time
 
-    needs = _needs(relaxation)
-    relaxation.add_pieces(needs, None)
-    relaxation.add_pieces(needs, point)
     best: float | None = None
     start, stalled = time.perf_counter(), 0
     for _ in range(ROUNDS if relaxation.blocks else 1):
@@ -309,7 +260,7 @@ def _tightened(relaxation: Relaxation, point: Floats, value: float) -> float | N
         if solved is None:
             break
         optimum, y, w = solved
-        bound = _safe(relaxation, y, w)
+        bound = safe_bound(relaxation, y, w)
         if bound is not None and (best is None or bound > best):
             worth = CLOSE * max(abs(value), 1e-300) if np.isfinite(value) else 1e-6
             stalled = 0 if best is None or bound - best > worth else stalled + 1
@@ -332,23 +283,13 @@ def _enough(value: float, best: float) -> bool:
     return value - best <= CLOSE * max(abs(value), abs(best))
 
 
-def _piece_rows(relaxation: Relaxation) -> tuple[Form, Ints, Ints]:
-    """Return all pieces stacked, the column of the atom of each row, and its side."""
-    count = relaxation.lower.size
-    forms = _stacked([piece.form for _, piece in relaxation.pieces], count)
-    empty = [np.zeros(0, dtype=np.int64)]
-    atoms = np.concatenate([b.start + p.rows for b, p in relaxation.pieces] or empty)
-    sides = np.concatenate([np.full(p.rows.size, p.side) for _, p in relaxation.pieces] or empty)
-    return forms, atoms, sides
-
-
 def _linear(relaxation: Relaxation, point: Floats) -> tuple[Floats, Floats, Floats] | None:
     """Solve the linear programme; returns its point and multipliers of rows and of pieces."""
     import scipy.sparse as sp
     from scipy.optimize import linprog
 
     count = relaxation.lower.size
-    pieces, atoms, sides = _piece_rows(relaxation)
+    pieces, atoms, sides = piece_rows(relaxation)
     picks = sp.csr_matrix(
         (np.ones(atoms.size), (np.arange(atoms.size), atoms)), shape=(atoms.size, count)
     )
@@ -393,52 +334,3 @@ def _balanced(matrix: Matrix) -> tuple[Matrix, Floats]:
     largest = np.asarray(abs(matrix).max(axis=1).todense()).reshape(-1)
     factors = np.where(largest > 0, 1.0 / np.where(largest > 0, largest, 1.0), 1.0)
     return sp.diags(factors, format="csr") @ matrix, factors
-
-
-# --- the bound itself --------------------------------------------------------------------------
-
-
-def _safe(relaxation: Relaxation, y: Floats, w: Floats) -> float | None:
-    """Return the bound that multipliers prove, rounding subtracted; None when it is lost."""
-    objective, rows = relaxation.objective, relaxation.rows
-    slopes = np.asarray(objective.matrix.toarray()).reshape(-1) + rows.matrix.T @ y
-    sizes = np.asarray(abs(objective.matrix).toarray()).reshape(-1) + abs(rows.matrix).T @ np.abs(y)
-    constant = float(objective.constant[0]) + float((y * rows.constant).sum())
-    doubt = float(objective.error[0]) + float((np.abs(y) * rows.error).sum())
-    size = abs(float(objective.constant[0])) + float(np.abs(y * rows.constant).sum())
-    pieces, atoms, sides = _piece_rows(relaxation)
-    for block in reversed(relaxation.blocks):
-        span = slice(block.start, block.start + block.size)
-        slope = slopes[span].copy()
-        own = np.flatnonzero((atoms >= span.start) & (atoms < span.stop))
-        own = own[sides[own] * slope[atoms[own] - block.start] > 0]
-        share, covered = _shares(w[own], atoms[own] - block.start, block.size)
-        factors = share * slope[atoms[own] - block.start]
-        slopes += pieces.matrix[own].T @ factors
-        sizes += abs(pieces.matrix[own]).T @ np.abs(factors)
-        constant += float((factors * pieces.constant[own]).sum())
-        size += float(np.abs(factors * pieces.constant[own]).sum())
-        rest = np.flatnonzero(~covered & (slope != 0))
-        with np.errstate(all="ignore"):
-            ends = np.where(slope > 0, relaxation.lower[span], relaxation.upper[span])
-            constant += float((slope[rest] * ends[rest]).sum())
-            size += float(np.abs(slope[rest] * ends[rest]).sum())
-        slopes[span] = 0.0
-        sizes[span] = 0.0
-    reach = np.maximum(np.abs(relaxation.lower), np.abs(relaxation.upper))
-    with np.errstate(all="ignore"):
-        ends = np.where(slopes > 0, relaxation.lower, relaxation.upper)
-        least = np.where(slopes == 0, 0.0, slopes * ends)
-        size += float(np.where(sizes > 0, sizes * reach, 0.0).sum())
-    terms = 64 + relaxation.lower.size + rows.size + atoms.size
-    bound = constant + float(least.sum()) - doubt - EPSILON * terms * size
-    return bound if np.isfinite(bound) else None
-
-
-def _shares(w: Floats, rows: Ints, size: int) -> tuple[Floats, Bools]:
-    """Return weights that add up to one over the pieces of each row, and which rows have any."""
-    total = np.bincount(rows, weights=w, minlength=size)
-    there = np.bincount(rows, minlength=size)
-    even = np.where(total[rows] > 0, 0.0, 1.0 / np.maximum(there[rows], 1))
-    share = np.where(total[rows] > 0, w / np.where(total[rows] > 0, total[rows], 1.0), even)
-    return share, there > 0
