@@ -141,6 +141,11 @@ class Adapter:
         for name in given_options(options):
             if name == "time_limit" and isolated:
                 continue
+            if name == "time_limit" and name not in self.options:
+                raise EngiagentError(
+                    f"{self.name} does not take the option time_limit, which only a process of "
+                    "its own can obey for it: leave isolate on or choose a backend that does"
+                )
             if name not in self.options:
                 raise EngiagentError(
                     f"{self.name} does not take the option {name}; leave it out or choose a "

@@ -4,6 +4,7 @@ Its method fails on some of them and calls some that have no best point optimal,
 over is recomputed; see :mod:`engiagent.solvers.convex.optimality`.
 """
 
+from dataclasses import replace
 from typing import Final
 
 from engiagent.formulations.program import Program
@@ -18,6 +19,11 @@ KINDS: Final = {
     "kInfeasible": "infeasible",
     "kUnbounded": "unbounded",
 } | dict.fromkeys(LIMITS, "limit") | dict.fromkeys(INTERRUPTED, "interrupted")  # fmt: skip
+
+ADVICE: Final = (
+    "HiGHS's method for quadratic programs failed; piqp and clarabel take them, as does the choice "
+    "of the backend when it is left open"
+)
 
 
 def solve_qp(program: Program, options: SolveOptions, watch: Watch | None) -> SolverResult:
@@ -34,4 +40,6 @@ def solve_qp(program: Program, options: SolveOptions, watch: Watch | None) -> So
         x=x,
         row_dual=None if x is None else run.duals()[0],
     )
-    return conclude(program, options, ending)
+    result = conclude(program, options, ending)
+    failed = ending.kind in ("solved", "failed") and result.status in ("error", "feasible")
+    return replace(result, reason=f"{result.reason}: {ADVICE}") if failed else result

@@ -75,7 +75,9 @@ class Choice:
     classification: Classification
 
 
-def select(program: Program, options: SolveOptions | None = None) -> Choice:
+def select(
+    program: Program, options: SolveOptions | None = None, *, isolated: bool = True
+) -> Choice:
     """Return the backend for a program.
 
     Parameters
@@ -84,6 +86,8 @@ def select(program: Program, options: SolveOptions | None = None) -> Choice:
         As :func:`engiagent.solvers.validate.check_program` accepts it.
     options
         ``backend`` is taken when it is given; otherwise a backend must honour all that is asked.
+    isolated
+        Whether it is solved in a process of its own, which obeys a time limit for every solver.
 
     Raises
     ------
@@ -97,7 +101,7 @@ def select(program: Program, options: SolveOptions | None = None) -> Choice:
     chosen: tuple[str, str] | None = None
     alternatives = []
     for backend, reason in _candidates(program, found):
-        against = _against(adapter(backend), program, found, options)
+        against = _against(adapter(backend), program, found, options, isolated)
         if against is not None:
             alternatives.append(Alternative(backend, against, usable=False))
         elif chosen is None:
@@ -159,14 +163,21 @@ def _asked_for(program: Program, backend: str, found: Classification) -> Choice:
 
 
 def _against(
-    solver: Adapter, program: Program, found: Classification, options: SolveOptions
+    solver: Adapter,
+    program: Program,
+    found: Classification,
+    options: SolveOptions,
+    isolated: bool,
 ) -> str | None:
     """Return why a solver is not chosen, or None."""
     missing = solver.missing()
     if missing:
         return f"needs {' and '.join(missing)}, which is not installed; {solver.install}"
-    ignored = [name for name in given_options(options)
-               if name not in solver.options and name != "time_limit"]  # fmt: skip
+    ignored = [
+        name
+        for name in given_options(options)
+        if name not in solver.options and not (isolated and name == "time_limit")
+    ]
     if ignored:
         return f"takes no option {' or '.join(ignored)}"
     return next(iter(refusals(solver, program, found)), None)

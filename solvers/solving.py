@@ -69,7 +69,7 @@ def solve(
         return _contradiction(program, crossing)
     result = _short_way(program, options)
     if result is None:
-        backend = _backend(program, options)
+        backend = _backend(program, options, isolate)
         result = _solve_by(program, replace(options, backend=backend), isolate, on_progress, cancel)
         if not (backend in SELF_PROVEN and program.is_linear):
             result = _examined(program, result)
@@ -97,13 +97,13 @@ def _short_way(program: Program, options: SolveOptions) -> SolverResult | None:
     return try_chain(program, options)
 
 
-def _backend(program: Program, options: SolveOptions) -> str:
+def _backend(program: Program, options: SolveOptions, isolated: bool) -> str:
     """Return the backend that is asked for, or the one chosen."""
     if options.backend is None and program.is_linear and not program.is_mip:
         return "highs"
     from engiagent.solvers.selection import select
 
-    return select(program, options).backend
+    return select(program, options, isolated=isolated).backend
 
 
 def _solve_by(

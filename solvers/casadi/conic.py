@@ -22,6 +22,7 @@ from engiagent.solvers.convex.derivatives import matrix
 from engiagent.solvers.convex.optimality import violation_of
 from engiagent.solvers.convex.outcome import ACCEPTED, Ending, conclude, plain
 from engiagent.solvers.convex.quadratic import quadratic
+from engiagent.solvers.quiet import quiet
 from engiagent.solvers.result import SolveOptions, SolverResult
 
 REQUIRES: Final = ("casadi",)
@@ -180,11 +181,12 @@ def _run(plugin: str, program: Program, options: SolveOptions) -> Ending:
     version = distribution_version("casadi") or "unknown"
     try:
         shape = {"h": h.sparsity(), "a": a.sparsity()}
-        solver = casadi.conic("solver", plugin, shape, settings)
-        answer = solver(
-            h=h, g=c, a=a, lba=program.row_lower, uba=program.row_upper,
-            lbx=program.column_lower, ubx=program.column_upper,
-        )  # fmt: skip
+        with quiet():
+            solver = casadi.conic("solver", plugin, shape, settings)
+            answer = solver(
+                h=h, g=c, a=a, lba=program.row_lower, uba=program.row_upper,
+                lbx=program.column_lower, ubx=program.column_upper,
+            )  # fmt: skip
     except RuntimeError as error:
         lines = [line for line in str(error).splitlines() if line.strip()]
         return Ending(kind="failed", words=f"{found.name} gave up: {lines[-1][:200]}",

@@ -7,19 +7,22 @@ one.
 """
 
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from engiagent.formulations.classify import Classification
-from engiagent.formulations.program import NO_PRODUCTS, OBJECTIVE, Program
+from engiagent.formulations.program import NO_PRODUCTS, OBJECTIVE, Program, row_sums
 from engiagent.formulations.values import Floats
 from engiagent.solvers import linear
 from engiagent.solvers.convex.derivatives import jacobian
 from engiagent.solvers.convex.optimality import violation_of
 from engiagent.solvers.convex.polish import Places
 from engiagent.solvers.result import SolveOptions
+from engiagent.solvers.validate import LARGEST_COEFFICIENT
 
+TINY: Final = 1e-11
+"""Coefficients up to here are left out of tangents; a little below, HiGHS drops them itself."""
 ROUNDS: Final = 30
 MARGIN: Final = 1e-7
 """By how much tangents are loosened, relative to their numbers, so that rounding proves nothing."""
@@ -104,8 +107,8 @@ def _with_tangents(
     from scipy.sparse import csr_array
 
     rows = csr_array(slopes)
+    room = MARGIN * np.maximum(1.0, np.abs(shifts)) + _unsayable(program, rows, shifts)
     rows.eliminate_zeros()
-    room = MARGIN * np.maximum(1.0, np.abs(shifts))
     return replace(
         outer,
         row_starts=np.concatenate([outer.row_starts, outer.row_starts[-1] + rows.indptr[1:]]),
@@ -114,3 +117,21 @@ def _with_tangents(
         row_lower=np.concatenate([outer.row_lower, program.row_lower[curved] - shifts - room]),
         row_upper=np.concatenate([outer.row_upper, program.row_upper[curved] - shifts + room]),
     )
+
+
+def _unsayable(program: Program, rows: Any, shifts: Floats) -> Floats:
+    """Take numbers out of tangents that no solver can be given; return what that loosens, (m,).
+
+    A tiny coefficient, as rounding leaves one, moves its row by no more than its column can; where
+    the column has no bound, or a number is too large, the tangent is given up.
+    """
+    reach = np.maximum(np.abs(program.column_lower), np.abs(program.column_upper))
+    size = np.abs(rows.data)
+    tiny, large = (size > 0) & (size <= TINY), size >= LARGEST_COEFFICIENT
+    lost = np.zeros_like(size)
+    lost[tiny] = size[tiny] * reach[rows.indices[tiny]]
+    lost[large] = np.inf
+    rows.data[tiny | large] = 0.0
+    room = row_sums(rows.indptr, lost)
+    room[np.abs(shifts) >= LARGEST_COEFFICIENT] = np.inf
+    return room

@@ -16,7 +16,7 @@ from engiagent.solvers.catalogue import page
 from engiagent.solvers.registry import BACKENDS, adapter
 from engiagent.solvers.result import SolverResult
 from engiagent.solvers.selection import explain, select
-from tests.solvers.conformance.cases import CASES, X, function, make
+from tests.solvers.conformance.cases import CASES, INF, X, function, make
 
 BY_NAME = {case.name: case.program for case in CASES}
 PAGE = Path(__file__).parents[2] / "docs" / "backends.md"
@@ -143,3 +143,16 @@ def test_numbers_that_solvers_swallow_are_refused(broken: Program) -> None:
 
 def test_the_page_on_backends_is_up_to_date() -> None:
     assert PAGE.read_text(encoding="utf-8") == page()
+
+
+def test_a_time_limit_without_a_process_goes_to_a_backend_that_obeys_it() -> None:
+    program = make([0, 0], [([1, 1], 1, INF)], squares=[(-1, 0, 0, 1), (-1, 1, 1, 1)])
+    limited = SolveOptions(time_limit=60.0)
+    assert select(program, limited).backend == "piqp"
+    here = select(program, limited, isolated=False)
+    assert "time_limit" in adapter(here.backend).options
+    assert any("piqp" in reason and "time_limit" in reason for reason in here.reasons)
+    result = solve(program, limited, isolate=False)
+    assert (result.status, result.solver) == ("optimal", adapter(here.backend).name)
+    with pytest.raises(EngiagentError, match=r"PIQP does not take the option time_limit.*isolate"):
+        solve(program, SolveOptions(time_limit=60.0, backend="piqp"), isolate=False)

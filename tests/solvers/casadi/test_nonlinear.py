@@ -9,6 +9,7 @@ import pytest
 
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import ColumnBlock, Coordinate
+from engiagent.solvers import solve
 from engiagent.solvers.adapter import Watch
 from engiagent.solvers.casadi import conic, fatrop, ipopt
 from engiagent.solvers.casadi.nlp import solve_nlp
@@ -16,6 +17,7 @@ from engiagent.solvers.casadi.starts import has_values, starting_points
 from engiagent.solvers.convex import clarabel
 from engiagent.solvers.result import Progress, SolveOptions
 from tests.solvers.casadi.problems import hs24, hs35, hs71, power, product, rosenbrock, tank
+from tests.solvers.conformance.cases import CASES
 from tests.solvers.convex.programs import (
     Sense,
     affine,
@@ -311,3 +313,13 @@ def test_products_of_three() -> None:
     result = ipopt.solve_here(program, SolveOptions())
     assert result.objective == pytest.approx(8 / (3 * np.sqrt(3)), rel=1e-9)
     assert result.row_dual == pytest.approx([1.5 * 8 / (3 * np.sqrt(3)) / 4], rel=1e-7)
+
+
+@pytest.mark.parametrize("plugin", ["clp", "cbc", "qpoases", "osqp", "proxqp", "piqp"])
+def test_solvers_of_casadi_print_nothing(plugin: str, capfd: pytest.CaptureFixture[str]) -> None:
+    name = "LP: textbook" if plugin in ("clp", "cbc") else "QP: nearest point"
+    program = next(case.program for case in CASES if case.name == name)
+    result = solve(program, SolveOptions(backend=f"casadi-{plugin}"), isolate=False)
+    assert result.status == "optimal"
+    print("afterwards it is heard again")
+    assert capfd.readouterr() == ("afterwards it is heard again\n", "")

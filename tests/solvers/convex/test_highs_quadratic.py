@@ -1,0 +1,20 @@
+"""HiGHS on quadratic programs: its word is never enough."""
+
+import pytest
+
+from engiagent.solvers import SolveOptions, solve
+from tests.solvers.conformance.test_agreement import Draw, qp
+
+
+@pytest.mark.parametrize("seed", [*range(12), 167])
+def test_what_highs_calls_optimal_is_proven_or_not_called_so(seed: int) -> None:
+    """For seed 167 it calls a point optimal that is off by the size of the objective."""
+    program = qp(Draw(seed))
+    found = solve(program, SolveOptions(backend="highs"), isolate=False)
+    sure = solve(program, SolveOptions(backend="clarabel"), isolate=False)
+    if found.status == "optimal":
+        assert found.objective == pytest.approx(sure.objective, rel=1e-5, abs=1e-5)
+        assert found.gap is not None
+        assert found.gap <= 1e-6
+    elif found.status != "infeasible":
+        assert "HiGHS's method for quadratic programs failed; piqp" in found.reason
