@@ -34,6 +34,9 @@ LIMIT_GRACE_SHARE = 0.2
 # What a native library dies of when it is refused memory or the stack of a thread.
 OUT_OF_MEMORY_SIGNALS = (signal.SIGABRT, signal.SIGSEGV)
 
+REFUSED_MEMORY = ("bad_alloc", "cannot allocate memory", "memory allocation of")
+"""What native libraries say, of C++, of the C library and of Rust, before they give up."""
+
 
 def solve_isolated(
     program: Program,
@@ -227,7 +230,8 @@ def _why_ended(options: SolveOptions, overseer: _Overseer, stderr: str) -> tuple
         return "interrupted", "interrupted"
     if overseer.cause == "time":
         return "limit", f"time limit of {options.time_limit:g} s enforced from outside"
-    if code == worker.OUT_OF_MEMORY or (limited and "bad_alloc" in stderr):
+    refused = any(words in stderr for words in REFUSED_MEMORY)
+    if code == worker.OUT_OF_MEMORY or (limited and refused):
         if limited:
             return "limit", f"memory limit of {options.memory_limit_mb:g} MB reached"
         return "error", "the solver ran out of memory"

@@ -5,27 +5,30 @@ to its standard output as JSON lines. The line ``stop`` on its standard input as
 point so far; the end of standard input, or the parent's death, ends the process.
 """
 
+import contextlib
 import json
 import os
 import sys
 import threading
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 
 from engiagent.errors import EngiagentError
+from engiagent.formulations.program import OBJECTIVE, Products, Program
 from engiagent.solvers import transport
-from engiagent.solvers.adapter import Watch
+from engiagent.solvers.adapter import Adapter, Watch
 from engiagent.solvers.registry import adapter
-from engiagent.solvers.result import Floats, Progress
+from engiagent.solvers.result import Floats, Progress, SolveOptions
 
 PROGRAM, RESULT, INCUMBENT, FAILURE = "program", "result", "incumbent", "failure"
 OUT_OF_MEMORY, STOPPED, ORPHANED = 97, 98, 99
 DEFAULT = "highs"
 MODULES = {"pyomo": "pyomo.environ"}
+WARM_SIZE = 40
 INCUMBENT_INTERVAL = 0.25
 _PR_SET_PDEATHSIG = 1
 _SIGKILL = 9
@@ -63,19 +66,41 @@ def _solve(folder: Path, channel: int) -> None:
     if has_point or "progress" in sys.argv[3:]:
         watch = Watch(lambda progress: _tell(channel, progress, keeper), keeper.take, stop.is_set)
     if options.memory_limit_mb is not None:
-        _load(solver.requires)
+        _warm_up(solver)
         _limit_memory(options.memory_limit_mb)
     result = solver.solve_here(program, options, watch)
     transport.write_result(folder / RESULT, result)
 
 
-def _load(distributions: tuple[str, ...]) -> None:
-    """Load a solver's libraries, which are not what the memory limit is meant for.
+def _warm_up(solver: Adapter) -> None:
+    """Load a solver and all it calls, which is not what the memory limit is meant for.
 
-    Some of them hang when they are refused memory while they start.
+    Some libraries hang when they are refused memory while they start: OpenBLAS asks for its
+    buffers at the first product of matrices and again for ever, CasADi loads its plugins late. A
+    small dense program goes through all of them.
     """
-    for module in ("scipy.sparse.linalg", *distributions):
+    for module in ("scipy.sparse.linalg", *solver.requires):
         import_module(MODULES.get(module, module))
+    matrix = np.eye(WARM_SIZE) + 0.01
+    np.linalg.solve(matrix @ matrix, matrix)
+    columns = np.arange(WARM_SIZE)
+    small = Program(
+        sense="minimize",
+        cost=np.ones(WARM_SIZE),
+        column_lower=np.full(WARM_SIZE, -1.0),
+        column_upper=np.full(WARM_SIZE, 2.0),
+        integrality=np.zeros(WARM_SIZE, dtype=bool),
+        row_starts=WARM_SIZE * np.arange(WARM_SIZE + 1),
+        row_columns=np.tile(columns, WARM_SIZE),
+        row_values=matrix.ravel(),
+        row_lower=np.ones(WARM_SIZE),
+        row_upper=np.full(WARM_SIZE, np.inf),
+    )
+    curved = Products(np.full(WARM_SIZE, OBJECTIVE), columns, columns, np.ones(WARM_SIZE))
+    for program in (small, replace(small, products=curved)):
+        # What it cannot take, or fails at, it will tell when it gets the real program.
+        with contextlib.suppress(Exception):
+            solver.solve_here(program, SolveOptions(), None)
 
 
 class _Keeper:

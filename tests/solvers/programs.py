@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from engiagent.formulations.program import ColumnBlock, Program
+from engiagent.formulations.program import OBJECTIVE, ColumnBlock, Products, Program
 
 
 def _program(cost, matrix, row_lower, row_upper, upper=1.0) -> Program:  # type: ignore[no-untyped-def]
@@ -48,3 +48,15 @@ def dense_linear(n: int = 1500) -> Program:
         -random.uniform(1, 2, n), matrix, np.full(n, -np.inf), matrix.sum(axis=1) / 2, upper=10.0
     )
     return replace(program, integrality=np.zeros(n, dtype=bool))
+
+
+def dense_quadratic(n: int) -> Program:
+    """Return a strictly convex quadratic program with dense rows."""
+    random = np.random.default_rng(3)
+    matrix = random.normal(size=(n, n))
+    from dataclasses import replace
+
+    program = _program(np.ones(n), matrix, np.full(n, -np.inf), np.full(n, 5.0), upper=5.0)
+    places = np.arange(n)
+    squares = Products(np.full(n, OBJECTIVE), places, places, np.ones(n))
+    return replace(program, integrality=np.zeros(n, dtype=bool), products=squares)

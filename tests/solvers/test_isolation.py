@@ -13,7 +13,8 @@ import pytest
 
 from engiagent.errors import EngiagentError
 from engiagent.solvers import Progress, SolveOptions, solve
-from tests.solvers.programs import dense_linear, knapsack, market_split
+from engiagent.solvers.registry import adapter
+from tests.solvers.programs import dense_linear, dense_quadratic, knapsack, market_split
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -71,6 +72,22 @@ def test_memory_limit() -> None:
 
 def test_memory_limit_leaves_room_for_small_programs() -> None:
     assert solve(knapsack(20, 2), SolveOptions(memory_limit_mb=200)).status == "optimal"
+
+
+@linux
+@pytest.mark.parametrize("backend", ["clarabel", "ipopt", "casadi-qpoases"])
+def test_a_memory_limit_is_never_a_hang(backend: str) -> None:
+    """Their libraries wait for ever when they are refused memory at the first use."""
+    if adapter(backend).missing():
+        pytest.skip("not installed")
+    cancel = threading.Event()
+    timer = threading.Timer(30.0, cancel.set)
+    timer.start()
+    program = dense_quadratic(250)
+    result = solve(program, SolveOptions(backend=backend, memory_limit_mb=12), cancel=cancel)
+    timer.cancel()
+    assert result.status in ("optimal", "limit", "feasible"), result.reason
+    assert result.reason == "optimal" or "memory limit of 12 MB" in result.reason
 
 
 def test_memory_limit_needs_a_process() -> None:
