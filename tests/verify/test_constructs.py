@@ -352,3 +352,32 @@ def test_a_table_may_differ_by_row_and_choose_by_index() -> None:
     (violation,) = judged(blueprint, plan({"x": [1, 3, 4.5]})).violations
     assert violation["where"] == {"t": "01:00"}
     assert violation["amount"] == pytest.approx(4.5)
+
+
+def test_a_year_of_quarter_hours_is_summed_by_day_without_trying_every_pair() -> None:
+    import time
+
+    sets = [
+        {"name": "D", "kind": "time", "start": "2025-01-01T00:00", "step": "24 h", "periods": 365,
+         "zone": "UTC"},
+        {"name": "Q", "kind": "time", "start": "2025-01-01T00:00", "step": "15 min",
+         "periods": 35040, "zone": "UTC"},
+    ]  # fmt: skip
+    power = {"name": "p", "index": ["q in Q"], "lower": 0, "upper": 9, "unit": "kW"}
+    day = rule("sum(p[q]*dt(q) for q in Q if within(q, d)) <= 24[kWh]", "d in D")
+    window = rule("sum(p[s] for s in Q if pos(q) - 4 < pos(s) <= pos(q)) <= 8[kW]", "q in Q")
+    data = np.ones(35040)
+    data[96 * 200 + 5] = 5.0
+    began = time.perf_counter()
+    for constraint, place, amount in (
+        (day, {"d": "2025-07-20T00:00+00:00"}, 1.0),
+        (window, {"q": "2025-07-20T01:15+00:00"}, None),
+    ):
+        found = judged(document([power], [constraint], sets=sets), {"p": data})
+        if amount is None:
+            assert found.violations == ()
+            continue
+        (violation,) = found.violations
+        assert violation["where"] == place
+        assert violation["amount"] == pytest.approx(amount)
+    assert time.perf_counter() - began < 10.0  # trying all pairs would be 1.2 thousand millions
