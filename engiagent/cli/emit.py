@@ -11,7 +11,7 @@ from engiagent.cli.output import print_json, say
 if TYPE_CHECKING:
     from engiagent.blueprint import Blueprint
 
-FORMS = ("pyomo", "lp", "mps", "latex")
+FORMS = ("pyomo", "casadi", "cvxpy", "lp", "mps", "latex")
 
 
 @click.command()
@@ -26,8 +26,8 @@ FORMS = ("pyomo", "lp", "mps", "latex")
 def emit(blueprint: Path, to: str, output: Path | None) -> None:
     """Write BLUEPRINT in a form that other tools read.
 
-    pyomo is a script that runs without engiagent, lp and mps are model files for any solver, and
-    latex is a document that says what the blueprint says.
+    pyomo, casadi and cvxpy are scripts that run without engiagent, lp and mps are model files for
+    any solver, and latex is a document that says what the blueprint says.
     """
     from engiagent.blueprint import Blueprint
     from engiagent.files import write_atomic
@@ -47,6 +47,14 @@ def _emitter(form: str) -> "Callable[[Blueprint, Path], str]":
         from engiagent.formulations.pyomo_script import emit_pyomo
 
         return emit_pyomo
+    if form == "casadi":
+        from engiagent.formulations.scripts.casadi_script import emit_casadi
+
+        return emit_casadi
+    if form == "cvxpy":
+        from engiagent.formulations.scripts.cvxpy_script import emit_cvxpy
+
+        return emit_cvxpy
     if form == "latex":
         from engiagent.formulations.latex import emit_latex
 

@@ -1,0 +1,1 @@
+"""Programs as standalone scripts: the compiled rows, said with whole arrays."""

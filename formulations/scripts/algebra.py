@@ -1,0 +1,321 @@
+"""Rows of a program as text over whole arrays, so that a script reads like the model it is.
+
+A block of rows is a sum over blocks of columns. Where the coefficients follow the order of both,
+as in ``soc[1:25] - soc[0:24]``, the text says so; elsewhere a sparse matrix stands for them.
+"""
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from engiagent.errors import EngiagentError
+from engiagent.formulations.program import OBJECTIVE, ColumnBlock, Program
+from engiagent.formulations.values import Atom, Floats, Form, Ints, Part
+
+WIDTH = 96
+MOST_SLICES = 6
+
+
+class Dialect(Protocol):
+    """How a library says what every script needs."""
+
+    @property
+    def array(self) -> str:
+        """The name of what makes an array of a list."""
+
+    @property
+    def matrix(self) -> str:
+        """How a sparse matrix of scipy becomes one of the library's."""
+
+    @property
+    def quadratic(self) -> str:
+        """How the library writes a quadratic form; empty where products stand for themselves."""
+
+    @property
+    def functions(self) -> dict[str, str]:
+        """The library's names of elementary functions."""
+
+    def times(self, coefficients: str, vector: str) -> str:
+        """Return the product of an array and a vector, element by element."""
+
+    def total(self, vector: str) -> str:
+        """Return the sum of a vector."""
+
+    def extreme(self, function: str, pieces: list[str]) -> str:
+        """Return the greatest or least of several vectors, element by element."""
+
+
+@dataclass
+class Names:
+    """Python names for blocks, each used once and none of the script's own."""
+
+    taken: set[str] = field(
+        default_factory=lambda: {"np", "sp", "ca", "cp", "sys", "csv", "x", "main", "infinity"}
+    )
+
+    def fresh(self, name: str) -> str:
+        """Return an identifier like ``name`` that nothing else uses."""
+        import keyword
+
+        plain = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name)
+        plain = plain if plain[:1].isalpha() else f"v_{plain}"
+        while plain in self.taken or keyword.iskeyword(plain):
+            plain += "_"
+        self.taken.add(plain)
+        return plain
+
+
+def number(value: float) -> str:
+    """Return a number in full precision; infinity by its name in the scripts."""
+    if np.isposinf(value):
+        return "infinity"
+    if np.isneginf(value):
+        return "-infinity"
+    plain = float(value)
+    return repr(int(plain)) if plain.is_integer() and abs(plain) < 1e15 else repr(plain)
+
+
+def listed(values: npt.NDArray[np.generic]) -> str:
+    """Return a list of numbers."""
+    return "[" + ", ".join(number(float(v)) for v in np.asarray(values).reshape(-1)) + "]"
+
+
+class Algebra:
+    """Prints the rows of one program in one dialect."""
+
+    def __init__(self, program: Program, dialect: Dialect) -> None:
+        self.program = program
+        self.dialect = dialect
+        self.names = Names()
+        self.of_block = {block.name: self.names.fresh(block.name) for block in program.columns}
+        self.lines: list[str] = []
+
+    def rows(self, start: int, stop: int) -> str:
+        """Return everything in rows ``start:stop`` as one expression."""
+        program = self.program
+        lo, hi = program.row_starts[start], program.row_starts[stop]
+        counts = np.diff(program.row_starts[start : stop + 1])
+        rows = np.repeat(np.arange(stop - start), counts)
+        columns, values = program.row_columns[lo:hi], program.row_values[lo:hi]
+        parts = self._linear(rows, columns, values, stop - start)
+        parts += self._curved(start, stop)
+        return (
+            _joined(parts) if parts else f"{self.dialect.array}({listed(np.zeros(stop - start))})"
+        )
+
+    def objective(self) -> str:
+        """Return the objective as one expression."""
+        cost = self.program.cost
+        used = np.flatnonzero(cost)
+        parts = self._linear(np.zeros(len(used), dtype=np.int64), used, cost[used], 1)
+        parts += self._curved(OBJECTIVE, OBJECTIVE + 1)
+        if self.program.offset or not parts:
+            parts.append(number(self.program.offset))
+        return _joined(parts)
+
+    # -- linear ---------------------------------------------------------------------------------
+
+    def _linear(self, rows: Ints, columns: Ints, values: Floats, size: int) -> list[str]:
+        parts = []
+        for block in self.program.columns:
+            inside = (columns >= block.start) & (columns < block.stop)
+            if inside.any():
+                local = columns[inside] - block.start
+                parts.append(self._term(block, rows[inside], local, values[inside], size))
+        return parts
+
+    def _term(
+        self, block: ColumnBlock, rows: Ints, columns: Ints, values: Floats, size: int
+    ) -> str:
+        name = self.of_block[block.name]
+        order = np.argsort(rows, kind="stable")
+        rows, columns, values = rows[order], columns[order], values[order]
+        each = len(rows) // max(size, 1)
+        if 0 < each <= MOST_SLICES and np.array_equal(rows, np.repeat(np.arange(size), each)):
+            along, weights = columns.reshape(size, each), values.reshape(size, each)
+            if np.array_equal(along, along[0] + np.arange(size)[:, None]):
+                starts = along[0].tolist()
+                slices = [self._slice(block, int(first), size) for first in starts]
+                pairs = zip(slices, weights.T, strict=True)
+                return _joined([self._scaled(factors, text) for text, factors in pairs])
+        if size == 1 and np.array_equal(columns, np.arange(block.size)):
+            if np.all(values == values[0]):
+                return self._scaled(values[:1], self.dialect.total(name))
+            return self.dialect.total(self.dialect.times(self._array(name, values), name))
+        return f"{self._matrix(name, rows, columns, values, (size, block.size))} @ {name}"
+
+    def _slice(self, block: ColumnBlock, first: int, size: int) -> str:
+        name = self.of_block[block.name]
+        whole = first == 0 and size == block.size
+        return name if whole else f"{name}[{first}:{first + size}]"
+
+    def _scaled(self, values: Floats, vector: str) -> str:
+        if np.all(values == values[0]):
+            value = float(values[0])
+            if value in (1.0, -1.0):
+                return vector if value > 0 else f"-{vector}"
+            return f"{number(value)} * {vector}"
+        return self.dialect.times(self._array(vector.partition("[")[0], values), vector)
+
+    def _array(self, about: str, values: Floats) -> str:
+        text = f"{self.dialect.array}({listed(values)})"
+        if len(text) <= 60:
+            return text
+        name = self.names.fresh(f"of_{about}")
+        self.lines.append(f"{name} = {text}")
+        return name
+
+    def _matrix(
+        self, about: str, rows: Ints, columns: Ints, values: Floats, shape: tuple[int, int]
+    ) -> str:
+        matrix = csr_array((values, (rows, columns)), shape=shape)
+        matrix.sum_duplicates()
+        name = self.names.fresh(f"on_{about}")
+        data = f"{listed(matrix.data)}, {listed(matrix.indices)}, {listed(matrix.indptr)}"
+        plain = f"sp.csr_array(({data}), shape={shape})"
+        self.lines.append(f"{name} = {self.dialect.matrix.format(plain)}")
+        return name
+
+    # -- everything else ------------------------------------------------------------------------
+
+    def _curved(self, start: int, stop: int) -> list[str]:
+        parts = []
+        products = self.program.products
+        inside = np.flatnonzero((products.rows >= start) & (products.rows < stop))
+        if len(inside):
+            parts.append(self._products(inside, start, stop - start))
+        for part in self.program.nonlinear:
+            rows = part.row_numbers()
+            chosen = np.flatnonzero((rows >= start) & (rows < stop))
+            if len(chosen):
+                weights = np.broadcast_to(part.coefficients, rows.shape)[chosen]
+                moved = Part(rows[chosen] - start, weights, part.atom.take(chosen))
+                parts.append(self._part(moved, stop - start))
+        return parts
+
+    def _products(self, entries: Ints, start: int, size: int) -> str:
+        """Return products of two columns; squares as squares, so that convexity shows."""
+        if self.dialect.quadratic:
+            return self._forms(entries, start, size)
+        products = self.program.products
+        square = products.first[entries] == products.second[entries]
+        texts = []
+        for chosen, form in ((entries[square], "{0} ** 2"), (entries[~square], "{0} * {1}")):
+            if not len(chosen):
+                continue
+            count = len(chosen)
+            at = np.arange(count)
+            sides = [
+                _joined(self._linear(at, columns[chosen], np.ones(count), count))
+                for columns in (products.first, products.second)
+            ]
+            text = self._elementwise(form, sides)
+            rows, values = products.rows[chosen] - start, products.values[chosen]
+            if count == size and np.array_equal(rows, np.arange(size)):
+                texts.append(self._scaled(values, f"({text})"))
+            elif size == 1 and np.all(values == values[0]):
+                texts.append(self._scaled(values[:1], self.dialect.total(text)))
+            else:
+                gathered = self._matrix("products", rows, at, values, (size, count))
+                texts.append(f"{gathered} @ ({text})")
+        return _joined(texts)
+
+    def _forms(self, entries: Ints, start: int, size: int) -> str:
+        """Return the products of each row as a quadratic form of its columns."""
+        products, texts = self.program.products, []
+        for row in range(size):
+            here = entries[products.rows[entries] == start + row]
+            if not len(here):
+                texts.append("0")
+                continue
+            pairs = np.stack([products.first[here], products.second[here]])
+            used, places = np.unique(pairs, return_inverse=True)
+            count = len(used)
+            first, second = places.reshape(pairs.shape)
+            half = np.zeros((count, count))
+            np.add.at(half, (first, second), products.values[here] / 2)
+            form = half + half.T
+            sign = -1.0 if np.trace(form) < 0 else 1.0
+            rows, columns = np.nonzero(form)
+            values = sign * form[rows, columns]
+            matrix = self._matrix("quadratic", rows, columns, values, form.shape)
+            at = np.arange(count)
+            picked = _joined(self._linear(at, used, np.ones(count), count))
+            text = self.dialect.quadratic.format(vector=picked, matrix=matrix)
+            texts.append(f"-{text}" if sign < 0 else text)
+        return texts[0] if size == 1 else f"cp.hstack([{', '.join(texts)}])"
+
+    def _elementwise(self, form: str, sides: list[str]) -> str:
+        if form == "{0} ** 2":
+            return f"({sides[0]}) ** 2"
+        return self.dialect.times(f"({sides[0]})", f"({sides[1]})")
+
+    def _part(self, part: Part, size: int) -> str:
+        text = self._atom(part.atom)
+        rows = part.row_numbers()
+        weights = np.broadcast_to(part.coefficients, (part.atom.size,)).astype(np.float64)
+        if part.atom.size == size and np.array_equal(rows, np.arange(size)):
+            return self._scaled(weights, f"({text})")
+        columns = np.arange(part.atom.size)
+        return f"{self._matrix('parts', rows, columns, weights, (size, part.atom.size))} @ ({text})"
+
+    def _atom(self, atom: Atom) -> str:
+        if atom.function in self.dialect.functions:
+            return f"{self.dialect.functions[atom.function]}({self._form(atom.args[0])})"
+        if atom.function == "power":
+            exponents = np.unique(atom.numbers[0])
+            if len(exponents) == 1:
+                return f"({self._form(atom.args[0])}) ** {number(exponents[0])}"
+        if atom.function == "product":
+            left, right = (f"({self._form(form)})" for form in atom.args)
+            return self.dialect.times(left, right)
+        if atom.function == "quotient":
+            left, right = (f"({self._form(form)})" for form in atom.args)
+            return f"{left} / {right}"
+        if atom.function in ("max", "min") and atom.groups is not None:
+            return self._extreme(atom)
+        text = f"{atom.origin or 'the objective'}: the script cannot say {atom.function!r}"
+        raise EngiagentError(text)
+
+    def _extreme(self, atom: Atom) -> str:
+        """Return an extreme whose groups have as many arguments each, in turn."""
+        assert atom.groups is not None
+        count = len(atom.groups) // max(atom.size, 1)
+        order = np.argsort(atom.groups, kind="stable")
+        if not np.all(np.bincount(atom.groups, minlength=atom.size) == count):
+            raise EngiagentError(f"{atom.origin}: the script cannot say this {atom.function!r}")
+        turns = order.reshape(atom.size, count)
+        pieces = [self._form(atom.args[0].take(turns[:, k])) for k in range(count)]
+        return self.dialect.extreme(atom.function, pieces)
+
+    def _form(self, form: Form) -> str:
+        rows, columns, values = _entries(form)
+        parts = self._linear(rows, columns, values, form.size)
+        parts += [self._part(part, form.size) for part in form.parts]
+        start = np.broadcast_to(form.constant, (form.size,))
+        if np.any(start != 0) or not parts:
+            same = np.all(start == start[0])
+            parts.append(number(start[0]) if same and parts else self._array("constants", start))
+        return _joined(parts)
+
+
+def _entries(form: Form) -> tuple[Ints, Ints, Floats]:
+    if not form.terms:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+    rows = np.concatenate([t.row_numbers() for t in form.terms])
+    columns = np.concatenate([t.columns for t in form.terms])
+    values = np.concatenate([np.broadcast_to(t.coefficients, t.columns.shape) for t in form.terms])
+    matrix = csr_array((values, (rows, columns)), shape=(form.size, int(columns.max()) + 1))
+    matrix.sum_duplicates()
+    counts = np.diff(matrix.indptr)
+    return np.repeat(np.arange(form.size), counts), matrix.indices, matrix.data
+
+
+def _joined(parts: list[str]) -> str:
+    text = parts[0]
+    for part in parts[1:]:
+        text += f" - {part[1:]}" if part.startswith("-") else f" + {part}"
+    return text

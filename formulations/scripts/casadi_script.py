@@ -1,0 +1,179 @@
+"""A blueprint as a standalone CasADi script: its conic plugins for linear, IPOPT for curved."""
+
+from pathlib import Path
+from typing import ClassVar, Final
+
+import numpy as np
+
+from engiagent import __version__
+from engiagent.blueprint.document import Blueprint
+from engiagent.errors import EngiagentError
+from engiagent.formulations.classify import classify
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.program import Program
+from engiagent.formulations.scripts.algebra import Algebra, listed
+from engiagent.formulations.scripts.printing import (
+    about,
+    comment,
+    essence,
+    refuse_conditional,
+    row_sections,
+    section,
+)
+
+LINEAR: Final = 'ca.qpsol("solver", "highs", problem, {options})'
+CURVED: Final = 'ca.nlpsol("solver", "ipopt", problem, {options})'
+
+
+class Casadi:
+    """How CasADi says what every script needs."""
+
+    array = "ca.DM"
+    matrix = "ca.DM(sp.csc_matrix({}))"
+    functions: ClassVar[dict[str, str]] = {
+        "exp": "ca.exp", "log": "ca.log", "sqrt": "ca.sqrt", "sin": "ca.sin", "cos": "ca.cos",
+        "tanh": "ca.tanh", "abs": "ca.fabs",
+    }  # fmt: skip
+
+    quadratic: ClassVar[str] = ""
+
+    def times(self, coefficients: str, vector: str) -> str:
+        """Return the product, element by element."""
+        return f"{coefficients} * {vector}"
+
+    def total(self, vector: str) -> str:
+        """Return the sum of a vector."""
+        return f"ca.sum1({vector})"
+
+    def extreme(self, function: str, pieces: list[str]) -> str:
+        """Return the greatest or least of several vectors, element by element."""
+        text = pieces[0]
+        for piece in pieces[1:]:
+            text = f"ca.f{function}({text}, {piece})"
+        return text
+
+
+def emit_casadi(blueprint: Blueprint, folder: Path | str | None = None) -> str:
+    """Return a Python script that builds and solves the blueprint with CasADi.
+
+    Linear and mixed-integer linear programs go to HiGHS, everything else without whole numbers to
+    IPOPT, whose optimum is a local one unless the program is convex.
+
+    Raises
+    ------
+    BlueprintError, MissingDataError
+        When the blueprint cannot be compiled.
+    EngiagentError
+        When the program has several objectives or conditional rows, or is curved with whole
+        numbers.
+    """
+    program = compile_blueprint(blueprint, folder)
+    refuse_conditional(program, "CasADi")
+    if program.is_mip and not program.is_linear:
+        kind = classify(program).problem_class
+        raise EngiagentError(f"this is a {kind}; CasADi's solvers take whole numbers only in MILP")
+    algebra = Algebra(program, Casadi())
+    objective = algebra.objective()
+    if program.sense == "maximize":
+        objective = f"-({objective})"
+    rows = row_sections(program, algebra)
+    lines = [*_HEAD.format(essence=essence(blueprint), version=__version__).splitlines()]
+    lines += section("Decision variables")
+    lines += _variables(program, algebra)
+    if algebra.lines:
+        lines += [*section("Coefficients"), *algebra.lines]
+    lines += [*section("Constraints: lower <= row <= upper"), "rows, lower, upper = [], [], []"]
+    for block, text, low, high in rows:
+        lines.append(f"# {comment(block.name)} {about(block)}")
+        lines.append(f"rows.append({text})")
+        lines.append(f"lower += {_side(low)}")
+        lines.append(f"upper += {_side(high)}")
+    sense = "" if program.sense == "minimize" else ", which is maximised, so minus it is minimised"
+    title = f"Objective: {program.objective_name} [{program.objective_unit}]{sense}"
+    lines += [*section(title), f"objective = {objective}"]
+    return "\n".join(lines) + _tail(program, algebra)
+
+
+def _variables(program: Program, algebra: Algebra) -> list[str]:
+    lines = []
+    for block in program.columns:
+        name = algebra.of_block[block.name]
+        lines.append(f'{name} = ca.MX.sym("{name}", {block.size})  # {about(block)}'.rstrip())
+    names = ", ".join(algebra.of_block[block.name] for block in program.columns)
+    lines.append(f"x = ca.vertcat({names})")
+    for word, values in (("lowest", program.column_lower), ("highest", program.column_upper)):
+        lines.append(f"{word} = []")
+        for block in program.columns:
+            lines.append(f"{word} += {_side(values[block.start : block.stop])}")
+    return lines
+
+
+def _side(values: np.ndarray) -> str:
+    if len(values) > 1 and np.all(values == values[0]):
+        return f"{listed(values[:1])} * {len(values)}"
+    return listed(values)
+
+
+def _tail(program: Program, algebra: Algebra) -> str:
+    options = '{"error_on_fail": False}'
+    solver = LINEAR
+    if not program.is_linear:
+        solver, options = CURVED, '{"ipopt": {"tol": 1e-9, "print_level": 0}, "print_time": False}'
+    elif program.is_mip:
+        options = '{"discrete": discrete, "error_on_fail": False}'
+    whole = ""
+    if program.is_mip:
+        flags = [
+            f"[{bool(program.integrality[b.start])}] * {b.size}" for b in program.columns if b.size
+        ]
+        whole = f"    discrete = {' + '.join(flags)}\n"
+    outputs = ", ".join(
+        f'"{algebra.of_block[b.name]}": ({b.start}, {b.stop})'
+        for b in program.columns
+        if not b.generated
+    )
+    sign = "-" if program.sense == "maximize" else ""
+    call = solver.format(options=options)
+    return _TAIL.format(solver=call, whole=whole, sign=sign, outputs=outputs)
+
+
+_HEAD = '''"""{essence}
+
+Written by engiagent {version}; needs only CasADi: pip install casadi scipy
+The rows are those of the compiled program; variables that it put in stand among the others.
+Run it:  python model.py [schedule.csv]
+"""
+
+import csv
+import sys
+
+import casadi as ca
+import scipy.sparse as sp
+
+infinity = float("inf")'''
+
+_TAIL = """
+
+
+# --- Solve --------------------------------------------------------------------------------------
+def main():
+    problem = {{"x": x, "f": objective, "g": ca.vertcat(*rows)}}
+{whole}    solver = {solver}
+    start = [min(max(0.0, low), high) for low, high in zip(lowest, highest)]
+    result = solver(x0=start, lbx=lowest, ubx=highest, lbg=lower, ubg=upper)
+    if not solver.stats()["success"]:
+        sys.exit("there is no optimal schedule: " + str(solver.stats()["return_status"]))
+    print("objective:", repr({sign}float(result["f"])))
+    if len(sys.argv) > 1:
+        values = result["x"].full().reshape(-1)
+        with open(sys.argv[1], "w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["variable", "index", "value"])
+            for name, (first, last) in {{{outputs}}}.items():
+                for key, value in enumerate(values[first:last]):
+                    writer.writerow([name, key, value])
+
+
+if __name__ == "__main__":
+    main()
+"""

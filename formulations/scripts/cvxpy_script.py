@@ -1,0 +1,170 @@
+"""A blueprint as a standalone CVXPY script, for convex and mixed-integer linear programs."""
+
+from pathlib import Path
+from typing import ClassVar, Final
+
+import numpy as np
+
+from engiagent import __version__
+from engiagent.blueprint.document import Blueprint
+from engiagent.errors import EngiagentError
+from engiagent.formulations.classify import classify
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.program import Program
+from engiagent.formulations.scripts.algebra import Algebra, listed, number
+from engiagent.formulations.scripts.printing import (
+    about,
+    comment,
+    essence,
+    refuse_conditional,
+    row_sections,
+    section,
+    side,
+)
+
+SOLVERS: Final = {
+    "LP": "cp.HIGHS", "MILP": "cp.HIGHS", "QP": "cp.CLARABEL", "SOCP": "cp.CLARABEL",
+    "NLP": "cp.CLARABEL",
+}  # fmt: skip
+
+
+class Cvxpy:
+    """How CVXPY says what every script needs; its rules want a quadratic form as a whole."""
+
+    array = "np.array"
+    matrix = "{}"
+    functions: ClassVar[dict[str, str]] = {
+        "exp": "cp.exp",
+        "log": "cp.log",
+        "sqrt": "cp.sqrt",
+        "abs": "cp.abs",
+    }
+
+    quadratic: ClassVar[str] = "cp.quad_form({vector}, cp.psd_wrap({matrix}))"
+
+    def times(self, coefficients: str, vector: str) -> str:
+        """Return the product, element by element."""
+        return f"cp.multiply({coefficients}, {vector})"
+
+    def total(self, vector: str) -> str:
+        """Return the sum of a vector."""
+        return f"cp.sum({vector})"
+
+    def extreme(self, function: str, pieces: list[str]) -> str:
+        """Return the greatest or least of several vectors, element by element."""
+        return f"cp.{function}imum({', '.join(pieces)})"
+
+
+def emit_cvxpy(blueprint: Blueprint, folder: Path | str | None = None) -> str:
+    """Return a Python script that builds and solves the blueprint with CVXPY.
+
+    Raises
+    ------
+    BlueprintError, MissingDataError
+        When the blueprint cannot be compiled.
+    EngiagentError
+        When the program is not convex, has several objectives or conditional rows.
+    """
+    program = compile_blueprint(blueprint, folder)
+    refuse_conditional(program, "CVXPY")
+    found = classify(program)
+    if found.convexity != "convex" or found.problem_class not in SOLVERS:
+        reasons = "; ".join(found.reasons)
+        kind = f"{found.convexity} {found.problem_class}"
+        raise EngiagentError(f"CVXPY takes convex programs; this is a {kind}: {reasons}")
+    algebra = Algebra(program, Cvxpy())
+    objective = f"cp.{program.sense.capitalize()}({algebra.objective()})"
+    rows = row_sections(program, algebra)
+    lines = [*_HEAD.format(essence=essence(blueprint), version=__version__).splitlines()]
+    lines += section("Decision variables")
+    lines += _variables(program, algebra)
+    if algebra.lines:
+        lines += [*section("Coefficients"), *algebra.lines]
+    lines += [*section("Constraints"), "constraints = []"]
+    lines += _bounds(program, algebra)
+    for block, text, low, high in rows:
+        lines.append(f"# {comment(block.name)} {about(block)}")
+        lines += _relations(text, low, high)
+    lines += [*section(f"Objective: {program.objective_name} [{program.objective_unit}]")]
+    lines += [f"problem = cp.Problem({objective}, constraints)"]
+    names = ", ".join(f'"{algebra.of_block[b.name]}": {algebra.of_block[b.name]}'
+                      for b in program.columns if not b.generated)  # fmt: skip
+    text = "\n".join(lines)
+    return text + _TAIL.format(solver=SOLVERS[found.problem_class], outputs=names)
+
+
+def _variables(program: Program, algebra: Algebra) -> list[str]:
+    lines = []
+    for block in program.columns:
+        whole = program.integrality[block.start : block.stop]
+        kind = ", integer=True" if whole.all() and len(whole) else ""
+        name = algebra.of_block[block.name]
+        lines.append(f"{name} = cp.Variable({block.size}{kind})  # {about(block)}".rstrip())
+    return lines
+
+
+def _bounds(program: Program, algebra: Algebra) -> list[str]:
+    lines = []
+    for block in program.columns:
+        name = algebra.of_block[block.name]
+        low = program.column_lower[block.start : block.stop]
+        high = program.column_upper[block.start : block.stop]
+        lines += _relations(name, low, high)
+    return lines
+
+
+def _relations(text: str, low: np.ndarray, high: np.ndarray) -> list[str]:
+    """Return the lines that hold an expression between its sides."""
+    if not len(low):
+        return []
+    if np.array_equal(low, high):
+        return [f"constraints.append({text} == {side(low, 'np.array')})"]
+    lines = []
+    for values, op in ((low, ">="), (high, "<=")):
+        there = np.flatnonzero(np.isfinite(values))
+        if len(there) == len(values):
+            lines.append(f"constraints.append({text} {op} {side(values, 'np.array')})")
+        elif len(there):
+            limit = f"np.array({listed(values[there])})"
+            lines.append(f"constraints.append(({text})[{there.tolist()}] {op} {limit})")
+        if np.any(np.isposinf(values) if op == ">=" else np.isneginf(values)):
+            raise EngiagentError(f"a bound of {number(values[0])} leaves nothing")
+    return lines
+
+
+_HEAD = '''"""{essence}
+
+Written by engiagent {version}; needs only CVXPY: pip install cvxpy highspy
+The rows are those of the compiled program; variables that it put in stand among the others.
+Run it:  python model.py [schedule.csv]
+"""
+
+import csv
+import sys
+
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp'''
+
+_TAIL = """
+
+
+# --- Solve --------------------------------------------------------------------------------------
+def main():
+    problem.solve(solver={solver})
+    print("status:", problem.status)
+    if problem.status != cp.OPTIMAL:
+        sys.exit("there is no optimal schedule")
+    print("objective:", repr(float(problem.value)))
+    if len(sys.argv) > 1:
+        with open(sys.argv[1], "w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["variable", "index", "value"])
+            for name, variable in {{{outputs}}}.items():
+                for key, value in enumerate(variable.value):
+                    writer.writerow([name, key, value])
+
+
+if __name__ == "__main__":
+    main()
+"""
