@@ -70,7 +70,18 @@ def settings(options: SolveOptions) -> dict[str, Any]:
     return {"ipopt": inner}
 
 
-METHOD: Final = Method("ipopt", NAME, settings, ENDINGS)
+def strict(options: SolveOptions) -> dict[str, Any]:
+    """Return the options that do not widen bounds.
+
+    Where feasible points touch a curved row without room, widening it by d moves the objective by
+    the root of d.
+    """
+    given = settings(options)
+    given["ipopt"]["bound_relax_factor"] = 0.0
+    return given
+
+
+METHOD: Final = Method("ipopt", NAME, settings, ENDINGS, strict=strict)
 
 
 def solve_here(program: Program, options: SolveOptions, watch: Watch | None = None) -> SolverResult:

@@ -78,6 +78,8 @@ class Method:
         Whether it calls back in every iteration.
     layout
         The order that it needs for a program; None when any will do.
+    strict
+        Options that give rows no room, for a second run where the first leaves a gap to the bound.
     """
 
     plugin: str
@@ -86,6 +88,7 @@ class Method:
     endings: Mapping[str, str]
     watched: bool = True
     layout: Callable[[Program, Graph], Layout] | None = None
+    strict: Settings | None = None
 
 
 def solve_nlp(
@@ -151,6 +154,8 @@ def _solve_smooth(
             break
         ending = solver.run(next(points), left, watch)
         result = _worth(program, options, ending, convex)
+        if convex and ending.kind == "solved" and result.x is not None and method.strict:
+            result = _closed(solver, options, began, watch, result)
         failed = result.status == "error" and ending.kind != "undefined"
         # Only tangents prove it; a solver's word that it is stuck does not.
         if convex and failed and has_no_point(
@@ -164,6 +169,21 @@ def _solve_smooth(
         if ending.kind in ("limit", "undefined") or (convex and ending.kind == "solved"):
             break
     return _best(program, results)
+
+
+def _closed(
+    solver: "_Solver",
+    options: SolveOptions,
+    began: float,
+    watch: Watch | None,
+    result: SolverResult,
+) -> SolverResult:
+    """Return a convex program's result with its gap closed by a second run, where it was open."""
+    if result.status != "feasible" or result.x is None:
+        return result
+    ending = solver.run(result.x, _remaining(options, began), watch, strict=True)
+    again = _worth(solver.program, options, ending, convex=True)
+    return again if again.status == "optimal" else result
 
 
 def _last(ending: Ending, program: Program) -> Floats:
@@ -209,12 +229,14 @@ class _Solver:
         columns, rows = np.arange(program.column_count), np.arange(program.row_count)
         return Layout(columns, rows, np.ones(program.row_count), {})
 
-    def run(self, start: Floats, options: SolveOptions, watch: Watch | None) -> Ending:
+    def run(
+        self, start: Floats, options: SolveOptions, watch: Watch | None, *, strict: bool = False
+    ) -> Ending:
         """Run from one point."""
         program, method = self.program, self.method
         if not has_values(program, start):
             return self._ending("undefined", undefined_at(program, start))
-        solver, look = self._solver(options, watch)
+        solver, look = self._solver(options, watch, strict)
         order = self.layout
         low, high = self._limits(order)
         try:
@@ -271,15 +293,16 @@ class _Solver:
         )  # fmt: skip
         return first, last
 
-    def _solver(self, options: SolveOptions, watch: Watch | None) -> tuple[Any, Any]:
+    def _solver(self, options: SolveOptions, watch: Watch | None, strict: bool) -> tuple[Any, Any]:
         import casadi
 
         made, method, order = self.graph, self.method, self.layout
+        chosen = method.strict if strict and method.strict is not None else method.settings
         settings = {
             "print_time": False,
             "error_on_fail": False,
             "show_eval_warnings": False,
-            **method.settings(options),
+            **chosen(options),
             **order.settings,
         }
         scaled = casadi.DM(order.row_scale) * casadi.densify(made.rows)

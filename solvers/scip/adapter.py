@@ -1,7 +1,8 @@
 """The adapter of SCIP: every class, to global optimality.
 
 Whole numbers are rounded exactly; a program that is linear once they, and all conditions, are
-fixed is then solved again by the simplex method, so that the point is exact and duals exist.
+fixed is then solved again by the simplex method, so that the point is exact and duals exist. A
+curved rest is solved again by a method that is exact (:mod:`engiagent.solvers.remainder`).
 Infeasible linear programs come with multipliers that prove it, from the same method.
 """
 
@@ -17,6 +18,7 @@ from engiagent.solvers import linear
 from engiagent.solvers.adapter import Feature, Need, Watch, distribution_version
 from engiagent.solvers.feasibility import ACCEPTED, worst_violation
 from engiagent.solvers.objectives import without_objective
+from engiagent.solvers.remainder import EXACT, exact_rest, is_curved
 from engiagent.solvers.result import Floats, SolveOptions, SolverResult, Status, relative_gap
 from engiagent.solvers.rounding import Whole, made_whole
 from engiagent.solvers.scip.build import Built, build
@@ -49,6 +51,16 @@ LIMITS: Final = {
 }
 SOLVED: Final = ("optimal", "gaplimit")
 TOLERANCE: Final = 1e-7
+FINE: Final = 1e-9
+"""Tolerances of the first run, and of one whose bound turned out to lean on broken rows."""
+LONGER: Final = 5.0
+"""How much longer than the first the second run may take."""
+TOUCHING: Final = 1e-3
+"""Largest gap that broken rows explain; a point further off is another optimum."""
+LOOSE: Final = (
+    "the point keeps all rows; the proven bound lets curved rows be broken by the solver's "
+    "tolerance, which leaves a gap"
+)
 ENDLESS: Final = 1e15
 
 
@@ -76,7 +88,69 @@ def _solve(program: Program, options: SolveOptions, watch: Watch | None) -> Solv
     found = _with_point(program, built, whole)
     if status not in SOLVED:
         return _stopped(program, options, built, status, found)
-    return _optimal(program, options, built, found)
+    result = _optimal(program, options, built, found)
+    if result.x is None or not is_curved(program):
+        return result
+    spent = time.perf_counter() - started
+    return _sharpened(program, linear.remaining(options, started), watch, result, spent)
+
+
+def _sharpened(
+    program: Program,
+    options: SolveOptions,
+    watch: Watch | None,
+    result: SolverResult,
+    spent: float,
+) -> SolverResult:
+    """Return the result with a point that keeps curved rows to rounding, where there is one.
+
+    When that point is off the bound, the bound allows for broken rows; it is then proven anew with
+    a smaller tolerance, for a time in proportion to what was ``spent``. [s]
+    """
+    assert result.x is not None
+    began = time.perf_counter()
+    exact = exact_rest(program, options, result.x)
+    better = result if exact is None else _exact(program, options, result, exact)
+    if better.status == "optimal" and (exact is not None or not _is_broken(program, result)):
+        return better
+    # Not from the exact point: it would have to be proven without the tolerance.
+    finer = linear.remaining(replace(options, start=None), began)
+    finer = replace(finer, time_limit=min(finer.time_limit or np.inf, spent * LONGER + 1.0))
+    built, status = _run(program, finer, watch, FINE)
+    x = _point(built)
+    if status not in SOLVED or x is None:
+        return better
+    whole = made_whole(program, finer, x, lambda rest: _rest(rest, finer))
+    again = _optimal(program, options, built, _with_point(program, built, whole))
+    if again.x is None or not _is_broken(program, again):
+        return better if again.x is None else again
+    closer = exact_rest(program, linear.remaining(options, began), again.x) or exact
+    if closer is None:
+        return again
+    sharp = _exact(program, options, again, closer)
+    return sharp if sharp.gap is not None and sharp.gap <= TOUCHING else again
+
+
+def _is_broken(program: Program, result: SolverResult) -> bool:
+    """Whether a point breaks a row by more than rounding, and could do better."""
+    assert result.x is not None
+    free = not bool(program.integrality.all())
+    return free and worst_violation(program, result.x).amount > EXACT
+
+
+def _exact(
+    program: Program, options: SolveOptions, result: SolverResult, exact: SolverResult
+) -> SolverResult:
+    """Return the result with the point of its rest; a convex rest that is all has its own proof."""
+    assert exact.objective is not None
+    bound = result.bound
+    if exact.status == "optimal" and not program.is_mip and exact.bound is not None:
+        bound = exact.bound
+    gap = None if bound is None else relative_gap(exact.objective, bound)
+    found = replace(result, x=exact.x, objective=exact.objective, bound=bound, gap=gap)
+    if gap is None or gap > max(2 * options.gap, 1e-6):
+        return replace(found, status="feasible", reason=LOOSE)
+    return replace(found, status="optimal", reason="optimal")
 
 
 def _rest(program: Program, options: SolveOptions) -> Floats | None:
@@ -85,13 +159,19 @@ def _rest(program: Program, options: SolveOptions) -> Floats | None:
     return _point(built)
 
 
-def _run(program: Program, options: SolveOptions, watch: Watch | None) -> tuple[Built, str]:
+def _run(
+    program: Program, options: SolveOptions, watch: Watch | None, tolerance: float = TOLERANCE
+) -> tuple[Built, str]:
     built = build(program)
     _set(built.model, options)
+    built.model.setParam("numerics/feastol", tolerance)
     if options.start is not None:
         _begin_at(built, options.start)
-    with watched(built, watch):
-        built.model.optimizeNogil()
+    try:
+        with watched(built, watch):
+            built.model.optimizeNogil()
+    except Exception as error:  # its errors, of its linear solver for one, are of no other class
+        return built, f"the error {error}"
     return built, str(built.model.getStatus())
 
 
@@ -99,7 +179,6 @@ def _set(model: Any, options: SolveOptions) -> None:
     model.setParam("limits/gap", options.gap)
     model.setParam("limits/absgap", options.gap)
     model.setParam("randomization/randomseedshift", options.seed)
-    model.setParam("numerics/feastol", TOLERANCE)
     if options.time_limit is not None:
         model.setParam("limits/time", float(options.time_limit))
     if options.memory_limit_mb is not None:

@@ -24,6 +24,8 @@ EXAMPLES = int(os.environ.get("ENGIAGENT_EXAMPLES", "8"))
 AGREE = 1e-5
 CHOSEN = ("highs", "piqp", "clarabel", "ipopt", "scip")
 """What is chosen by itself must prove what it says; others may admit that they did not."""
+TOUCHING = 1e-3
+"""Gap that the tolerances of branch and bounds leave at most."""
 LOWER, UPPER = -4, 5
 
 
@@ -172,10 +174,27 @@ CLASSES: dict[str, Callable[[Draw], Program]] = {
 }
 
 
+@pytest.mark.parametrize(
+    ("name", "seed"),
+    [
+        ("MISOCP", 302), ("MISOCP", 338), ("nonconvex with whole numbers", 326),  # no room
+        ("SOCP", 133), ("nonconvex", 277),  # no room, and multipliers without end
+        ("MINLP", 147),  # a function of nothing
+        ("nonconvex", 219),  # tangents with coefficients of the size of rounding
+    ],
+)  # fmt: skip
+def test_solvers_agree_where_they_did_not(name: str, seed: int) -> None:
+    _solvers_agree(name, seed)
+
+
 @pytest.mark.parametrize("name", list(CLASSES))
 @settings(max_examples=EXAMPLES)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_solvers_agree(name: str, seed: int) -> None:
+    _solvers_agree(name, seed)
+
+
+def _solvers_agree(name: str, seed: int) -> None:
     program = CLASSES[name](Draw(seed))
     convex = classify(program).convexity == "convex"
     results = {
@@ -191,6 +210,12 @@ def test_solvers_agree(name: str, seed: int) -> None:
         if result.status in ("optimal", "infeasible")
         and (convex or "global" in the(backend).features)
     }
+    # Where points touch curved rows without room, a tolerance leaves a gap, which must be said.
+    proven = proven or {
+        backend: result
+        for backend, result in results.items()
+        if result.gap is not None and result.gap <= TOUCHING
+    }
     assert proven, {backend: result.reason for backend, result in results.items()}
     told = {backend: (result.status, result.objective) for backend, result in results.items()}
     assert len({result.status for result in proven.values()}) == 1, told
@@ -202,8 +227,13 @@ def test_solvers_agree(name: str, seed: int) -> None:
         sign = _sign(program)
         best = min(sign * value for value in values)
         for result in results.values():
-            if result.objective is not None:
-                assert sign * result.objective >= best - room, told
+            if result.x is not None and result.objective is not None:
+                # A point that admits a gap may owe it to rows that it breaks within tolerance.
+                broken = result.status == "feasible" and worst_violation(program, result.x).amount
+                more = TOUCHING / AGREE if broken and result.gap is not None else 1.0
+                assert sign * result.objective >= best - more * room, told
+            if result.bound is not None:
+                assert sign * result.bound <= best + room, told
 
 
 def _check(backend: str, program: Program, result: SolverResult, convex: bool) -> None:
