@@ -153,6 +153,7 @@ def check_checker(document: Blueprint, program: Program, x: np.ndarray[Any, Any]
             assert_close(mine, theirs, size, f"{definition.expression} in the checker")
     objective = document.core.objective_function
     assert objective is not None
+    assert objective.expression is not None
     value = own.evaluator.evaluate(objective.expression)
     factor = float(parse_unit(program.objective_unit).factor)
     if value.bare:

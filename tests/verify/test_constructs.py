@@ -31,7 +31,8 @@ SETS = [
     {"name": "Q", "kind": "time", "start": "00:00", "step": "20 min", "periods": 9},
     {"name": "S", "kind": "scenario", "elements": ["a", "b"], "probabilities": [0.25, 0.75]},
 ]
-ALL = [X, Y, E, R, ON, OFF, {"name": "q", "index": ["k in Q"], "lower": 0, "unit": "kW"},
+ALL: list[dict[str, Any]] = [X, Y, E, R, ON, OFF,
+       {"name": "q", "index": ["k in Q"], "lower": 0, "unit": "kW"},
        {"name": "z", "index": ["s in S"], "lower": 0, "upper": 9, "unit": "kW"}]  # fmt: skip
 
 # constraint, what holds, what does not, the row at fault, by how much

@@ -73,6 +73,7 @@ def bound_of(blueprint: Blueprint, x: np.ndarray[Any, Any], y: np.ndarray[Any, A
     bench = bench_of(blueprint, x)
     goal = blueprint.core.objective_function
     assert goal is not None
+    assert goal.expression is not None
     objective = evaluate_objective(bench, Goal(goal.sense, goal.expression, goal.unit))
     duals = {"rows": Multipliers(y, parse_unit("EUR/MWh"))}
     return dual_bound(bench, blueprint.core, duals, objective.node, goal.sense)

@@ -81,7 +81,7 @@ few = st.lists(st.floats(0, 4).map(lambda v: round(v, 3)), min_size=4, max_size=
 def test_the_counterpart_is_the_program_with_a_row_for_every_extreme_point(
     weights: list[float], worths: list[float], deviations: list[float], budget: int | None
 ) -> None:
-    uncertain = {"deviation": "dev", "set": "box" if budget is None else "budget"}
+    uncertain: dict[str, Any] = {"deviation": "dev", "set": "box" if budget is None else "budget"}
     uncertain |= {} if budget is None else {"budget": budget}
     program = compile_blueprint(knapsack(uncertain, weights, worths, deviations))
     result = solve(program, isolate=False)
@@ -332,6 +332,7 @@ def test_sweeps_of_a_robust_program_compile_anew() -> None:
         compile_parametric(core, None, ["worth"])
     live = compile_parametric(core, None, ["worth"], structure="recompile")
     before = solve(live.program, isolate=False).objective
+    assert before is not None
     live.update(worth=[10, 12, 6, 14])
     assert solve(live.program, isolate=False).objective == pytest.approx(2 * before)
 

@@ -12,7 +12,8 @@ from engiagent.blueprint.document import Core
 from engiagent.blueprint.robustness import deviated, robust_requirements, worst_change
 from engiagent.blueprint.units import parse_unit
 from engiagent.formulations import compile_blueprint
-from engiagent.formulations.program import ColumnBlock, Floats
+from engiagent.formulations.program import ColumnBlock
+from engiagent.formulations.values import Floats
 from engiagent.solvers import solve
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.series import Series
@@ -118,11 +119,15 @@ def test_one_element_deviates_and_what_is_computed_from_it_follows() -> None:
     def need_of(changed: Core) -> Floats:
         symbol = Declarations(changed, None).parameter("need")
         assert symbol is not None
+        assert symbol.value is not None
         return np.asarray(symbol.value.data).reshape(2, 2) / 1000.0
 
     plain = need_of(core)
-    np.testing.assert_allclose(need_of(deviated(core, usual, 1)) - plain, [[0, 0], [0.55, 0.6]])
-    np.testing.assert_allclose(need_of(deviated(core, need, 1)) - plain, [[0, 3], [0, 0]])
+    first = np.array([[0.0, 0.0], [0.55, 0.6]])
+    np.testing.assert_allclose(need_of(deviated(core, usual, 1)) - plain, first)
+    second = np.array([[0.0, 3.0], [0.0, 0.0]])
+    np.testing.assert_allclose(need_of(deviated(core, need, 1)) - plain, second)
     third = Declarations(deviated(core, arrives, 2), None).parameter("arrives")
     assert third is not None
+    assert third.value is not None
     np.testing.assert_allclose(third.value.data, [0.9, 0.8, 0.75])

@@ -108,6 +108,7 @@ def test_knowing_earlier_never_costs_more() -> None:
     for stage in (1, "t", 4):
         core["core_model_elements"]["decision_variables"][0]["stage"] = stage
         result = solve(compile_blueprint(Blueprint.from_dict(core)), isolate=False)
+        assert result.objective is not None
         costs.append(result.objective)
     assert costs[0] > costs[1] > costs[2]
 
@@ -132,7 +133,8 @@ def test_without_a_tree_stage_one_is_here_and_now_and_stage_two_is_recourse() ->
             sets=[{"name": "S", "kind": "scenario", "elements": ["a", "b", "c"]}],
             decision_variables=[variable | ({} if stage is None else {"stage": stage})],
         )
-        return compile_blueprint(core).row_count
+        count: int = compile_blueprint(core).row_count
+        return count
 
     assert [columns(1), columns(2), columns(None)] == [2, 0, 0]
 
