@@ -17,6 +17,7 @@ from engiagent.formulations.program import Program
 from engiagent.solvers import linear
 from engiagent.solvers.adapter import Feature, Need, Watch, distribution_version
 from engiagent.solvers.feasibility import ACCEPTED, worst_violation
+from engiagent.solvers.level_sets import confined
 from engiagent.solvers.objectives import without_objective
 from engiagent.solvers.remainder import EXACT, exact_rest, is_curved
 from engiagent.solvers.result import Floats, SolveOptions, SolverResult, Status, relative_gap
@@ -162,7 +163,10 @@ def _rest(program: Program, options: SolveOptions) -> Floats | None:
 def _run(
     program: Program, options: SolveOptions, watch: Watch | None, tolerance: float = TOLERANCE
 ) -> tuple[Built, str]:
-    built = build(program)
+    known = confined(program, options)
+    if options.start is None and known.start is not None:
+        options = replace(options, start=known.start)
+    built = build(known.program, known.bound)
     _set(built.model, options)
     built.model.setParam("numerics/feastol", tolerance)
     if options.start is not None:
