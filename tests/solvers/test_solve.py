@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import ColumnBlock, Coordinate, Program, RowBlock
 from engiagent.solvers import SolveOptions, SolverResult, solve
+from tests.solvers.effort import examples
 
 INF = math.inf
 
@@ -89,7 +90,7 @@ def test_maximising_mirrors_minimising() -> None:
     assert bottom.row_dual == pytest.approx([-1.5, -1.0])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(seed=st.integers(0, 2**31 - 1), maximise=st.booleans())
 def test_duals_are_slopes_of_the_objective(seed: int, maximise: bool) -> None:
     """∂objective/∂right-hand side and reduced costs, by finite differences."""
@@ -144,7 +145,7 @@ def exact_margin(program: Program, y: np.ndarray[Any, Any]) -> Fraction:
     return total
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(seed=st.integers(0, 2**31 - 1), whole=st.booleans())
 def test_an_infeasible_program_comes_with_an_exact_proof(seed: int, whole: bool) -> None:
     random = np.random.default_rng(seed)

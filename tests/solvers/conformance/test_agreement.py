@@ -3,7 +3,6 @@
 ``ENGIAGENT_EXAMPLES=500`` sets how many programs of each class are tried; a few otherwise.
 """
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -19,8 +18,9 @@ from engiagent.solvers import SolveOptions, SolverResult, solve
 from engiagent.solvers.feasibility import worst_violation
 from tests.solvers.conformance.cases import ALL, make, the, why_not
 from tests.solvers.conformance.test_conformance import gradient, jacobian
+from tests.solvers.effort import examples
 
-EXAMPLES = int(os.environ.get("ENGIAGENT_EXAMPLES", "8"))
+EXAMPLES = examples(5)
 AGREE = 1e-5
 CHOSEN = ("highs", "piqp", "clarabel", "ipopt", "scip")
 """What is chosen by itself must prove what it says; others may admit that they did not."""

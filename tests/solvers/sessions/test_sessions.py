@@ -22,6 +22,7 @@ from engiagent.solvers.result import SolveOptions
 from engiagent.solvers.session import Session
 from engiagent.solvers.session_shift import stage_sources
 from engiagent.solvers.solving import solve
+from tests.solvers.effort import examples
 from tests.solvers.programs import dense_linear, knapsack
 
 HERE = SolveOptions(threads=1)
@@ -104,7 +105,7 @@ def assert_optimal(program: Program, result) -> None:  # type: ignore[no-untyped
         assert np.all((duals > -1e-5) | (values > high - 1e-5))
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(10))
 @given(st.integers(0, 2**31), st.booleans(), st.booleans())
 def test_warm_linear_solves_are_optimal_and_agree_with_cold_ones(
     seed: int, maximise: bool, shifted: bool
@@ -123,7 +124,7 @@ def test_warm_linear_solves_are_optimal_and_agree_with_cold_ones(
             session.shift()
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=examples(8))
 @given(st.integers(0, 2**31), st.booleans())
 def test_warm_quadratic_solves_are_optimal(seed: int, maximise: bool) -> None:
     random = np.random.default_rng(seed)
@@ -140,7 +141,7 @@ def test_warm_quadratic_solves_are_optimal(seed: int, maximise: bool) -> None:
         disturb(program, random)
 
 
-@settings(deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=examples(6))
 @given(st.integers(0, 2**31), st.booleans())
 def test_mixed_integer_sessions_agree_with_cold_solves(seed: int, maximise: bool) -> None:
     random = np.random.default_rng(seed)
