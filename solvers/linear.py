@@ -322,6 +322,8 @@ def _stopped(
         name = LIMITS[run.status]
         if run.status == "kTimeLimit" and options.time_limit is not None:
             name += f" of {options.time_limit:g} s"
+        if run.status == "kMemoryLimit" and options.memory_limit_mb is not None:
+            name += f" of {options.memory_limit_mb:g} MB"
         reason = f"{name} reached after {done}, {found}"
     elif run.status in INTERRUPTED:
         status, reason = "interrupted", f"interrupted after {done}, {found}"
