@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engiagent.formulations.program import Block, Bools, Program, row_sums
+from engiagent.formulations.program import OBJECTIVE, Block, Bools, Program, row_sums
 from engiagent.solvers.result import Floats
 from engiagent.solvers.validate import place_of
 
@@ -32,7 +32,7 @@ def worst_violation(program: Program, x: Floats) -> Violation:
     fraction = np.abs(x - np.round(x)) * program.integrality
     worst = _worse(worst, program, program.columns, fraction)
     activity = program.activity_at(x)
-    size = row_sums(program.row_starts, np.abs(program.row_values * x[program.row_columns]))
+    size = _term_sizes(program, x)
     held = _held(program, x)
     for side in (program.row_lower - activity, activity - program.row_upper):
         relative = np.where(held, side, 0.0) / np.maximum(1.0, np.maximum(size, np.abs(activity)))
@@ -42,6 +42,24 @@ def worst_violation(program: Program, x: Floats) -> Violation:
         if not second <= worst.amount:
             worst = Violation(place_of(program, program.columns, int(group[0])), second)
     return worst
+
+
+def _term_sizes(program: Program, x: Floats) -> Floats:
+    """Return the sum of the sizes of each row's terms, curved ones too; shape (m,).
+
+    Squares of large numbers that all but cancel, as pressures along a pipe, leave rounding of
+    their own size and not of that of their difference.
+    """
+    sizes = row_sums(program.row_starts, np.abs(program.row_values * x[program.row_columns]))
+    if len(program.products.rows):
+        inside = program.products.of_rows()
+        sizes = sizes + np.bincount(inside.rows, np.abs(inside.at(x)), program.row_count)
+    for part in program.nonlinear:
+        rows = part.row_numbers()
+        values = np.abs(np.broadcast_to(part.coefficients * part.atom.at(x), rows.shape))
+        keep = rows != OBJECTIVE
+        sizes = sizes + np.bincount(rows[keep], values[keep], program.row_count)
+    return sizes
 
 
 def _held(program: Program, x: Floats) -> Bools:

@@ -120,10 +120,11 @@ def _row_names(program: Program) -> list[str]:
 
 def _price_unit(program: Program, block: Block) -> str:
     """Return the unit of ∂objective/∂right-hand side."""
+    worth = _DIFFERENCES.get(program.objective_unit, program.objective_unit)
     if block.unit in ("", "1"):
-        return program.objective_unit
+        return worth
     over, *under = (_DIFFERENCES.get(part, part) for part in block.unit.split("/"))
-    price = "*".join([program.objective_unit, *under])
+    price = "*".join([worth, *under])
     return price if over == "1" else f"{price}/{over if over.isalnum() else f'({over})'}"
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from engiagent.blueprint.units import parse_unit
+from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.verify.case import Case
 from engiagent.verify.documents import Bench
 from engiagent.verify.findings import Report, Violation, finite_or_none
@@ -28,7 +28,7 @@ def optimality_level(
     if own is None:
         return Report("unchecked", {"findings": ["the objective was not evaluated"]}), None
     core = blueprint.core
-    scale = float(parse_unit(own.unit).factor)
+    unit = parse_unit(own.unit)
     findings: list[str] = []
     options: list[tuple[float, str]] = []
     plain = own.node.degree < 2 and not own.terms and optimality.only_affine(bench, core)
@@ -36,12 +36,12 @@ def optimality_level(
         findings.append("the schedule brings no multipliers")
     elif own.node.degree < 2 and not own.terms and (case.schedule.duals or not core.constraints):
         found = optimality.dual_bound(bench, core, case.schedule.duals, own.node, own.sense)
-        options += _recomputed(found, optimality.METHOD, scale, findings)
+        options += _recomputed(found, optimality.METHOD, unit, findings)
     if not plain and not _closes(options, own):
         from engiagent.verify.levels import relaxation
 
         found = relaxation.relaxed_bound(bench, core, own, case.schedule.duals)
-        options += _recomputed(found, relaxation.METHOD, scale, findings)
+        options += _recomputed(found, relaxation.METHOD, unit, findings)
     if own.terms and blueprint.core.objective_function.combination != "epsilon":
         findings.append(f"the bound is that of the first goal, {own.terms[0].name}")
     reported = case.schedule.number("bound") if _searched(case) else None
@@ -56,11 +56,14 @@ def _searched(case: Case) -> bool:
 
 
 def _recomputed(
-    found: optimality.DualBound, how: str, scale: float, findings: list[str]
+    found: optimality.DualBound, how: str, unit: Unit, findings: list[str]
 ) -> list[tuple[float, str]]:
     if found.reason is not None:
         findings.append(f"no dual bound: {found.reason}")
-    return [] if found.value is None else [(found.value / scale, how)]
+    if found.value is None:
+        return []
+    # A temperature counts from the zero of its own scale.
+    return [((found.value - float(unit.zero or 0)) / float(unit.factor), how)]
 
 
 def _closes(options: Sequence[tuple[float, str]], own: Objective) -> bool:

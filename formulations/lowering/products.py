@@ -16,6 +16,7 @@ from engiagent.formulations.program import Products
 from engiagent.formulations.values import Atom, Floats, Form, Part, Rows, Term
 
 MAX_PRODUCTS = 50_000_000
+ROUNDING = 1e-14
 
 
 def with_binaries(builder: Builder, left: Form, right: Form, name: str) -> Form | None:
@@ -28,8 +29,17 @@ def with_binaries(builder: Builder, left: Form, right: Form, name: str) -> Form 
             continue
         low, high = form_bounds(other, builder.column_lower, builder.column_upper)
         if np.all(np.isfinite(low) & np.isfinite(high)):
-            return _expanded(builder, switch, other, (low, high), name)
+            return _expanded(builder, switch, other, _without_rounding(low, high), name)
     return None
+
+
+def _without_rounding(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Return bounds in which what is only rounding of the other one is zero.
+
+    Interval arithmetic leaves 1e-16 where terms cancel, and as a coefficient no solver takes it.
+    """
+    noise = ROUNDING * np.maximum(np.abs(low), np.abs(high))
+    return np.where(np.abs(low) <= noise, 0.0, low), np.where(np.abs(high) <= noise, 0.0, high)
 
 
 def _is_switch(builder: Builder, form: Form) -> bool:
