@@ -1,0 +1,38 @@
+"""What small blueprints come to, from the file to the certificate."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from engiagent.cli.app import app
+from tests.cli import blueprints
+
+
+def verdict(tmp_path: Path, **core: Any) -> dict[str, Any]:
+    path = blueprints.write(tmp_path / "blueprint.json", **core)
+    result = CliRunner().invoke(app, ["solve", str(path), "--out", str(tmp_path / "run"), "--json"])
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+@pytest.mark.parametrize(("unit", "least"), [("degC", 12.0), ("degF", 53.6)])
+def test_an_objective_may_be_a_temperature(tmp_path: Path, unit: str, least: float) -> None:
+    found = verdict(
+        tmp_path,
+        decision_variables=[
+            {"name": "room", "lower": 5, "upper": 30, "unit": "degC"},
+            {"name": "heat", "lower": 0, "upper": 8, "unit": "kW"},
+        ],
+        parameters=[{"name": "rise", "value": 0.5, "unit": "kW/K"}],
+        constraints=[
+            {"constraint_id": "warm", "expression": "heat == rise*(room - 4[degC])"},
+            {"constraint_id": "least", "expression": "heat >= 4[kW]"},
+        ],
+        objective_function={"sense": "minimize", "unit": unit, "expression": "room"},
+    )
+    assert found["verdict"] == "certified"
+    assert found["objective"]["value"] == pytest.approx(least, abs=1e-6)
+    assert found["bound"] == pytest.approx(least, abs=1e-4)
