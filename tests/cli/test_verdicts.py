@@ -36,3 +36,39 @@ def test_an_objective_may_be_a_temperature(tmp_path: Path, unit: str, least: flo
     assert found["verdict"] == "certified"
     assert found["objective"]["value"] == pytest.approx(least, abs=1e-6)
     assert found["bound"] == pytest.approx(least, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("need", "verdict_"), [(9.0, "proven infeasible"), (8.0 * (1 + 1e-12), "certified")]
+)
+def test_numbers_that_contradict_each_other_need_no_solver_to_prove_it(
+    tmp_path: Path, need: float, verdict_: str
+) -> None:
+    found = verdict(
+        tmp_path,
+        decision_variables=[{"name": "heat", "lower": 0, "upper": "limit", "unit": "kW"}],
+        parameters=[
+            {"name": "limit", "value": 8, "unit": "kW"},
+            {"name": "need", "value": need, "unit": "kW"},
+        ],
+        constraints=[
+            {"constraint_id": "enough", "expression": "need <= limit"},
+            {"constraint_id": "some", "expression": "heat >= 1[kW]"},
+        ],
+        objective_function={"sense": "minimize", "unit": "kW", "expression": "heat"},
+    )
+    assert found["verdict"] == verdict_
+
+
+def test_bounds_that_cross_need_no_ray(tmp_path: Path) -> None:
+    found = verdict(
+        tmp_path,
+        decision_variables=[{"name": "heat", "lower": "need", "upper": "limit", "unit": "kW"}],
+        parameters=[
+            {"name": "limit", "value": 8, "unit": "kW"},
+            {"name": "need", "value": 9, "unit": "kW"},
+        ],
+        constraints=[{"constraint_id": "some", "expression": "heat >= 1[kW]"}],
+        objective_function={"sense": "minimize", "unit": "kW", "expression": "heat"},
+    )
+    assert found["verdict"] == "proven infeasible"

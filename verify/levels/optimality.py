@@ -32,6 +32,7 @@ from engiagent.verify.values import EPSILON, Floats, Value
 
 METHOD = "dual bound recomputed from the multipliers"
 SAFETY = 4.0  # the a-priori constants count each rounding once; the sums around them add a few
+PLAINLY = 1e-9  # by how much of its terms a comparison of numbers has to fail to be a contradiction
 
 
 @dataclass(frozen=True)
@@ -301,6 +302,9 @@ def farkas_proof(bench: Bench, core: Core, rays: Mapping[str, Multipliers]) -> P
 
     The bench needs a value for every variable, of any size: zeros will do.
     """
+    plain = plain_contradiction(bench, core)
+    if plain is not None:
+        return plain
     if not rays:
         return Proof(None, reason="no ray came with the claim")
     try:
@@ -333,6 +337,45 @@ def farkas_proof(bench: Bench, core: Core, rays: Mapping[str, Multipliers]) -> P
         return Proof(None, ordered, "the ray overflows or is zero")
     # Relative to the weighted rows: a proof by less than rounding of the data is no proof.
     return Proof(total / most, ordered, None if total > 0 else "the ray proves nothing")
+
+
+def plain_contradiction(bench: Bench, core: Core) -> Proof | None:
+    """Return the proof by bounds that cross or a false comparison of numbers, which need no ray.
+
+    None where there is neither, beyond what rounding of the data explains.
+    """
+    for definition in core.decision_variables:
+        box = box_of(bench, definition)
+        size = np.maximum(np.abs(box.lower), np.abs(box.upper))
+        proof = _beyond(f"bounds of {definition.name}", (box.lower - box.upper)[box.exists], size)
+        if proof is not None:
+            return proof
+    for rule in rules_of_core(core):
+        if not rule.hard or not _comparable(rule):
+            continue
+        try:
+            frame = bench.evaluator.frame(rule.forall, rule.where)
+            compared = bench.evaluator.compared(rule.expression, frame) if frame.size else ()
+        except EngiagentError:
+            continue  # a row that cannot be read contradicts nothing
+        for op, left, right in compared:
+            excess = values.add(left, right, -1.0)
+            if excess.degree == 0:
+                signed = {"<=": excess.data, ">=": -excess.data}.get(op, np.abs(excess.data))
+                proof = _beyond(rule.id, signed, excess.size)
+                if proof is not None:
+                    return proof
+    return None
+
+
+def _beyond(name: str, excess: Floats, size: Floats) -> Proof | None:
+    """Return the proof that an excess is positive, None where it may be rounding."""
+    size = np.broadcast_to(size, excess.shape) if np.size(size) == 1 else size[: excess.size]
+    if not excess.size:
+        return None
+    relative = excess / np.maximum(size, 1e-300)
+    worst = float(np.max(np.where(np.isfinite(relative), relative, -np.inf)))
+    return Proof(worst, ((name, 1.0),)) if worst > PLAINLY else None
 
 
 def gap_of(value: float, bound: float, sense: str) -> float:
