@@ -75,15 +75,16 @@ def _pass_matrices(highs: Any, prices: instance.Floats) -> None:
 def engiagent(
     periods: int, folder: Path, isolate: bool = False, backend: str | None = None
 ) -> dict[str, Any]:
-    """From the parsed blueprint to the certificate, all in this process."""
+    """From the parsed blueprint and requirements to the certificate, all in this process."""
     from engiagent.blueprint import Blueprint
     from engiagent.formulations import compile_blueprint, expand
     from engiagent.problems import Problem
     from engiagent.solvers import SolveOptions, solve, to_dataset
-    from engiagent.verify import check
+    from engiagent.verify import check, load_requirements
 
     problem = Problem.load(folder)
     blueprint = Blueprint.load(folder / "expert" / "blueprint.json")
+    requirements = load_requirements(folder / "expert" / "requirements.yaml")
     lap = Lap()
     full = expand(blueprint)
     program = compile_blueprint(full, folder)
@@ -92,7 +93,7 @@ def engiagent(
     lap.stop("solve_s")
     dataset = to_dataset(program, result)
     lap.stop("extract_s")
-    certificate = check(problem, dataset, full)
+    certificate = check(problem, dataset, full, requirements)
     lap.stop("check_s")
     status = certificate.verdict
     return {**lap.times, "status": status, "objective": result.objective}

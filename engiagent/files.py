@@ -112,7 +112,10 @@ def open_inside(
                 raise InputError(
                     f"{relative} is no regular file", file, line, column, expected="a plain file"
                 )
-            data = stream.read(max_bytes + 1)
+            # One byte more than there is room for tells; a buffer for the limit would cost time.
+            data = stream.read(min(status.st_size, max_bytes) + 1)
+            if len(data) > status.st_size:  # it grew since
+                data += stream.read(max(max_bytes + 1 - len(data), 0))
     except OSError as error:
         raise InputError(_reason(folder, parts, error), file, line, column) from None
     if len(data) > max_bytes:

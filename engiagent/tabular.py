@@ -7,6 +7,7 @@ scripts are errors. A column is read as numbers by :meth:`TableColumn.numbers` a
 """
 
 import re
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -273,23 +274,21 @@ def read_table(
     data = open_inside(folder, name, file=file, line=line, column=column)
     if not data:
         raise InputError("the file is empty", name)
-    key = (name, separator, decimal, sha256_bytes(data))
-    if key not in _RECENT:
-        _RECENT[key] = _parse(data, name, separator, decimal, key[-1])
-        while len(_RECENT) > _KEPT:
-            del _RECENT[next(iter(_RECENT))]
-    return _RECENT[key]
+    key = (name, separator, decimal)
+    for known, content, table in _RECENT:
+        if known == key and content == data:
+            return table
+    table = _parse(data, name, separator, decimal)
+    _RECENT.append((key, data, table))
+    return table
 
 
 # A run reads the same file for the problem, for each parameter and again in the checker. What was
-# read is kept by content, so that a changed file is read anew; a table is immutable.
-_RECENT: dict[tuple[str, str | None, str | None, str], TableFile] = {}
-_KEPT = 4
+# read is kept with its content, so that a changed file is read anew; a table is immutable.
+_RECENT: deque[tuple[tuple[str, str | None, str | None], bytes, TableFile]] = deque(maxlen=4)
 
 
-def _parse(
-    data: bytes, name: str, separator: str | None, decimal: str | None, sha256: str
-) -> TableFile:
+def _parse(data: bytes, name: str, separator: str | None, decimal: str | None) -> TableFile:
     from engiagent.tableformats import read_csv, read_netcdf, read_parquet
 
     suffix = Path(name).suffix.lower()
@@ -302,7 +301,7 @@ def _parse(
     rows = len(columns[0])
     if rows == 0:
         raise InputError("the file has a header but no rows", name)
-    return TableFile(name, MappingProxyType(by_name(columns, name)), rows, sha256)
+    return TableFile(name, MappingProxyType(by_name(columns, name)), rows, sha256_bytes(data))
 
 
 def by_name(columns: Sequence[TableColumn], file: str) -> dict[str, TableColumn]:
