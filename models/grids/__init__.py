@@ -1,0 +1,24 @@
+"""Radial and meshed distribution feeders by AC power flow, balanced and in steady state.
+
+:class:`Feeder` describes a feeder and solves it: by a backward/forward sweep with numpy alone when
+it is radial, by Newton's method with the library power-grid-model (extra ``grid``) otherwise.
+:func:`lindistflow` has the linear voltages that plans are often made with.
+"""
+
+from engiagent.models.grids.feeder import Feeder
+from engiagent.models.grids.flow import Flow, FlowViolations, mismatch
+from engiagent.models.grids.lindistflow import lindistflow, sensitivities
+from engiagent.models.grids.parts import Bus, Line, Shunt, Transformer
+
+__all__ = [
+    "Bus",
+    "Feeder",
+    "Flow",
+    "FlowViolations",
+    "Line",
+    "Shunt",
+    "Transformer",
+    "lindistflow",
+    "mismatch",
+    "sensitivities",
+]

@@ -1,0 +1,258 @@
+"""A distribution feeder: buses, lines, transformers, shunts and one source.
+
+Three phases, balanced, in steady state: voltages are line to line, powers are of all three phases
+together. A line is a pi section; a transformer is a pi section on its ``to`` side behind an ideal
+ratio, with its parameters from the nameplate (short-circuit and no-load test).
+"""
+
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.models.grids.flow import Flow, evaluate
+from engiagent.models.grids.network import Complexes, Network
+from engiagent.models.grids.parts import Bus, Line, Shunt, Transformer
+from engiagent.models.ranges import Floats, ParameterError
+
+FlowMethod = Literal["auto", "sweep", "newton"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Feeder:
+    """A radial or meshed feeder behind one stiff source.
+
+    Attributes
+    ----------
+    buses, lines, transformers, shunts
+        The parts; every bus must be reached from the source through closed branches.
+    source
+        Name of the bus whose voltage is held.
+    source_voltage
+        Its magnitude, at angle 0. 0.5 to 1.5. [p.u.]
+
+    Examples
+    --------
+    >>> feeder = Feeder(
+    ...     buses=tuple(Bus(name=name, nominal_voltage=0.4) for name in ("station", "house")),
+    ...     lines=(Line(name="cable", from_bus="station", to_bus="house",
+    ...                 resistance=0.16, reactance=0.0, ampacity=142.0),),
+    ...     source="station",
+    ... )
+    >>> flow = feeder.flow([[0.0, 9.0]])
+    >>> round(float(flow.voltage[0, 1]), 9), round(float(flow.losses.sum()), 6)
+    (0.990917508, 0.082492)
+    """
+
+    buses: tuple[Bus, ...]
+    source: str
+    lines: tuple[Line, ...] = ()
+    transformers: tuple[Transformer, ...] = ()
+    shunts: tuple[Shunt, ...] = ()
+    source_voltage: float = 1.0
+
+    def __post_init__(self) -> None:
+        _distinct([bus.name for bus in self.buses], "bus")
+        _distinct([branch.name for branch in self.branches], "branch")
+        known = {bus.name: bus.nominal_voltage for bus in self.buses}
+        for branch in self.branches:
+            for bus in (branch.from_bus, branch.to_bus):
+                _known(bus, known, f"the branch {branch.name}")
+            if branch.from_bus == branch.to_bus:
+                raise ParameterError(f"{branch.name} begins and ends at {branch.from_bus}")
+        for line in self.lines:
+            _one_voltage(line, known)
+        for shunt in self.shunts:
+            _known(shunt.bus, known, "a shunt")
+        _known(self.source, known, "the source")
+        _held_voltage(np.asarray(self.source_voltage, dtype=np.float64))
+        self._all_fed()
+
+    @property
+    def branches(self) -> tuple[Line | Transformer, ...]:
+        """All lines, then all transformers: the order of every result per branch."""
+        return (*self.lines, *self.transformers)
+
+    @property
+    def bus_names(self) -> tuple[str, ...]:
+        """The order of every series per bus."""
+        return tuple(bus.name for bus in self.buses)
+
+    @property
+    def radial(self) -> bool:
+        """Whether the closed branches form a tree."""
+        return sum(branch.closed for branch in self.branches) == len(self.buses) - 1
+
+    @cached_property
+    def network(self) -> Network:
+        """The feeder in per-unit arrays on a base of 1 MVA."""
+        return Network.of(self)
+
+    def demands(self, demand: Mapping[str, npt.ArrayLike]) -> Floats:
+        """Return series by bus as one array, shape (time, buses); other buses have 0.
+
+        Raises
+        ------
+        ParameterError
+            When a bus is unknown or lengths differ.
+        """
+        for bus in demand:
+            _known(bus, self.bus_names, "a demand")
+        values = [np.atleast_1d(np.asarray(series, dtype=np.float64)) for series in demand.values()]
+        length = max((series.size for series in values), default=1)
+        table = np.zeros((length, len(self.buses)))
+        for bus, series in zip(demand, values, strict=True):
+            if series.shape not in ((1,), (length,)):
+                raise ParameterError(
+                    f"the demand at {bus} has the shape {series.shape}; give one number or {length}"
+                )
+            table[:, self.bus_names.index(bus)] = series
+        return table
+
+    def flow(
+        self,
+        p_kw: npt.ArrayLike,
+        q_kvar: npt.ArrayLike | None = None,
+        *,
+        source_voltage: npt.ArrayLike | None = None,
+        method: FlowMethod = "auto",
+    ) -> Flow:
+        """Return voltages, currents and losses under constant powers at the buses.
+
+        Parameters
+        ----------
+        p_kw, q_kvar
+            Net demand of each bus, below 0 where it feeds in, shape (time, buses) or (buses,) for
+            one period; no reactive power when None. [kW], [kvar]
+        source_voltage
+            Voltage of the source, one number or shape (time,); the feeder's own when None. [p.u.]
+        method
+            ``sweep``, the backward/forward sweep of this package, for radial feeders; ``newton``,
+            Newton-Raphson by the library power-grid-model; ``auto`` takes the sweep where it can.
+
+        Returns
+        -------
+        Flow
+            Periods without a solution have ``converged`` False and NaN in every other series.
+
+        Raises
+        ------
+        ParameterError
+            When shapes do not fit, a value is not finite, a sweep is asked for a meshed feeder, or
+            Newton's method without the extra ``grid``.
+        """
+        active = self._powers(p_kw, "the active power")
+        reactive = np.zeros_like(active)
+        if q_kvar is not None:
+            reactive = self._powers(q_kvar, "the reactive power")
+        if reactive.shape != active.shape:
+            raise ParameterError(
+                f"the active power has the shape {active.shape}, the reactive power "
+                f"{reactive.shape}; give both for the same periods"
+            )
+        held = self._held(source_voltage, len(active))
+        power: Complexes = (active + 1j * reactive).astype(np.complex128) / 1000.0
+        if method == "auto":
+            method = "sweep" if self.radial else "newton"
+        if method == "sweep":
+            from engiagent.models.grids.sweep import sweep
+
+            if not self.radial:
+                raise ParameterError(
+                    "the feeder is meshed and a sweep needs a tree; open the tie lines or use "
+                    "method='newton'"
+                )
+            voltage, iterations = sweep(self.network, power, held)
+        elif method == "newton":
+            from engiagent.models.grids.newton import newton
+
+            voltage, iterations = newton(self, active, reactive, held)
+        else:
+            raise ParameterError(
+                f"the method is {method!r}; a feeder knows 'auto', 'sweep' and 'newton'"
+            )
+        return evaluate(self.network, power, voltage, iterations)
+
+    def _powers(self, values: npt.ArrayLike, what: str) -> Floats:
+        array = np.asarray(values, dtype=np.float64)
+        if array.ndim == 1:
+            array = array[None, :]
+        if array.ndim != 2 or array.shape[1] != len(self.buses):
+            raise ParameterError(
+                f"{what} has the shape {np.shape(values)}; give (time, {len(self.buses)}), "
+                f"one column for each of the buses {', '.join(self.bus_names[:6])}"
+                + (" …" if len(self.buses) > 6 else "")
+            )
+        finite = np.isfinite(array)
+        if not finite.all():
+            period, bus = np.argwhere(~finite)[0]
+            raise ParameterError(
+                f"{what} is {array[period, bus]} at {self.bus_names[bus]} in period {period}; "
+                "give finite numbers"
+            )
+        return array
+
+    def _held(self, values: npt.ArrayLike | None, length: int) -> Floats:
+        array = np.asarray(self.source_voltage if values is None else values, dtype=np.float64)
+        if array.shape not in ((), (1,), (length,)):
+            raise ParameterError(
+                f"the source voltage has the shape {array.shape}; give one number or {length}"
+            )
+        _held_voltage(array)
+        return np.broadcast_to(array, (length,)).copy()
+
+    def _all_fed(self) -> None:
+        neighbours: dict[str, list[str]] = {bus.name: [] for bus in self.buses}
+        for branch in self.branches:
+            if branch.closed:
+                neighbours[branch.from_bus].append(branch.to_bus)
+                neighbours[branch.to_bus].append(branch.from_bus)
+        reached, queue = {self.source}, deque([self.source])
+        while queue:
+            for bus in neighbours[queue.popleft()]:
+                if bus not in reached:
+                    reached.add(bus)
+                    queue.append(bus)
+        dead = [bus for bus in neighbours if bus not in reached]
+        if dead:
+            raise ParameterError(
+                f"no closed branch leads from {self.source} to {', '.join(dead[:6])}"
+                + (f" and {len(dead) - 6} more buses" if len(dead) > 6 else "")
+                + "; close a branch or leave these buses out"
+            )
+
+
+def _distinct(names: list[str], what: str) -> None:
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise ParameterError(f"the {what} {twice[0]} is given twice; give each its own name")
+
+
+def _known(name: str, known: Iterable[str], who: str) -> None:
+    names = list(known)
+    if name not in names:
+        raise ParameterError(
+            f"{who} names the bus {name!r}; known buses: {', '.join(names[:12])}"
+            + (" …" if len(names) > 12 else "")
+        )
+
+
+def _one_voltage(line: Line, nominal: Mapping[str, float]) -> None:
+    begin, end = nominal[line.from_bus], nominal[line.to_bus]
+    if begin != end:
+        raise ParameterError(
+            f"the line {line.name} joins {line.from_bus} at {begin} kV and {line.to_bus} at "
+            f"{end} kV; put a transformer between them"
+        )
+
+
+def _held_voltage(values: Floats) -> None:
+    if not ((values >= 0.5) & (values <= 1.5)).all():
+        raise ParameterError(
+            f"the source voltage is {values.min()} to {values.max()} p.u.; give a ratio to the "
+            "nominal voltage between 0.5 and 1.5, as 1.02"
+        )

@@ -1,0 +1,194 @@
+"""What a solved feeder carries: every series from the voltages by the circuit equations.
+
+All methods of solution return voltages only. Currents, losses, the import and the mismatch of
+every bus are computed here from these voltages, so that no method can hide its own error.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.models.grids.network import Complexes, Network
+from engiagent.models.ranges import Floats, ParameterError
+
+# A solution whose powers miss those asked for by more than this is none. [kVA per kVA]
+MISMATCH = 1e-6
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlowViolations:
+    """By how much a flow leaves its limits; 0 where it keeps them.
+
+    Attributes
+    ----------
+    undervoltage, overvoltage
+        Shape (time, buses). [p.u.]
+    overload
+        Loading above the limit, shape (time, branches). [-]
+    unsolved
+        Periods without a solution, shape (time,); their other entries are infinite.
+    """
+
+    undervoltage: Floats
+    overvoltage: Floats
+    overload: Floats
+    unsolved: npt.NDArray[np.bool_]
+
+    @property
+    def any(self) -> bool:
+        """Whether anything is broken in any period."""
+        parts = (self.undervoltage, self.overvoltage, self.overload)
+        return bool(self.unsolved.any()) or any(bool((part > 0).any()) for part in parts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flow:
+    """Series of a solved feeder; buses and branches in the feeder's order.
+
+    Where ``converged`` is False all other series are NaN: there is no solution to report.
+
+    Attributes
+    ----------
+    converged
+        Shape (time,).
+    iterations
+        Of the method, shape (time,).
+    voltage
+        Magnitude, shape (time, buses). [p.u.]
+    angle
+        Against the source, shape (time, buses). [rad]
+    current_from, current_to
+        Magnitudes at both ends, shape (time, branches). [A]
+    power_from, power_to
+        Complex power into the branch at both ends, shape (time, branches). [kW + j kvar]
+    loading
+        Larger of both currents over its rating, 0 without one, shape (time, branches). [-]
+    losses
+        Heat of each branch, shape (time, branches). [kW]
+    shunts
+        Active power drawn by the shunts, shape (time, buses). [kW]
+    import_active, import_reactive
+        What the source delivers, below 0 when it takes back, shape (time,). [kW], [kvar]
+    mismatch
+        Largest error of the power of a bus, shape (time,). [kVA]
+    """
+
+    converged: npt.NDArray[np.bool_]
+    iterations: npt.NDArray[np.int64]
+    voltage: Floats
+    angle: Floats
+    current_from: Floats
+    current_to: Floats
+    power_from: Complexes
+    power_to: Complexes
+    loading: Floats
+    losses: Floats
+    shunts: Floats
+    import_active: Floats
+    import_reactive: Floats
+    mismatch: Floats
+
+    def require_converged(self) -> "Flow":
+        """Return the flow itself when every period has a solution.
+
+        Raises
+        ------
+        ParameterError
+            Naming the first period without one and their number.
+        """
+        if not self.converged.all():
+            missing = np.flatnonzero(~self.converged)
+            raise ParameterError(
+                f"the power flow has no solution in {missing.size} of {self.converged.size} "
+                f"periods, first in period {missing[0]}; the demand is more than the feeder can "
+                "carry, or close to it"
+            )
+        return self
+
+    def violations(
+        self,
+        minimum_voltage: npt.ArrayLike = 0.9,
+        maximum_voltage: npt.ArrayLike = 1.1,
+        maximum_loading: npt.ArrayLike = 1.0,
+    ) -> FlowViolations:
+        """Return by how much limits are broken; nothing is changed or clipped.
+
+        Parameters
+        ----------
+        minimum_voltage, maximum_voltage
+            One number or one per bus; the default is the band of EN 50160. [p.u.]
+        maximum_loading
+            One number or one per branch. [-]
+        """
+
+        def above(excess: Floats) -> Floats:
+            return np.where(self.converged[:, None], np.maximum(excess, 0.0), np.inf)
+
+        return FlowViolations(
+            undervoltage=above(np.asarray(minimum_voltage) - self.voltage),
+            overvoltage=above(self.voltage - np.asarray(maximum_voltage)),
+            overload=above(self.loading - np.asarray(maximum_loading)),
+            unsolved=~self.converged,
+        )
+
+
+def mismatch(network: Network, power: Complexes, voltage: Complexes) -> Complexes:
+    """Return what the demands leave of the power that arrives at each bus, (time, buses). [p.u.].
+
+    Zero everywhere but at the source, where it is the import. Any claimed voltages can be checked
+    with it.
+    """
+    into, out = network.currents(voltage)
+    drawn = voltage * np.conj(network.shunt * voltage) + power
+    for k, (begin, end) in enumerate(zip(network.begin, network.end, strict=True)):
+        drawn[:, begin] += voltage[:, begin] * np.conj(into[:, k])
+        drawn[:, end] += voltage[:, end] * np.conj(out[:, k])
+    return drawn
+
+
+def evaluate(
+    network: Network,
+    power: Complexes,
+    voltage: Complexes,
+    iterations: npt.NDArray[np.int64],
+) -> Flow:
+    """Return all series of the voltages; periods with NaN or too large a mismatch are no solution.
+
+    Parameters
+    ----------
+    power
+        Net demand of the buses, shape (time, buses). [p.u.]
+    voltage
+        Shape (time, buses), NaN in periods that a method gave up. [p.u.]
+    """
+    left = mismatch(network, power, voltage)
+    elsewhere = np.arange(len(network.nominal)) != network.source
+    error = np.abs(left[:, elsewhere]).max(axis=1, initial=0.0)
+    scale = np.maximum(np.abs(power).sum(axis=1), 1e-3)
+    converged = error <= MISMATCH * scale  # False for NaN
+    voltage = np.where(converged[:, None], voltage, complex(np.nan, np.nan))
+    into, out = network.currents(voltage)
+    power_from = voltage[:, network.begin] * np.conj(into)
+    power_to = voltage[:, network.end] * np.conj(out)
+    ampere_from = np.abs(into) * network.base_current[network.begin]
+    ampere_to = np.abs(out) * network.base_current[network.end]
+    imported = np.where(converged, left[:, network.source], complex(np.nan, np.nan))
+    return Flow(
+        converged=converged,
+        iterations=iterations,
+        voltage=np.abs(voltage),
+        angle=np.angle(voltage),
+        current_from=ampere_from,
+        current_to=ampere_to,
+        power_from=1000.0 * power_from,
+        power_to=1000.0 * power_to,
+        loading=np.maximum(
+            ampere_from / network.ampacity[:, 0], ampere_to / network.ampacity[:, 1]
+        ),
+        losses=1000.0 * (power_from.real + power_to.real),
+        shunts=1000.0 * network.shunt.real * np.abs(voltage) ** 2,
+        import_active=1000.0 * imported.real,
+        import_reactive=1000.0 * imported.imag,
+        mismatch=np.where(converged, 1000.0 * error, np.nan),
+    )

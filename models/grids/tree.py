@@ -1,0 +1,101 @@
+r"""A radial feeder as a tree whose ratios are taken out by referring all to the source.
+
+With :math:`K` the product of the ratios between source and bus, :math:`V K` and
+:math:`I / \overline{K}` obey the equations of a tree without ratios, in which an impedance counts
+:math:`|K|^2` times and an admittance :math:`|K|^{-2}` times; powers stay what they are.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from engiagent.models.grids.network import Complexes, Network, Places
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tree:
+    """Buses of a radial feeder below their parents.
+
+    Attributes
+    ----------
+    source
+        Place of the root.
+    parent
+        Place of each bus's parent, shape (buses,); the source is its own.
+    impedance
+        Of the branch above each bus, referred to the source, shape (buses,); 0 for the source.
+    admittance
+        Of all shunts at each bus, referred to the source, shape (buses,).
+    factor
+        The product K of the ratios, shape (buses,).
+    layers
+        Groups of buses, parents before children; within a group all parents differ.
+    """
+
+    source: int
+    parent: Places
+    impedance: Complexes
+    admittance: Complexes
+    factor: Complexes
+    layers: tuple[Places, ...]
+
+    @classmethod
+    def of(cls, network: Network) -> Self:
+        """Return the tree of a network whose closed branches form one."""
+        count = len(network.nominal)
+        near: list[list[tuple[int, int]]] = [[] for _ in range(count)]
+        for k, (begin, end) in enumerate(zip(network.begin, network.end, strict=True)):
+            if not network.closed[k]:
+                continue
+            near[begin].append((int(end), k))
+            near[end].append((int(begin), k))
+        parent = np.full(count, network.source, dtype=np.intp)
+        impedance = np.zeros(count, dtype=np.complex128)
+        admittance = network.shunt.copy()
+        factor = np.ones(count, dtype=np.complex128)
+        half = np.zeros(count, dtype=np.complex128)
+        layers: list[Places] = []
+        level: list[int] = [network.source]
+        seen = {network.source}
+        while level:
+            ranks: list[list[int]] = []
+            for bus in level:
+                children = [pair for pair in near[bus] if pair[0] not in seen]
+                for rank, (child, k) in enumerate(children):
+                    seen.add(child)
+                    downwards = int(network.end[k]) == child
+                    ratio = network.ratio[k]
+                    factor[child] = factor[bus] * (ratio if downwards else 1.0 / ratio)
+                    scale = abs(factor[child if downwards else bus]) ** 2
+                    parent[child] = bus
+                    impedance[child] = network.impedance[k] * scale
+                    for side in (bus, child):
+                        half[side] += network.admittance[k] / 2 / scale
+                    if rank == len(ranks):
+                        ranks.append([])
+                    ranks[rank].append(child)
+            layers += [np.array(group, dtype=np.intp) for group in ranks]
+            level = [bus for group in ranks for bus in group]
+        return cls(
+            source=network.source,
+            parent=parent,
+            impedance=impedance,
+            admittance=admittance / np.abs(factor) ** 2 + half,
+            factor=factor,
+            layers=tuple(layers),
+        )
+
+    def gather(self, values: Complexes) -> Complexes:
+        """Add to every bus what its descendants have; values of shape (buses, time), in place."""
+        for layer in reversed(self.layers):
+            values[self.parent[layer]] += values[layer]
+        return values
+
+    def descend(self, start: Complexes, drop: Complexes) -> Complexes:
+        """Return ``start`` at the source less the drops on the way to each bus, (buses, time)."""
+        values = np.empty_like(drop)
+        values[self.source] = start
+        for layer in self.layers:
+            values[layer] = values[self.parent[layer]] - drop[layer]
+        return values
