@@ -1,0 +1,337 @@
+r"""Ageing of a battery: cycles by rainflow and Miner, the calendar by Arrhenius and root time.
+
+Cycles of depth :math:`D_i` (fraction of the capacity) and number :math:`n_i` (1 or 1/2) add up to
+
+.. math:: L = \sum_i \frac{n_i}{N(D_i)}, \qquad N(D) = N_1 D^{-k},
+
+where :math:`N(D)` cycles of that depth use up the life (Palmgren–Miner; Woehler curve or a table).
+The end of life is a loss of capacity :math:`q_{eol}`, so that the cycles cost
+:math:`q_{cyc} = q_{eol} L`.
+
+A battery that rests loses :math:`q = k \sqrt{t}`. Under changing temperature :math:`T` [K] and
+state of charge :math:`s` the loss follows :math:`dq/dt = k^2 / (2 q)`, hence
+
+.. math::
+   q_{cal}^2 = \int k(T, s)^2 dt, \qquad
+   k = k_0 \exp\left[-B \left(\frac1T - \frac1{T_0}\right)\right]
+           \exp\left[C \left(\frac{s}{T} - \frac{s_0}{T_0}\right)\right].
+
+Sources: :mod:`engiagent.models.rainflow` for the counting; M. A. Miner, J. Appl. Mech. 12 (1945)
+A159 for the sum; K. Smith et al., "Life prediction model for grid-connected Li-ion battery energy
+storage system", American Control Conference 2017, doi:10.23919/ACC.2017.7963578, for the calendar.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.models.parameters import hours_of_steps, increasing, numbers, over_time, within
+from engiagent.models.rainflow import Cycles, rainflow
+from engiagent.models.ranges import Floats, ParameterError
+
+KELVIN = 273.15
+DAYS_PER_YEAR = 365.25
+
+
+@dataclass(frozen=True, kw_only=True)
+class WoehlerCurve:
+    r"""Cycles to the end of life by depth: :math:`N(D) = N_1 D^{-k}`.
+
+    Attributes
+    ----------
+    cycles_at_full_depth
+        :math:`N_1`, cycles of depth 1 to the end of life. Above 0. [-]
+    exponent
+        :math:`k`. At least 0; about 1 to 2 for lithium-ion, 0 when depth does not matter. [-]
+
+    Examples
+    --------
+    >>> WoehlerCurve(cycles_at_full_depth=3000.0, exponent=1.5).cycles_to_end([1.0, 0.25]).tolist()
+    [3000.0, 24000.0]
+    """
+
+    cycles_at_full_depth: float
+    exponent: float = 1.0
+
+    def __post_init__(self) -> None:
+        within(self.cycles_at_full_depth, "the number of full cycles", "-", low=0.0, above=True)
+        within(self.exponent, "the exponent of the Woehler curve", "-", low=0.0)
+
+    def cycles_to_end(self, depth: npt.ArrayLike) -> Floats:
+        """Return the cycles to the end of life; infinite at depth 0."""
+        array = within(depth, "the depth of a cycle", "-", low=0.0)
+        with np.errstate(divide="ignore"):
+            life = self.cycles_at_full_depth * array ** (-self.exponent)
+        return np.where(array > 0, life, np.inf)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CycleLifeTable:
+    """Cycles to the end of life by depth, straight in logarithms between the points.
+
+    Outside the points the nearest segment goes on.
+
+    Attributes
+    ----------
+    depth
+        Rising depths above 0 and at most 1, at least two. [-]
+    cycles
+        Cycles of that depth to the end of life, not rising. Above 0. [-]
+
+    Examples
+    --------
+    >>> table = CycleLifeTable(depth=(0.1, 1.0), cycles=(100_000, 1000))
+    >>> round(float(table.cycles_to_end(0.5)), 9)
+    4000.0
+    """
+
+    depth: tuple[float, ...]
+    cycles: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        increasing(self.depth, "the depths of the table")
+        within(self.depth, "a depth of the table", "-", low=0.0, high=1.0, above=True)
+        within(self.cycles, "a number of cycles of the table", "-", low=0.0, above=True)
+        if len(self.depth) != len(self.cycles):
+            raise ParameterError(
+                f"the table has {len(self.depth)} depths and {len(self.cycles)} numbers of cycles; "
+                "give one for each"
+            )
+        if any(np.diff(self.cycles) > 0):
+            raise ParameterError("the cycles of the table rise with depth; give numbers that fall")
+
+    def cycles_to_end(self, depth: npt.ArrayLike) -> Floats:
+        """Return the cycles to the end of life; infinite at depth 0."""
+        array = within(depth, "the depth of a cycle", "-", low=0.0)
+        x, y = np.log(self.depth), np.log(self.cycles)
+        at = np.log(np.where(array > 0, array, 1.0))
+        left = np.clip(np.searchsorted(x, at) - 1, 0, len(x) - 2)
+        slope = (y[left + 1] - y[left]) / (x[left + 1] - x[left])
+        return np.where(array > 0, np.exp(y[left] + slope * (at - x[left])), np.inf)
+
+
+CycleLife = WoehlerCurve | CycleLifeTable
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalendarAgeing:
+    """Loss of a resting battery with the root of time, by temperature and state of charge.
+
+    Attributes
+    ----------
+    rate
+        Loss of the first day at the reference, :math:`k_0`. At least 0. [1/day^0.5]
+    activation_temperature
+        :math:`B`, activation energy over the gas constant. At least 0. [K]
+    charge_stress
+        :math:`C`, how a high state of charge hastens it; 0 for not at all. At least 0. [K]
+    reference_temperature
+        :math:`T_0`. Above -273.15. [degC]
+    reference_charge
+        :math:`s_0`, state of charge at the reference. 0 to 1. [-]
+
+    Examples
+    --------
+    >>> round(float(CalendarAgeing(rate=0.001).loss([0.5] * 100, 22.85, 24.0)[-1]), 6)
+    0.01
+    """
+
+    rate: float
+    activation_temperature: float = 0.0
+    charge_stress: float = 0.0
+    reference_temperature: float = 22.85
+    reference_charge: float = 1.0
+
+    def __post_init__(self) -> None:
+        within(self.rate, "the calendar rate", "1/day^0.5", low=0.0)
+        within(self.activation_temperature, "the activation temperature", "K", low=0.0)
+        within(self.charge_stress, "the stress of charge", "K", low=0.0)
+        within(self.reference_temperature, "the reference temperature", "degC", low=-KELVIN,
+               above=True)  # fmt: skip
+        within(self.reference_charge, "the reference charge", "-", low=0.0, high=1.0)
+
+    def stress(self, state_of_charge: npt.ArrayLike, temperature: npt.ArrayLike) -> Floats:
+        """Return :math:`k(T, s)` for arrays that broadcast. [1/day^0.5].
+
+        Parameters
+        ----------
+        state_of_charge
+            Fraction of the capacity. 0 to 1. [-]
+        temperature
+            Temperature of the cells. [degC]
+        """
+        charge = within(state_of_charge, "the state of charge", "-", low=0.0, high=1.0)
+        kelvin = KELVIN + within(temperature, "the cell temperature", "degC", low=-KELVIN,
+                                 above=True)  # fmt: skip
+        reference = KELVIN + self.reference_temperature
+        return np.asarray(
+            self.rate
+            * np.exp(-self.activation_temperature * (1.0 / kelvin - 1.0 / reference))
+            * np.exp(self.charge_stress * (charge / kelvin - self.reference_charge / reference))
+        )
+
+    def loss(
+        self,
+        state_of_charge: npt.ArrayLike,
+        temperature: npt.ArrayLike,
+        step_hours: npt.ArrayLike,
+        initial: float = 0.0,
+    ) -> Floats:
+        """Return the lost fraction of the capacity at the N+1 instants. [-].
+
+        Parameters
+        ----------
+        state_of_charge
+            Mean of each period, shape (N,) or (N, units). [-]
+        temperature
+            Temperature of the cells, one number or shape as above. [degC]
+        step_hours
+            Length of each period. [h]
+        initial
+            Loss at the first instant. [-]
+        """
+        charge = numbers(state_of_charge, "the state of charge")
+        rate = self.stress(charge, over_time(temperature, charge.shape, "the cell temperature"))
+        days = hours_of_steps(step_hours, charge.shape) / 24.0
+        start = np.full((1, *charge.shape[1:]), float(within(initial, "the loss", "-", low=0.0)))
+        return np.asarray(np.sqrt(np.cumsum(np.concatenate((start**2, rate**2 * days)), axis=0)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ageing:
+    """What a horizon cost the battery.
+
+    Attributes
+    ----------
+    cycles
+        The cycles counted in the state of charge.
+    cycle_loss, calendar_loss
+        Lost fraction of the capacity at the N+1 instants by cycles and by the calendar; a cycle
+        counts when it closes, a half cycle at its second turning point. [-]
+    capacity
+        Fraction of the capacity that is left at the N+1 instants. [-]
+    miner_sum
+        Used fraction of the cycle life. [-]
+    equivalent_full_cycles
+        Cycles of depth 1 with the same travel. [-]
+    years_to_end_of_life
+        Time to the end of life when the horizon repeats from new; infinite when it never comes.
+    """
+
+    cycles: Cycles
+    cycle_loss: Floats
+    calendar_loss: Floats
+    capacity: Floats
+    miner_sum: float
+    equivalent_full_cycles: float
+    years_to_end_of_life: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatteryAgeing:
+    """Cycle and calendar ageing of one battery.
+
+    Attributes
+    ----------
+    cycle_life
+        Cycles to the end of life by depth; None when cycles do not age.
+    calendar
+        Calendar ageing; None when time does not age.
+    end_of_life_loss
+        Lost fraction of the capacity at the end of life. Above 0, at most 1. [-]
+    combination
+        ``sum`` adds both losses; ``max`` lets the greater one rule, as SAM does.
+
+    Examples
+    --------
+    >>> ageing = BatteryAgeing(cycle_life=WoehlerCurve(cycles_at_full_depth=4000.0))
+    >>> report = ageing.assess([0.0, 1.0] * 200 + [0.0], 25.0, 12.0)
+    >>> round(report.miner_sum, 6), round(report.years_to_end_of_life, 2)
+    (0.05, 10.95)
+    """
+
+    cycle_life: CycleLife | None = None
+    calendar: CalendarAgeing | None = None
+    end_of_life_loss: float = 0.2
+    combination: Literal["sum", "max"] = "sum"
+
+    def __post_init__(self) -> None:
+        within(self.end_of_life_loss, "the loss at the end of life", "-", low=0.0, high=1.0,
+               above=True)  # fmt: skip
+        if self.combination not in ("sum", "max"):
+            raise ParameterError(f"the combination is {self.combination!r}; give 'sum' or 'max'")
+
+    def assess(
+        self,
+        state_of_charge: npt.ArrayLike,
+        temperature: npt.ArrayLike,
+        step_hours: npt.ArrayLike,
+    ) -> Ageing:
+        """Return what a horizon costs a new battery.
+
+        Parameters
+        ----------
+        state_of_charge
+            Fraction of the capacity at the N+1 instants, shape (N+1,). 0 to 1. [-]
+        temperature
+            Mean temperature of the cells, one number or shape (N,). [degC]
+        step_hours
+            Length of each period, one number or shape (N,). [h]
+
+        Raises
+        ------
+        ParameterError
+            When a shape does not fit or the state of charge leaves 0 to 1.
+        """
+        charge = within(state_of_charge, "the state of charge", "-", low=0.0, high=1.0)
+        if charge.ndim != 1 or len(charge) < 2:
+            raise ParameterError(
+                f"the state of charge has the shape {charge.shape}; give one for each instant"
+            )
+        hours = hours_of_steps(step_hours, (len(charge) - 1,))
+        cycles = rainflow(charge)
+        used = np.zeros(len(charge))
+        if self.cycle_life is not None:
+            np.add.at(used, cycles.end, cycles.count / self.cycle_life.cycles_to_end(cycles.range))
+        cyclic = self.end_of_life_loss * np.cumsum(used)
+        calendar = np.zeros(len(charge))
+        if self.calendar is not None:
+            middle = 0.5 * (charge[1:] + charge[:-1])
+            calendar = self.calendar.loss(middle, temperature, hours)
+        loss = cyclic + calendar if self.combination == "sum" else np.maximum(cyclic, calendar)
+        days = float(hours.sum()) / 24.0
+        return Ageing(
+            cycles=cycles,
+            cycle_loss=cyclic,
+            calendar_loss=calendar,
+            capacity=1.0 - loss,
+            miner_sum=float(used.sum()),
+            equivalent_full_cycles=0.5 * float(np.abs(np.diff(charge)).sum()),
+            years_to_end_of_life=self.life(
+                float(cyclic[-1]) / days, float(calendar[-1]) / days**0.5
+            )
+            / DAYS_PER_YEAR,
+        )
+
+    def life(self, cycle_rate: float, calendar_rate: float) -> float:
+        r"""Return the days until :math:`a t + b \sqrt t` is the loss at the end of life.
+
+        Parameters
+        ----------
+        cycle_rate
+            :math:`a`, loss by cycles. At least 0. [1/day]
+        calendar_rate
+            :math:`b`, loss by the calendar. At least 0. [1/day^0.5]
+        """
+        limit = self.end_of_life_loss
+        if cycle_rate == 0.0 and calendar_rate == 0.0:
+            return float("inf")
+        if self.combination == "max":
+            by_cycles = limit / cycle_rate if cycle_rate else float("inf")
+            by_calendar = (limit / calendar_rate) ** 2 if calendar_rate else float("inf")
+            return min(by_cycles, by_calendar)
+        # The root of a x^2 + b x = limit in the form that does not subtract near-equal numbers.
+        root = 2.0 * limit / (calendar_rate + (calendar_rate**2 + 4 * cycle_rate * limit) ** 0.5)
+        return float(root * root)

@@ -1,0 +1,234 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import solve_ivp
+
+from engiagent.models import Battery
+from engiagent.models.battery_losses import PiecewiseLoss, QuadraticLoss
+from engiagent.models.battery_system import BatteryState, BatterySystem, Derating
+from engiagent.models.ranges import ParameterError
+
+LOSS = QuadraticLoss(rated_power=50.0, no_load=0.4, proportional=0.01, quadratic=0.03, standby=0.1)
+POINTS = PiecewiseLoss(power=(0.0, 10.0, 30.0, 50.0), losses=(0.3, 0.5, 1.4, 3.0))
+
+
+def linear(efficiency: float, direction: str) -> PiecewiseLoss:
+    return PiecewiseLoss.from_efficiency([100.0], [efficiency], direction)
+
+
+@settings(deadline=None)
+@given(st.floats(0.01, 50.0), st.sampled_from([LOSS, POINTS]))
+def test_terminal_power_inverts_internal_power(power: float, loss) -> None:
+    for direction in ("charge", "discharge"):
+        inner = loss.internal_power(power, direction)
+        assert loss.terminal_power(inner, direction) == pytest.approx(power, rel=1e-9)
+
+
+def test_a_loss_through_measured_efficiencies_gives_them_back() -> None:
+    power, efficiency = np.array([5.0, 20.0, 50.0]), np.array([0.9, 0.97, 0.95])
+    for direction in ("charge", "discharge"):
+        loss = PiecewiseLoss.from_efficiency(power, efficiency, direction)
+        inner = loss.internal_power(power, direction)
+        ratio = inner / power if direction == "charge" else power / inner
+        assert ratio == pytest.approx(efficiency, rel=1e-12)
+
+
+def test_a_quadratic_that_is_measured_is_found() -> None:
+    at = np.linspace(2.0, 50.0, 9)
+    ratio = at / (at + LOSS.loss(at))
+    fitted = QuadraticLoss.from_efficiency(at, ratio, "discharge", rated_power=50.0)
+    assert (fitted.no_load, fitted.proportional, fitted.quadratic) == pytest.approx(
+        (0.4, 0.01, 0.03), abs=1e-9
+    )
+
+
+def test_constant_efficiencies_are_the_plain_battery() -> None:
+    rng = np.random.default_rng(3)
+    charge = np.where(rng.random(200) < 0.5, rng.uniform(0, 40, 200), 0.0)
+    discharge = np.where(charge > 0, 0.0, rng.uniform(0, 40, 200))
+    plain = Battery(
+        energy_capacity=200.0, charge_efficiency=0.93, discharge_efficiency=0.9, self_discharge=0.01
+    )
+    system = BatterySystem(
+        energy_capacity=200.0, self_discharge=0.01,
+        charge_loss=linear(0.93, "charge"), discharge_loss=linear(0.9, "discharge"),
+    )  # fmt: skip
+    ours = system.simulate(charge, discharge, 0.25, BatteryState(energy=100.0)).energy
+    assert ours == pytest.approx(plain.simulate(charge, discharge, 0.25, 100.0), rel=1e-12)
+
+
+def test_part_load_costs_what_a_constant_efficiency_hides() -> None:
+    loss = QuadraticLoss(rated_power=50.0, no_load=0.5, proportional=0.01, quadratic=0.01)
+    full = loss.loss(50.0) / 50.0
+    system = BatterySystem(energy_capacity=200.0, charge_loss=loss, discharge_loss=loss)
+    gentle = system.simulate(np.full(50, 1.0), 0.0 * np.ones(50), 1.0, BatteryState(energy=0.0))
+    assert gentle.energy[-1] < 50.0 * (1 - full) - 20.0
+
+
+def random_system(rng: np.random.Generator, units: int) -> BatterySystem:
+    loss = QuadraticLoss(
+        rated_power=rng.uniform(20, 60, units), no_load=rng.uniform(0, 1, units),
+        proportional=rng.uniform(0, 0.1, units), quadratic=rng.uniform(0, 0.1, units),
+        standby=rng.uniform(0, 0.2, units),
+    )  # fmt: skip
+    return BatterySystem(
+        energy_capacity=rng.uniform(50, 500, units), charge_loss=loss, discharge_loss=loss,
+        self_discharge=rng.choice([0.0, 0.02], units), heat_capacity=rng.uniform(0.02, 0.2, units),
+        heat_transfer=rng.choice([0.0, 0.01, 0.05], units), heat_fraction=rng.uniform(0, 1, units),
+    )  # fmt: skip
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 30))
+def test_energy_and_heat_balance_under_random_powers(seed: int, length: int) -> None:
+    rng = np.random.default_rng(seed)
+    units = 3
+    system = random_system(rng, units)
+    charge, discharge = rng.uniform(0, 40, (2, length, units))
+    ambient, hours = rng.uniform(-10, 40, (length, units)), rng.uniform(0.1, 2, length)
+    start = BatteryState(
+        energy=rng.uniform(3000, 4000, units), temperature=rng.uniform(0, 40, units)
+    )
+    path = system.simulate(charge, discharge, hours, start, ambient)
+    step = hours[:, None]
+    stored = (charge - discharge - path.loss) * step
+    scale = np.abs(path.energy).max() + np.abs(stored).sum()
+    assert np.abs(np.diff(path.energy, axis=0) - stored).max() <= 1e-9 * scale
+    warmed = np.asarray(system.heat_capacity) * np.diff(path.temperature, axis=0)
+    heat = (np.asarray(system.heat_fraction) * path.loss - path.heat_to_ambient) * step
+    assert np.abs(warmed - heat).max() <= 1e-9 * (1 + np.abs(heat).max())
+    assert (path.loss >= -1e-12).all()
+
+
+def test_steps_one_by_one_are_the_path() -> None:
+    rng = np.random.default_rng(11)
+    system = random_system(rng, 4)
+    charge, discharge = rng.uniform(0, 40, (2, 12, 4))
+    state = BatteryState(energy=np.full(4, 30.0), temperature=np.full(4, 15.0))
+    path = system.simulate(charge, discharge, 0.5, state, 5.0)
+    for k in range(12):
+        done = system.step(state, charge[k], discharge[k], 0.5, 5.0)
+        state = done.state
+        assert state.energy == pytest.approx(path.energy[k + 1], rel=1e-12)
+        assert state.temperature == pytest.approx(path.temperature[k + 1], rel=1e-12)
+        assert done.loss == pytest.approx(path.loss[k])
+
+
+def test_scipy_integrates_to_the_same_energy_and_temperature() -> None:
+    system = BatterySystem(
+        energy_capacity=100.0, charge_loss=LOSS, discharge_loss=LOSS, self_discharge=0.05,
+        heat_capacity=0.05, heat_transfer=0.02, heat_fraction=0.5,
+    )  # fmt: skip
+    path = system.simulate([20.0], [0.0], 0.01, BatteryState(energy=60.0, temperature=30.0), 10.0)
+    loss = float(LOSS.loss(20.0))
+
+    def slopes(_: float, x: np.ndarray) -> list[float]:
+        heat = 0.5 * (loss + 0.05 * x[0])
+        return [-0.05 * x[0] + 20.0 - loss, (0.02 * (10.0 - x[1]) + heat) / 0.05]
+
+    exact = solve_ivp(slopes, (0, 0.01), [60.0, 30.0], rtol=1e-12, atol=1e-12).y[:, -1]
+    assert path.energy[1] == pytest.approx(exact[0], rel=1e-12)
+    # The standing loss enters as its mean over the step.
+    assert path.temperature[1] == pytest.approx(exact[1], rel=1e-7)
+
+
+def test_the_cell_warms_as_in_sam() -> None:
+    # PySAM BatteryStateful 7.1.1.post1, LFP default with 10 A through 0.01 ohm, h = 20 W/(m² K),
+    # room at 10 degC, steps of 10 min: mean temperature of steps 2 to 11.
+    sam = [10.003703882172099, 10.005940227287402, 10.00800278290918, 10.009905054461017,
+           10.011659497841219, 10.013277600982885, 10.014769959075842, 10.01614634394295,
+           10.017415768025108, 10.018586543393882]  # fmt: skip
+    transfer, capacity = 20.0 * 1.53934 / 1000, 152.227 * 1500 / 3.6e6
+    watt = PiecewiseLoss(power=(0.0, 1.0), losses=(0.001, 0.001))
+    system = BatterySystem(
+        energy_capacity=10.0, charge_loss=watt, discharge_loss=watt, heat_capacity=capacity,
+        heat_transfer=transfer,
+    )  # fmt: skip
+    path = system.simulate(
+        np.zeros(11), np.ones(11), 1 / 6, BatteryState(energy=9.0, temperature=10.0), 10.0
+    )
+    mean = 10.0 + path.heat_to_ambient / transfer
+    assert mean[1:] == pytest.approx(sam, abs=2e-7)
+
+
+def test_cold_locks_energy_without_losing_it_and_derates_power() -> None:
+    system = BatterySystem(
+        energy_capacity=100.0, charge_loss=LOSS, discharge_loss=LOSS, charge_power_max=50.0,
+        discharge_power_max=50.0, minimum_charge=0.1, maximum_charge=0.9,
+        capacity_by_temperature=Derating(at=(-20.0, 20.0), factor=(0.5, 1.0)),
+        charge_by_temperature=Derating(at=(0.0, 10.0), factor=(0.0, 1.0)),
+        discharge_by_charge=Derating(at=(0.1, 0.3), factor=(0.2, 1.0)),
+    )  # fmt: skip
+    cold, warm = (
+        system.limits(BatteryState(energy=60.0, temperature=t), 1.0) for t in (-20.0, 20.0)
+    )
+    assert (float(cold.energy_min), float(cold.energy_max)) == pytest.approx((50.0, 90.0))
+    assert (float(warm.energy_min), float(warm.energy_max)) == pytest.approx((10.0, 90.0))
+    assert float(cold.charge_max) == 0.0
+    assert float(warm.charge_max) < 50.0  # only 30 kWh of room
+    low = system.limits(BatteryState(energy=20.0, temperature=20.0), 0.01)
+    assert float(low.discharge_max) == pytest.approx(50.0 * 0.6)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.floats(0, 100), st.floats(0.05, 3), st.sampled_from([LOSS, POINTS]), st.booleans())
+def test_powers_at_the_limits_reach_no_further_than_the_energy_limits(
+    energy: float, hours: float, loss, leaks: bool
+) -> None:
+    system = BatterySystem(
+        energy_capacity=100.0, charge_loss=loss, discharge_loss=loss, charge_power_max=40.0,
+        discharge_power_max=45.0, minimum_charge=0.1, maximum_charge=0.8,
+        self_discharge=0.01 if leaks else 0.0,
+    )  # fmt: skip
+    state = BatteryState(energy=energy)
+    limits = system.limits(state, hours)
+    full = system.step(state, limits.charge_max, 0.0, hours).state.energy
+    empty = system.step(state, 0.0, limits.discharge_max, hours).state.energy
+    if float(limits.charge_max) > 0:
+        assert full <= 80.0 + 1e-9
+    if float(limits.discharge_max) > 0:
+        assert empty >= 10.0 - 1e-9
+    if 0 < float(limits.charge_max) < 40.0:
+        assert full == pytest.approx(80.0, abs=1e-9)
+    if 0 < float(limits.discharge_max) < 45.0:
+        assert empty == pytest.approx(10.0, abs=1e-9)
+
+
+def test_excess_says_where_a_plan_leaves_the_limits() -> None:
+    system = BatterySystem(
+        energy_capacity=100.0, charge_loss=LOSS, discharge_loss=LOSS, charge_power_max=30.0,
+        discharge_power_max=30.0,
+    )  # fmt: skip
+    charge, discharge = [40.0, 5.0, 0.0], [0.0, 2.0, 90.0]
+    path = system.simulate(charge, discharge, 1.0, BatteryState(energy=80.0))
+    excess = system.excess(path, charge, discharge)
+    assert excess.charge.tolist() == [10.0, 0.0, 0.0]
+    assert excess.discharge.tolist() == [0.0, 0.0, 60.0]
+    assert excess.both.tolist() == [0.0, 2.0, 0.0]
+    assert (excess.above[1:3] > 10.0).all()
+    assert excess.below[-1] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        (lambda: QuadraticLoss(rated_power=10.0, proportional=0.5, quadratic=0.3), "below 1"),
+        (lambda: QuadraticLoss(rated_power=0.0), "above 0"),
+        (lambda: PiecewiseLoss(power=(1.0, 2.0), losses=(0.1, 0.2)), "from 0 on"),
+        (lambda: PiecewiseLoss(power=(0.0, 2.0), losses=(0.0, 3.0)), "below 1"),
+        (lambda: PiecewiseLoss.from_efficiency([5.0], [95.0], "charge"), "at most 1"),
+        (lambda: Derating(at=(0.0, 1.0), factor=(0.5,)), "one for each"),
+        (
+            lambda: BatterySystem(
+                energy_capacity=1.0, charge_loss=LOSS, discharge_loss=LOSS, minimum_charge=0.9,
+                maximum_charge=0.1,
+            ),
+            "minimum <= maximum",
+        ),
+        (lambda: LOSS.loss(-1.0), "at least 0"),
+    ],
+)  # fmt: skip
+def test_what_means_nothing_is_refused(build, words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        build()
