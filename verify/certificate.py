@@ -30,6 +30,8 @@ _KEYS: Final = (
     "tolerances_sha256",
     "versions",
 )
+SEAL: Final = "sha256"
+"""The key of a certificate's hash, which counts everything else in canonical form."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,11 @@ class Certificate:
     schema: str = SCHEMA
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the certificate as plain lists and dictionaries."""
+        """Return the certificate as plain lists and dictionaries, sealed."""
+        content = self._content()
+        return {**content, SEAL: seal_of(content)}
+
+    def _content(self) -> dict[str, Any]:
         result: dict[str, Any] = _clean({key: getattr(self, key) for key in _KEYS})
         for name in ("inputs", "tolerances", "versions"):
             result[name] = dict(sorted(result[name].items()))
@@ -86,8 +92,8 @@ class Certificate:
 
     @property
     def sha256(self) -> str:
-        """The SHA-256 of the canonical text."""
-        return hashlib.sha256(self.to_json().encode()).hexdigest()
+        """The seal: the SHA-256 of the canonical text of everything else."""
+        return seal_of(self._content())
 
     @classmethod
     def from_json(cls, text: str, file: str = "certificate.json") -> Self:
@@ -96,21 +102,39 @@ class Certificate:
         Raises
         ------
         InputError
-            When it is no JSON or has not the documented keys.
+            When it is no JSON, is not as the schema has it, or was changed after it was sealed.
         """
-        data = loads_strict(text, file)
-        if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-            raise InputError("no certificate", file, expected=f'"schema": "{SCHEMA}"')
-        unknown, absent = set(data) - set(_KEYS), set(_KEYS) - set(data)
-        if unknown or absent:
-            raise InputError(
-                "a certificate with other keys", file, found=", ".join(sorted(unknown | absent))
-            )
-        if data["verdict"] not in VERDICTS:
-            raise InputError("an unknown verdict", file, found=repr(data["verdict"]))
+        data = read_certificate(text, file)
+        seal = data.pop(SEAL)
+        if seal != seal_of(data):
+            raise InputError("the certificate was changed after it was sealed", file)
         for key in ("violations", "missing", "not_understood", "notes"):
             data[key] = tuple(data[key])
         return cls(**data)
+
+
+def read_certificate(text: str, file: str = "certificate.json") -> dict[str, Any]:
+    """Return a certificate as plain JSON; whether its seal is whole is not looked at.
+
+    Raises
+    ------
+    InputError
+        With the place, when it is no JSON or is not as the schema has it.
+    """
+    from jsonschema import Draft202012Validator
+
+    data = loads_strict(text, file)
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        raise InputError("no certificate", file, expected=f'"schema": "{SCHEMA}"')
+    error = next(Draft202012Validator(certificate_schema()).iter_errors(data), None)
+    if error is not None:
+        raise InputError(f"{error.json_path}: {error.message[:200]}", file)
+    return data
+
+
+def seal_of(content: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a certificate without its seal, in canonical form."""
+    return hashlib.sha256(dumps_canonical(dict(content)).encode()).hexdigest()
 
 
 def _clean(value: Any) -> Any:
@@ -151,3 +175,62 @@ def decide(
     if all(statuses[level] == "pass" for level in LEVELS):
         return "certified"
     return "feasible" if statuses["physics"] == "pass" else "undecided"
+
+
+def certificate_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of certificates.
+
+    ``levels`` say more than their status; what, depends on the level and may grow.
+    """
+    number, text = {"type": ["number", "null"]}, {"type": "string"}
+    texts = {"type": "array", "items": text}
+    digest = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+    level = {
+        "type": "object",
+        "required": ["status"],
+        "properties": {"status": {"enum": ["pass", "fail", "unchecked"]}},
+    }
+    objective = {
+        "type": ["object", "null"],
+        "required": ["value", "unit", "sense", "claimed"],
+        "properties": {"value": number, "unit": text, "sense": text, "claimed": number},
+    }
+    bound = {
+        "type": ["object", "null"],
+        "required": ["value", "gap", "method"],
+        "properties": {"value": number, "gap": number, "method": text},
+    }
+    violation = {
+        "type": "object",
+        "required": ["level", "check", "name", "message"],
+        "properties": {
+            "level": text, "check": text, "name": text, "message": text,
+            "where": {"type": "object"}, "amount": number, "unit": {"type": ["string", "null"]},
+            "tolerance": number,
+        },
+    }  # fmt: skip
+    properties = {
+        "schema": {"const": SCHEMA},
+        "verdict": {"enum": list(VERDICTS)},
+        "problem": text,
+        "inputs": {"type": "object", "additionalProperties": digest},
+        "objective": objective,
+        "bound": bound,
+        "levels": {"type": "object", "additionalProperties": level},
+        "violations": {"type": "array", "items": violation},
+        "missing": texts,
+        "not_understood": texts,
+        "notes": texts,
+        "tolerances": {"type": "object", "additionalProperties": {"type": "number"}},
+        "tolerances_sha256": {"type": "string"},
+        "versions": {"type": "object", "additionalProperties": text},
+        SEAL: digest,
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "engiagent certificate",
+        "type": "object",
+        "required": list(properties),
+        "additionalProperties": False,
+        "properties": properties,
+    }

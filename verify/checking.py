@@ -386,5 +386,5 @@ def _certificate(
         notes=tuple(case.notes),
         tolerances=TOLERANCES,
         tolerances_sha256=tolerances_sha256(),
-        versions={"engiagent": engiagent.__version__},
+        versions={"engiagent": engiagent.__version__, "numpy": np.__version__},
     )

@@ -17,6 +17,8 @@ from engiagent.verify.vocabulary import declared_unit, is_state
 
 PREFIXES = ("dual__", "reduced_cost__", "farkas__")
 Mappings = Mapping[str, str]
+CLAIMS = ("status", "objective", "objective_unit", "bound", "solver", "is_mip")
+"""What the checker reads of what a schedule says about itself."""
 
 
 @dataclass(frozen=True)
@@ -68,14 +70,20 @@ class Schedule:
             ) from None
 
     def sha256(self) -> str:
-        """Return the hash over names, shapes and the bytes of all numbers."""
+        """Return the hash over what is checked: numbers, their units, axes and claims."""
         digest = hashlib.sha256()
         for group in (self.series, self.duals, self.farkas):
             for name in sorted(group):
                 data = np.ascontiguousarray(group[name].data, dtype="<f8")
-                digest.update(f"{name}{data.shape}".encode())
+                digest.update(f"{name}{data.shape}{group[name].unit}".encode())
                 digest.update(data.tobytes())
-        digest.update(repr(self.number("objective")).encode())
+        for name in sorted(self.series):
+            for axis, labels in sorted(self.series[name].coordinates.items()):
+                if isinstance(labels, np.ndarray):
+                    digest.update(axis.encode() + labels.astype("M8[ns]").tobytes())
+                else:
+                    digest.update(f"{axis}{labels!r}".encode())
+        digest.update(repr([_plain(self.claims.get(name)) for name in CLAIMS]).encode())
         return digest.hexdigest()
 
 
@@ -262,3 +270,13 @@ def _as_energy(
         share = replace(known, data=energy, unit=kilowatt_hours)
         for key in [k for k, s in series.items() if s is known]:
             series[key] = share
+
+
+def _plain(value: Any) -> str | float | None:
+    """Return a claim as text or number, whatever type a file made of it."""
+    if value is None or isinstance(value, str):
+        return value
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return str(value)

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from engiagent.cli import exit_codes
-from engiagent.cli.output import clean, number, print_json, say, say_verdict
+from engiagent.cli.output import WORST, clean, number, print_json, say, say_verdict
 from engiagent.cli.run import limits, solve_options
+from engiagent.errors import InputError
 
 if TYPE_CHECKING:
     from engiagent.cli.checking import CheckResult
 
 
 @click.command(epilog=exit_codes.table())
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH…")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="PATH…")
 @click.option(
     "--solution",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -30,6 +31,18 @@ if TYPE_CHECKING:
     help="Which column of the schedule is which quantity; repeatable.",
 )
 @click.option(
+    "--certificate",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="A certificate to verify against the inputs in PATH, by default in the folder of FILE.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="Keep --solution, what it was checked against and its certificate in a new folder.",
+)
+@click.option(
     "--junit",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
@@ -40,6 +53,8 @@ def check(
     paths: tuple[Path, ...],
     solution: Path | None,
     mappings: tuple[str, ...],
+    certificate: Path | None,
+    out: Path | None,
     junit: Path | None,
     as_json: bool,
     **limits: Any,
@@ -49,17 +64,26 @@ def check(
     PATH is a problem with --solution, a run folder (checked again from what it holds), a blueprint
     (solved, then checked), or a problem or a folder of problems with expert/ beside them: these are
     right when certificate and stored answer agree, and the exit code is then 0 even where the
-    answer is that no schedule exists.
+    answer is that no schedule exists. With --certificate the check has to come to exactly that
+    certificate, whatever its verdict: exit code 0 when it does, 1 with every difference when not.
     """
     from engiagent.cli.checking import Examiner
     from engiagent.cli.run import parse_settings
 
-    if solution is not None and len(paths) > 1:
-        raise click.UsageError("--solution belongs to one PATH")
-    if mappings and solution is None:
-        raise click.UsageError("--map needs --solution")
+    if certificate is not None and not certificate.is_file():
+        raise InputError("there is no such file", str(certificate), expected="a certificate")
+    if certificate is not None and not paths:
+        paths = (certificate.parent,)
+    if not paths:
+        raise click.UsageError("Missing argument 'PATH…'.")
+    for name, given in (("--solution", solution), ("--certificate", certificate)):
+        if given is not None and len(paths) > 1:
+            raise click.UsageError(f"{name} belongs to one PATH")
+    for name, dependent in (("--map", mappings), ("--out", out)):
+        if dependent and solution is None:
+            raise click.UsageError(f"{name} needs --solution")
     mapping = parse_settings(mappings, "--map", "battery.charge=P_ch") if mappings else None
-    examiner = Examiner(solve_options(**limits), solution, mapping)
+    examiner = Examiner(solve_options(**limits), solution, mapping, certificate, out)
     results: list[CheckResult] = []
     for path in paths:
         for result in examiner.examine(path):
@@ -109,6 +133,23 @@ def tell(result: "CheckResult") -> None:
         violations=found["violations"],
         certificate=result.certificate,
     )
+    if result.differences is not None:
+        tell_differences(result)
+
+
+def tell_differences(result: "CheckResult") -> None:
+    """Print whether the stored certificate holds, and where it does not."""
+    differences = result.differences or ()
+    if result.verified:
+        allowed = f" ({len(differences)} by rounding or version)" if differences else ""
+        say(f"  the stored certificate holds{allowed}", "green")
+        return
+    say("  the stored certificate does not hold:", "bold red")
+    wrong = [difference for difference in differences if not difference.allowed]
+    for difference in wrong[:WORST]:
+        say(clean(f"    {difference}"))
+    if len(wrong) > WORST:
+        say(f"    and {len(wrong) - WORST} more; --json lists all")
 
 
 def tell_table(results: Sequence["CheckResult"]) -> None:

@@ -14,11 +14,12 @@ from engiagent.cli.output import summary
 from engiagent.errors import EngiagentError, InputError
 from engiagent.files import open_inside
 from engiagent.jsontext import loads_strict
+from engiagent.kept import KeptSchedule, keep_check, kept_schedule
+from engiagent.reverify import Difference, compare
 from engiagent.runfolder import (
     BLUEPRINT,
     CERTIFICATE,
     PROBLEM,
-    SOLUTION,
     is_run_folder,
     read_record,
 )
@@ -31,6 +32,7 @@ from engiagent.runinputs import (
     slots_of,
     stored_problem,
 )
+from engiagent.verify.certificate import read_certificate
 
 if TYPE_CHECKING:
     from engiagent.problems import Problem
@@ -42,7 +44,15 @@ ANSWER = "answer.json"
 
 @dataclass(frozen=True, kw_only=True)
 class CheckResult:
-    """What a check of one path found; ``disagreements`` are with the stored answer."""
+    """What a check of one path found.
+
+    Attributes
+    ----------
+    disagreements
+        With the stored answer.
+    differences
+        From the stored certificate; None when there was none to compare with.
+    """
 
     path: str
     code: ExitCode
@@ -52,6 +62,7 @@ class CheckResult:
     reason: str | None = None
     missing: tuple[str, ...] = ()
     disagreements: tuple[str, ...] = ()
+    differences: tuple[Difference, ...] | None = None
     error: str | None = None
 
     def certified(self, key: str) -> Any:
@@ -60,16 +71,26 @@ class CheckResult:
 
     @property
     def violations(self) -> list[Any]:
-        """Broken requirements, then disagreements with the stored answer."""
+        """Broken requirements, then what the stored answer and the stored certificate say else."""
         found = list(self.certified("violations") or ())
-        return found + [
+        found += [
             {"level": "answer", "check": ANSWER, "message": text} for text in self.disagreements
         ]
+        if self.differences is not None and not self.verified:
+            worst = next(d for d in self.differences if not d.allowed)
+            text = f"the stored certificate is not what the check gives now: {worst}"
+            found.append({"level": "certificate", "check": CERTIFICATE, "message": text})
+        return found
+
+    @property
+    def verified(self) -> bool:
+        """Whether there is a stored certificate that holds."""
+        return self.differences is not None and all(d.allowed for d in self.differences)
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that ``--json`` prints for one path."""
         bound = self.certified("bound")
-        return summary(
+        found = summary(
             problem=self.problem,
             verdict=self.verdict,
             objective=self.certified("objective"),
@@ -80,21 +101,39 @@ class CheckResult:
             run=self.path if is_run_folder(Path(self.path)) else None,
             error=self.error,
         )
+        if self.differences is not None:
+            found["verified"] = self.verified
+            found["differences"] = [difference.to_dict() for difference in self.differences]
+        return found
 
 
 @dataclass(frozen=True)
 class Examiner:
-    """Checks paths of every kind; the settings are the same for all of them."""
+    """Checks paths of every kind; the settings are the same for all of them.
+
+    Attributes
+    ----------
+    options
+        For problems and blueprints that have to be solved first.
+    solution, mapping
+        Somebody's schedule, and which of its columns is which quantity.
+    certificate
+        A stored certificate, which the result then has to be.
+    out
+        A new folder in which the check of somebody's schedule is kept.
+    """
 
     options: "SolveOptions"
     solution: Path | None = None
     mapping: Mapping[str, str] | None = None
+    certificate: Path | None = None
+    out: Path | None = None
 
     def examine(self, path: Path) -> Iterator[CheckResult]:
         """Yield one result for a path, or one for each problem of a corpus folder."""
         for target, check in self._targets(path):
             try:
-                yield check(target)
+                yield self._compared(check(target))
             except MissingDataError as error:
                 yield CheckResult(
                     path=str(target),
@@ -107,6 +146,23 @@ class Examiner:
                 yield CheckResult(
                     path=str(target), code=exit_codes.of_error(error), error=str(error)
                 )
+
+    def _compared(self, result: CheckResult) -> CheckResult:
+        """Compare what was found with the stored certificate, if there is one."""
+        stored = self.certificate
+        if stored is None and self.solution is None and is_run_folder(Path(result.path)):
+            stored = Path(result.path) / CERTIFICATE
+            if not stored.is_file():
+                return result
+        if stored is None:
+            return result
+        if result.certificate is None:
+            raise EngiagentError(f"there is no schedule that {stored.name} could be of")
+        text = open_inside(stored.parent, stored.name).decode("utf-8", errors="replace")
+        compared = replace(result, differences=compare(text, result.certificate, str(stored)))
+        if not compared.verified:
+            return replace(compared, code=exit_codes.worst([result.code, ExitCode.VIOLATED]))
+        return compared if self.certificate is None else replace(compared, code=ExitCode.FEASIBLE)
 
     def _targets(self, path: Path) -> Iterator[tuple[Path, Any]]:
         if not path.exists():
@@ -148,27 +204,39 @@ class Examiner:
         """Check a run again from what its folder holds."""
         problem = stored_problem(path)
         blueprint = Blueprint.load(path / BLUEPRINT) if (path / BLUEPRINT).is_file() else None
-        name, stored = str(read_record(path)["problem"]), path / CERTIFICATE
-        solution = self.solution or (path / SOLUTION)
-        if not solution.is_file():
-            return _undecided(path, name, "the run has no schedule to check")
-        text, result = self._certified(
-            path, problem, solution, blueprint, folder=path / PROBLEM, name=name
-        )
-        if self.solution is None and stored.is_file() and stored.read_bytes() != text.encode():
-            return replace(
-                result,
-                code=exit_codes.worst([result.code, ExitCode.VIOLATED]),
-                disagreements=("the stored certificate is not what the check gives now",),
-            )
-        return result
+        name = str(read_record(path)["problem"])
+        kept = kept_schedule(path)
+        if self.solution is None and kept is None:
+            return self._without_schedule(path, problem, blueprint, name)
+        if self.solution is not None or kept is None:
+            return self._schedule(path, problem, blueprint, folder=path / PROBLEM, name=name)
+        from engiagent.certify import with_gaps
+
+        again = replace(self, mapping=kept.mapping)
+        certificate = again._certificate(problem, kept.path, blueprint, path / PROBLEM, name)
+        return _of_certificate(path, with_gaps(certificate, kept.not_understood))
+
+    def _without_schedule(
+        self, path: Path, problem: "Problem | None", blueprint: Blueprint | None, name: str
+    ) -> CheckResult:
+        """Say again of a run without a schedule what its certificate says, for the same inputs."""
+        reason = "the run has no schedule to check"
+        stored = path / CERTIFICATE
+        if problem is None or not stored.is_file():
+            return _undecided(path, name, reason)
+        from engiagent.certify import without_schedule
+
+        text = open_inside(path, CERTIFICATE).decode("utf-8", errors="replace")
+        given = read_certificate(text, str(stored))
+        again = without_schedule(problem, blueprint, given["missing"], given["not_understood"])
+        return replace(_of_certificate(path, again), reason=reason)
 
     def _blueprint(self, path: Path) -> CheckResult:
         """Check a schedule against a blueprint, or solve the blueprint and check that."""
         blueprint = Blueprint.load(path)
         problem = problem_beside(path)
         if self.solution is not None:
-            return self._certified(path, problem, self.solution, blueprint)[1]
+            return self._schedule(path, problem, blueprint)
         return self._solved(path, problem, blueprint)
 
     def _problem(self, path: Path) -> CheckResult:
@@ -177,7 +245,7 @@ class Examiner:
 
         problem = Problem.load(path)
         if self.solution is not None:
-            return self._foreign(path, problem, self.solution)
+            return self._foreign(path, problem)
         if problem.expert is None:
             raise InputError(
                 "there is nothing to check the problem against",
@@ -186,24 +254,47 @@ class Examiner:
             )
         return self._expert(path, problem, problem.expert)
 
-    def _foreign(self, path: Path, problem: "Problem", solution: Path) -> CheckResult:
+    def _foreign(self, path: Path, problem: "Problem") -> CheckResult:
         """Check somebody's schedule with the expert's blueprint, or what can be read offline."""
         from engiagent.agents.offline import analyse
-        from engiagent.certify import with_gaps, without_schedule
+        from engiagent.certify import without_schedule
         from engiagent.stages import gaps
 
         expert = problem.expert
         if expert is not None and (expert / BLUEPRINT).is_file():
-            return self._certified(path, problem, solution, Blueprint.load(expert / BLUEPRINT))[1]
+            return self._schedule(path, problem, Blueprint.load(expert / BLUEPRINT))
         if expert is not None and (expert / REQUIREMENTS).is_file():
-            return self._certified(path, problem, solution, None)[1]
+            return self._schedule(path, problem, None)
         analysis = analyse(problem, {})
         missing, not_understood = gaps(analysis)
         if analysis.blueprint is None or missing:
             nothing = without_schedule(problem, analysis.blueprint, missing, not_understood)
             return _of_certificate(path, nothing)
-        certificate = self._certificate(problem, solution, analysis.blueprint)
-        return _of_certificate(path, with_gaps(certificate, not_understood))
+        return self._schedule(path, problem, analysis.blueprint, tuple(not_understood))
+
+    def _schedule(
+        self,
+        path: Path,
+        problem: "Problem | None",
+        blueprint: Blueprint | None,
+        not_understood: tuple[str, ...] = (),
+        *,
+        folder: Path | None = None,
+        name: str | None = None,
+    ) -> CheckResult:
+        """Check somebody's schedule, and keep what it was checked against if that is asked for."""
+        from engiagent.certify import with_gaps
+
+        assert self.solution is not None
+        folder = folder or problem_folder_of(path)
+        certificate = with_gaps(
+            self._certificate(problem, self.solution, blueprint, folder, name or name_of(path)),
+            not_understood,
+        )
+        if self.out is not None:
+            kept = KeptSchedule(self.solution, self.mapping, not_understood)
+            keep_check(self.out, certificate, kept, problem, blueprint, folder)
+        return _of_certificate(path, certificate)
 
     def _expert(self, path: Path, problem: "Problem", expert: Path) -> CheckResult:
         """Check that blueprint and answer of a corpus problem agree with the certificate."""
@@ -241,14 +332,14 @@ class Examiner:
         if blueprint.kind == "definitions":
             from engiagent.stages import computed
 
-            return self._certified(path, problem, computed(blueprint, folder), blueprint)[1]
+            return self._certified(path, problem, computed(blueprint, folder), blueprint)
         error = static_findings(expand(blueprint), folder).error
         if error is not None:
             raise error
         solution, account = solve_program(compile_blueprint(blueprint, folder), self.options)
         if account.status == "interrupted":
             raise KeyboardInterrupt
-        _, result = self._certified(path, problem, solution, blueprint)
+        result = self._certified(path, problem, solution, blueprint)
         code = exit_codes.of_verdict(result.verdict, account.status)
         reason = None if account.status == "optimal" else account.reason
         return replace(result, code=code, reason=reason)
@@ -259,26 +350,18 @@ class Examiner:
         problem: "Problem | None",
         solution: Any,
         blueprint: Blueprint | None,
-        *,
-        folder: Path | None = None,
-        name: str | None = None,
-    ) -> tuple[str, CheckResult]:
-        certificate = self._certificate(
-            problem,
-            solution,
-            blueprint,
-            folder=folder or problem_folder_of(path),
-            name=name or name_of(path),
-        )
-        return certificate.to_json(), _of_certificate(path, certificate)
+    ) -> CheckResult:
+        folder = problem_folder_of(path)
+        certificate = self._certificate(problem, solution, blueprint, folder, name_of(path))
+        return _of_certificate(path, certificate)
 
     def _certificate(
         self,
         problem: "Problem | None",
         solution: Any,
         blueprint: Blueprint | None,
-        folder: Path = Path(),
-        name: str = "",
+        folder: Path,
+        name: str,
     ) -> "Certificate":
         from engiagent.certify import certify
 

@@ -185,7 +185,8 @@ def _shown(finding: "Finding") -> list[str]:
 
 @click.command()
 @click.option("--reference", is_flag=True, help="Print the reference page of the language instead.")
-def schema(reference: bool) -> None:
+@click.option("--certificate", is_flag=True, help="Print the JSON Schema of certificates instead.")
+def schema(reference: bool, certificate: bool) -> None:
     """Print the JSON Schema of blueprints."""
     if reference:
         from importlib.resources import files
@@ -195,5 +196,6 @@ def schema(reference: bool) -> None:
         return
     from engiagent.blueprint.document import schema as load
     from engiagent.jsontext import dumps_canonical
+    from engiagent.verify.certificate import certificate_schema
 
-    click.echo(dumps_canonical(load()), nl=False)
+    click.echo(dumps_canonical(certificate_schema() if certificate else load()), nl=False)

@@ -1,0 +1,103 @@
+"""A check of somebody's schedule, kept as a folder that can be verified again anywhere."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from engiagent.blueprint import Blueprint
+from engiagent.errors import InputError
+from engiagent.files import open_inside
+from engiagent.runfolder import BLUEPRINT, CERTIFICATE, SOLUTION, RunFolder, read_record
+from engiagent.runinputs import copy_data, copy_problem
+
+if TYPE_CHECKING:
+    from engiagent.problems import Problem
+    from engiagent.verify import Certificate
+
+SCHEDULE: Final = "schedule"
+"""The name, without its ending, under which somebody's schedule is kept."""
+
+
+@dataclass(frozen=True)
+class KeptSchedule:
+    """A run folder's schedule and how it was read.
+
+    Attributes
+    ----------
+    path
+        The file.
+    mapping
+        Quantity to column; None where nothing was mapped.
+    not_understood
+        What the engine had not understood of the text when the schedule was checked.
+    """
+
+    path: Path
+    mapping: Mapping[str, str] | None = None
+    not_understood: tuple[str, ...] = field(default=())
+
+
+def keep_check(
+    out: Path,
+    certificate: "Certificate",
+    schedule: KeptSchedule,
+    problem: "Problem | None",
+    blueprint: Blueprint | None,
+    folder: Path,
+) -> None:
+    """Write a check into a new folder: problem, blueprint, schedule and certificate.
+
+    Parameters
+    ----------
+    out
+        The folder.
+    schedule
+        The schedule where it lies now; it is copied.
+    folder
+        Where the blueprint's data files lie.
+
+    Raises
+    ------
+    InputError
+        When the folder holds something already or cannot be written to.
+    """
+    name = SCHEDULE + schedule.path.suffix.lower()
+    content = open_inside(schedule.path.parent, schedule.path.name)
+    asked: dict[str, Any] = {
+        "schedule": name,
+        "map": dict(schedule.mapping or {}),
+        "not_understood": list(schedule.not_understood),
+    }
+    run = RunFolder.create(out, certificate.problem, asked)
+    with run.stage("keep"):
+        if problem is not None:
+            copy_problem(problem, run)
+        if blueprint is not None:
+            run.write(BLUEPRINT, blueprint.to_json())
+            copy_data(blueprint, folder, run)
+        run.write(name, content)
+        run.write(CERTIFICATE, certificate.to_json())
+    run.finish("done", certificate.verdict, None)
+
+
+def kept_schedule(run: Path) -> KeptSchedule | None:
+    """Return the schedule that a run folder holds, its own or somebody's; None without one.
+
+    Raises
+    ------
+    InputError
+        When the record names a schedule in a way that nothing here writes.
+    """
+    asked = read_record(run).get("asked") or {}
+    name = asked.get("schedule")
+    if name is None:
+        path = run / SOLUTION
+        return KeptSchedule(path) if path.is_file() else None
+    mapping, unclear = asked.get("map") or {}, asked.get("not_understood") or []
+    if not (isinstance(name, str) and Path(name).stem == SCHEDULE and Path(name).name == name):
+        raise InputError("no name of a kept schedule", str(run / "run.json"), found=repr(name))
+    texts = [*mapping, *mapping.values()] if isinstance(mapping, Mapping) else [None]
+    if not (isinstance(unclear, Sequence) and all(isinstance(t, str) for t in [*texts, *unclear])):
+        raise InputError("no mapping of texts to texts", str(run / "run.json"))
+    return KeptSchedule(run / name, dict(mapping) or None, tuple(unclear))
