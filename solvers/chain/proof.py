@@ -54,6 +54,10 @@ def prove(
 
 def _least(slope: Floats, lower: Floats, upper: Floats, noise: Floats) -> float:
     """Return the least of ``slope · z`` over a box; -inf where it has no end."""
+    with np.errstate(invalid="ignore"):
+        total = float(np.maximum(slope, 0.0) @ lower + np.minimum(slope, 0.0) @ upper)
+    if np.isfinite(total):
+        return total  # no bound is infinite: there is nothing to tell from noise
     end = np.where(slope > 0, lower, upper)
     active = np.abs(slope) > noise
     with np.errstate(invalid="ignore"):
@@ -63,13 +67,12 @@ def _least(slope: Floats, lower: Floats, upper: Floats, noise: Floats) -> float:
 
 def residual(program: Program, entries: Entries, x: Floats) -> float:
     """Return the largest violation of a row or bound, relative to the size of its terms."""
-    terms = entries.values * x[entries.columns]
-    activity: Floats = np.bincount(entries.rows, terms, program.row_count).astype(np.float64)
-    size: Floats = np.bincount(entries.rows, np.abs(terms), program.row_count).astype(np.float64)
+    activity, size = entries.times(x), entries.sizes_times(x)
     worst = _miss(activity, program.row_lower, program.row_upper, size)
     return max(worst, _miss(x, program.column_lower, program.column_upper, np.abs(x)))
 
 
 def _miss(value: Floats, lower: Floats, upper: Floats, size: Floats) -> float:
-    miss = np.maximum(np.maximum(lower - value, value - upper), 0.0)
-    return float((miss / np.maximum(1.0, size)).max(initial=0.0))
+    miss = np.maximum(lower - value, value - upper)
+    off = np.flatnonzero(~(miss <= 0.0))
+    return float((miss[off] / np.maximum(1.0, size[off])).max(initial=0.0))

@@ -1,6 +1,8 @@
 """The stored coefficients of a program as triplets, and counts over them."""
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -49,15 +51,26 @@ class Entries:
         """Return the number of entries in each column, shape (n,)."""
         return np.bincount(self.columns, minlength=self.column_count)
 
+    @cached_property
+    def matrix(self) -> Any:
+        """The coefficients as a sparse array of scipy by rows, shape (m, n)."""
+        from scipy.sparse import csr_array
+
+        starts = np.zeros(self.row_count + 1, dtype=np.int64)
+        np.cumsum(self.row_sizes(), out=starts[1:])
+        return csr_array((self.values, self.columns, starts), (self.row_count, self.column_count))
+
     def times(self, x: Floats) -> Floats:
         """Return ``A x`` for x of shape (n,); shape (m,)."""
-        products = np.bincount(self.rows, self.values * x[self.columns], self.row_count)
-        return products.astype(np.float64, copy=False)
+        return np.asarray(self.matrix @ x)
+
+    def sizes_times(self, x: Floats) -> Floats:
+        """Return ``|A| |x|`` for x of shape (n,); shape (m,)."""
+        return np.asarray(abs(self.matrix) @ np.abs(x))
 
     def transposed_times(self, y: Floats) -> Floats:
         """Return ``Aᵀ y`` for y of shape (m,); shape (n,)."""
-        products = np.bincount(self.columns, self.values * y[self.rows], self.column_count)
-        return products.astype(np.float64, copy=False)
+        return np.asarray(self.matrix.T @ y)
 
 
 def entries_of(program: Program) -> Entries:
