@@ -234,7 +234,7 @@ def test_the_sweep_is_newtons_solution(case: tuple[Feeder, Floats, Floats]) -> N
 def test_power_is_balanced(case: tuple[Feeder, Floats, Floats]) -> None:
     feeder, active, reactive = case
     for method in ("sweep", "newton"):
-        flow = feeder.flow(active, reactive, method=method)  # type: ignore[arg-type]
+        flow = feeder.flow(active, reactive, method=method)
         used = active.sum(axis=1) + flow.losses.sum(axis=1) + flow.shunts.sum(axis=1)
         scale = np.abs(active).sum(axis=1)
         assert np.abs(flow.import_active - used).max() <= 1e-9 * scale.min()

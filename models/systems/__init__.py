@@ -1,0 +1,68 @@
+"""Units composed to systems and clusters, run closed loop by initialize, reset and step.
+
+A :class:`Module` says its ports and states and steps them; a :class:`System` joins modules over
+buses, where what is given is what is taken, and links, which carry signals; a
+:class:`Simulation` runs it and keeps the books. The modules here wrap the units of
+:mod:`engiagent.models`.
+"""
+
+from engiagent.models.systems.electrical import (
+    BatteryModule,
+    FeederModule,
+    GeneratorModule,
+    GridModule,
+    LoadModule,
+    MeterModule,
+)
+from engiagent.models.systems.heating import CoolerModule, HeaterModule, RoomsModule
+from engiagent.models.systems.junctions import (
+    SplitterModule,
+    WaterStoreModule,
+    WaterSupplyModule,
+    WaterUseModule,
+)
+from engiagent.models.systems.module import Module, Outcome
+from engiagent.models.systems.ports import Port, State, WiringError
+from engiagent.models.systems.record import Record, Step
+from engiagent.models.systems.signals import (
+    ControllerModule,
+    ProfileModule,
+    ProportionalIntegralModule,
+    SensorModule,
+    ThermostatModule,
+)
+from engiagent.models.systems.simulation import Simulation
+from engiagent.models.systems.system import System
+from engiagent.models.systems.wiring import Bus, Link
+
+__all__ = [
+    "BatteryModule",
+    "Bus",
+    "ControllerModule",
+    "CoolerModule",
+    "FeederModule",
+    "GeneratorModule",
+    "GridModule",
+    "HeaterModule",
+    "Link",
+    "LoadModule",
+    "MeterModule",
+    "Module",
+    "Outcome",
+    "Port",
+    "ProfileModule",
+    "ProportionalIntegralModule",
+    "Record",
+    "RoomsModule",
+    "SensorModule",
+    "Simulation",
+    "SplitterModule",
+    "State",
+    "Step",
+    "System",
+    "ThermostatModule",
+    "WaterStoreModule",
+    "WaterSupplyModule",
+    "WaterUseModule",
+    "WiringError",
+]
