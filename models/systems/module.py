@@ -86,7 +86,7 @@ class Module(ABC):
         """
         start: dict[str, Floats] = {}
         for state in self.states:
-            value = initial[state.name] if state.name in initial else state.initial
+            value = initial.get(state.name, state.initial)
             if value is None:
                 raise ParameterError(
                     f"the initial {state.name} is missing; give it in {state.unit}"

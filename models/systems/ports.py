@@ -6,6 +6,7 @@ energy [kW] or water [kg/s] and is joined to others over a bus only, so that not
 twice or lost. Everything may be read as a signal by many, which moves no energy.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -169,6 +170,11 @@ def balance(
     return Port(name=name, unit=unit, domain=domain, role="balance", way=way, shape=shape)
 
 
+def total(value: Floats) -> float:
+    """Return the sum over units; a single number has a short way, for it is in every step."""
+    return float(value) if value.ndim == 0 else float(value.sum())
+
+
 def shaped(value: npt.ArrayLike, shape: tuple[int, ...], what: str, unit: str) -> Floats:
     """Return a value as an array of a shape; one number stands for all units.
 
@@ -182,6 +188,6 @@ def shaped(value: npt.ArrayLike, shape: tuple[int, ...], what: str, unit: str) -
         array = np.full(shape, float(array))
     if array.shape != shape:
         raise ParameterError(f"{what} has the shape {array.shape}; give {shape or 'one number'}")
-    if not np.isfinite(array).all():
+    if not math.isfinite(total(array)):
         raise ParameterError(f"{what} is {array} {unit}; give finite numbers")
     return array

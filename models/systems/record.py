@@ -8,7 +8,7 @@ import numpy as np
 
 from engiagent.models.ranges import Floats, ParameterError
 from engiagent.models.systems.module import Outcome
-from engiagent.models.systems.ports import QUANTITIES, Port, Values
+from engiagent.models.systems.ports import QUANTITIES, Port, Values, total
 
 if TYPE_CHECKING:
     from engiagent.models.systems.system import System
@@ -67,7 +67,7 @@ class Books:
         net: dict[str, float] = {}
         for port, value in flows:
             quantity = QUANTITIES[port.unit][0]
-            signed = float(value.sum()) * (1.0 if port.way == "takes" else -1.0)
+            signed = total(value) * (1.0 if port.way == "takes" else -1.0)
             net[quantity] = net.get(quantity, 0.0) + signed
         for quantity, amount in outcome.entered.items():
             net[quantity] = net.get(quantity, 0.0) + amount

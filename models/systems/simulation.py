@@ -4,14 +4,15 @@ Within a step all modules see the same length of period; instant outputs are rea
 modules step in the order of :mod:`engiagent.models.systems.wiring`, then the books are checked.
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Collection, Mapping
 
 import numpy as np
 import numpy.typing as npt
 
 from engiagent.models.ranges import Floats, ParameterError, positive
 from engiagent.models.systems.module import Module, Outcome
-from engiagent.models.systems.ports import Port, Values, WiringError, shaped
+from engiagent.models.systems.ports import Port, Values, WiringError, shaped, total
 from engiagent.models.systems.record import Books, Record, Step
 from engiagent.models.systems.system import System
 from engiagent.models.systems.wiring import Bus
@@ -73,7 +74,9 @@ class Simulation:
         }
         self._order = wiring.order()
         self._bus_of = {member: bus for bus in wiring.buses for member in bus.members}
-        self._open = system.actions | system.disturbances
+        self._actions = system.actions
+        self._disturbances = system.disturbances
+        self._open = self._actions | self._disturbances
         self._inputs = {
             name: [p for p in module.ports if p.is_input] for name, module in wiring.modules.items()
         }
@@ -150,8 +153,8 @@ class Simulation:
         """
         before = self._current()
         values = self._observed()
-        values |= self._given(dict(action or {}), self.system.actions, "action")
-        values |= self._given(dict(disturbance or {}), self.system.disturbances, "disturbance")
+        values |= _given(dict(action or {}), self._actions, "action")
+        values |= _given(dict(disturbance or {}), self._disturbances, "disturbance")
         books = Books()
         after: dict[str, Values] = {}
         for name in self._order:
@@ -211,6 +214,8 @@ class Simulation:
             {name: np.asarray(v, dtype=np.float64) for name, v in (series or {}).items()}
             for series in (plan, disturbances)
         ]
+        _names_fit(given[0], self._actions, "action")
+        _names_fit(given[1], self._disturbances, "disturbance")
         count = _periods(given, self._open, periods)
         self.reset(initial, seed)
         start = self.state()
@@ -239,25 +244,6 @@ class Simulation:
             for key, value in module.observe(self._current()[name]).items()
         }
 
-    def _given(self, given: Series, ports: Mapping[str, Port], what: str) -> dict[str, Floats]:
-        unknown = [name for name in given if name not in ports]
-        if unknown:
-            raise ParameterError(
-                f"{unknown[0]} is no open {what}; open ones: {', '.join(ports) or 'none'}"
-            )
-        missing = [n for n, port in ports.items() if port.default is None and n not in given]
-        if missing:
-            raise ParameterError(f"the {what} {', '.join(missing)} is missing; give a number")
-        return {
-            name: shaped(
-                given[name] if name in given else np.float64(port.default or 0.0),
-                port.shape,
-                name,
-                port.unit,
-            )
-            for name, port in ports.items()
-        }
-
     def _check(self, name: str, outcome: Outcome) -> None:
         """Refuse an outcome that is not what the module's ports and states promise."""
         promised = (self._outputs[name], {state.name for state in self._modules[name].states})
@@ -265,7 +251,7 @@ class Simulation:
             if got.keys() != wanted:
                 raise WiringError(f"{name} returned {sorted(got)}; it promises {sorted(wanted)}")
             for key, value in got.items():
-                if not np.isfinite(value).all():
+                if not math.isfinite(total(value)):
                     raise ParameterError(f"{name}.{key} came out as {value}; check its inputs")
 
     def _input(self, name: str, port: Port, values: Values) -> Floats:
@@ -281,16 +267,42 @@ class Simulation:
 
     def _net(self, members: list[str], values: Values, shape: tuple[int, ...]) -> Floats:
         """Return what members give less what they take, summed over units unless shape has them."""
-        net = np.zeros(shape)
+        net: Floats | float = np.zeros(shape) if shape else 0.0
         for member in members:
-            value = values[member] if shape else values[member].sum()
-            net = net + (value if self._wiring.ports[member].way == "gives" else -value)
+            value = values[member] if shape else total(values[member])
+            net = net + value if self._wiring.ports[member].way == "gives" else net - value
         return np.asarray(net)
 
     def _residual(self, bus: Bus, values: Values) -> Floats:
         free = [member for member in bus.members if self._wiring.ports[member].is_free]
         shape = self._wiring.ports[free[0]].shape if free else ()
         return self._net(list(bus.members), values, shape)
+
+
+def _names_fit(given: Collection[str], ports: Mapping[str, Port], what: str) -> None:
+    """Refuse names of inputs that are not open, and open inputs that nobody gives."""
+    unknown = [name for name in given if name not in ports]
+    if unknown:
+        raise ParameterError(
+            f"{unknown[0]} is no open {what}; open ones: {', '.join(ports) or 'none'}"
+        )
+    missing = [n for n, port in ports.items() if port.default is None and n not in given]
+    if missing:
+        raise ParameterError(f"the {what} {', '.join(missing)} is missing; give a number")
+
+
+def _given(given: Series, ports: Mapping[str, Port], what: str) -> dict[str, Floats]:
+    """Return the values of the open inputs, with defaults where nobody gives one."""
+    _names_fit(given, ports, what)
+    return {
+        name: shaped(
+            given[name] if name in given else np.float64(port.default or 0.0),
+            port.shape,
+            name,
+            port.unit,
+        )
+        for name, port in ports.items()
+    }
 
 
 def _periods(given: list[dict[str, Floats]], ports: Mapping[str, Port], periods: int | None) -> int:
