@@ -1,0 +1,388 @@
+from datetime import UTC, date, datetime, timedelta, timezone
+from time import perf_counter
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engiagent.models.ranges import ParameterError
+from engiagent.models.tariffs import (
+    BillHistory,
+    DemandCharge,
+    DemandTier,
+    EnergyCharge,
+    EnergyTier,
+    FixedCharge,
+    MeterTimes,
+    NetBilling,
+    NetMetering,
+    PriceSeries,
+    Ratchet,
+    Rule,
+    Schedule,
+    Tariff,
+    Tax,
+    bill,
+)
+
+BERLIN = ZoneInfo("Europe/Berlin")
+PEAK = Schedule.of(Rule(period=1, start_hour=8, end_hour=20, days="weekday"))
+
+
+def times(start: datetime, count: int, step: float = 1.0) -> MeterTimes:
+    return MeterTimes(start=start, step_hours=step, count=count)
+
+
+@pytest.mark.parametrize(
+    ("zone", "year"),
+    [("Europe/Berlin", 2026), ("America/New_York", 2025), ("Australia/Lord_Howe", 2026),
+     ("Asia/Kolkata", 2026), ("Asia/Kathmandu", 2024), ("Africa/Casablanca", 2025)],
+)  # fmt: skip
+def test_the_wall_clock_is_that_of_python_on_every_period_of_a_year(zone: str, year: int) -> None:
+    start = datetime(year, 1, 1, tzinfo=ZoneInfo(zone))
+    clock = times(start, 8760 * 2, 0.5)
+    rng = np.random.default_rng(0)
+    jumps = np.flatnonzero(np.diff(clock.local_seconds) != 1800)
+    places = np.unique(np.concatenate((rng.integers(0, clock.count, 300), jumps, jumps + 1)))
+    for place in places.tolist():
+        moment = (start.astimezone(UTC) + timedelta(hours=place / 2)).astimezone(ZoneInfo(zone))
+        assert clock.local[place] == np.datetime64(moment.replace(tzinfo=None))
+        assert clock.weekday[place] == moment.weekday()
+        assert clock.month[place] == moment.month
+
+
+def test_the_days_of_23_and_25_hours_pay_for_the_hours_that_they_have() -> None:
+    night = Schedule.of(Rule(period=1, start_hour=2, end_hour=3))
+    tariff = Tariff(energy=(EnergyCharge.time_of_use((0.0, 1.0), night),))
+    for day, paid in (((2026, 3, 29), 0.0), ((2026, 7, 1), 10.0), ((2026, 10, 25), 20.0)):
+        hours = {3: 23, 7: 24, 10: 25}[day[1]]
+        clock = times(datetime(*day, tzinfo=BERLIN), hours)
+        result = bill(tariff, clock, np.full(hours, 10.0))
+        assert (result.total, result.imported.sum()) == (paid, 10.0 * hours)
+
+
+def test_a_fixed_charge_by_day_counts_wall_clock_days() -> None:
+    tariff = Tariff(fixed=(FixedCharge(per_day=1.0, per_month=5.0),))
+    hours = (datetime(2026, 4, 2, tzinfo=BERLIN) - datetime(2026, 3, 29, tzinfo=BERLIN)).days * 24
+    result = bill(
+        tariff, times(datetime(2026, 3, 29, tzinfo=BERLIN), hours - 1), np.zeros(hours - 1)
+    )
+    assert result.by_month.tolist() == [5.0 + 3.0, 5.0 + 1.0]
+
+
+def naive(tariff: Tariff, clock: MeterTimes, power: np.ndarray) -> float:
+    """A second route: one period after another, with Python's own calendar."""
+    total, filled, peaks = 0.0, {}, {}
+    for place in range(clock.count):
+        moment = clock.start.astimezone(UTC) + timedelta(seconds=place * clock.step_seconds)
+        local = moment.astimezone(clock.zone)
+        energy = power[place] * clock.step_hours
+        for charge in tariff.energy:
+            grid = charge.schedule.weekend if local.weekday() > 4 else charge.schedule.weekday
+            period = grid[local.month - 1][local.hour]
+            group = local.date() if charge.tiers_reset == "day" else (local.year, local.month)
+            key = (charge.name, group, period if charge.tiers_by == "period" else "all")
+            left, low = energy, filled.get(key, 0.0)
+            for tier in charge.periods[period]:
+                part = min(left, max(tier.limit - low, 0.0))
+                total, left, low = total + part * tier.price, left - part, low + part
+            filled[key] = filled.get(key, 0.0) + energy
+        for charge in tariff.demand:
+            grid = charge.schedule.weekend if local.weekday() > 4 else charge.schedule.weekday
+            key = (charge.name, local.year, local.month, grid[local.month - 1][local.hour])
+            peaks[key] = max(peaks.get(key, 0.0), power[place])
+    for (name, _, _, period), peak in peaks.items():
+        charge = next(c for c in tariff.demand if c.name == name)
+        low = 0.0
+        for tier in charge.periods[period]:
+            total += max(min(peak, tier.limit) - low, 0.0) * tier.price
+            low = tier.limit
+    return total
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    st.integers(0, 2**32 - 1), st.sampled_from(["period", "total"]),
+    st.sampled_from(["month", "day"]), st.sampled_from([1.0, 0.5, 0.25]),
+)  # fmt: skip
+def test_a_bill_is_the_sum_over_periods_one_by_one(
+    seed: int, by: str, reset: str, step: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    start = datetime(2026, 3, 20, 7, tzinfo=BERLIN)
+    count = int(rng.integers(1, 700))
+    clock = times(start, count, step)
+    power = rng.uniform(0, 50, count)
+    limits = np.sort(rng.uniform(1, 3000, 2))
+
+    def energy_tiers() -> tuple[EnergyTier, ...]:
+        low, mid, high = rng.uniform(-0.1, 0.5, 3)
+        return (EnergyTier(price=low, limit=limits[0]), EnergyTier(price=mid, limit=limits[1]),
+                EnergyTier(price=high))  # fmt: skip
+
+    tariff = Tariff(
+        energy=(
+            EnergyCharge(periods=(energy_tiers(), energy_tiers()), schedule=PEAK, tiers_by=by,
+                         tiers_reset=reset),
+            EnergyCharge.flat(0.05, name="levy"),
+        ),
+        demand=(
+            DemandCharge(
+                periods=((DemandTier(price=3.0),),
+                         (DemandTier(price=2.0, limit=30.0), DemandTier(price=9.0))),
+                schedule=PEAK,
+            ),
+        ),
+    )  # fmt: skip
+    assert bill(tariff, clock, power).total == pytest.approx(naive(tariff, clock, power), rel=1e-9)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["period", "total", "share"]))
+def test_tiers_of_one_price_are_no_tiers(seed: int, by: str) -> None:
+    rng = np.random.default_rng(seed)
+    power = rng.uniform(0, 80, 2000)
+    clock = times(datetime(2026, 1, 25, tzinfo=BERLIN), 2000)
+    limit = float(rng.uniform(10, 20000))
+    cut = tuple((EnergyTier(price=p, limit=limit), EnergyTier(price=p)) for p in (0.1, 0.3))
+    whole = EnergyCharge.time_of_use((0.1, 0.3), PEAK)
+    tiered = EnergyCharge(periods=cut, schedule=PEAK, tiers_by=by)
+    one, two = (bill(Tariff(energy=(c,)), clock, power).by_month for c in (whole, tiered))
+    assert two == pytest.approx(one, rel=1e-9)
+
+
+@pytest.mark.parametrize("step", [7 / 60, 0.25, 0.75, 2.0, 24.0])
+def test_steps_that_straddle_a_price_pay_by_time(step: float) -> None:
+    seconds = round(step * 3600)
+    count = 7 * 24 * 3600 // seconds
+    clock = times(datetime(2026, 1, 5, tzinfo=BERLIN), count, step)
+    power = np.random.default_rng(4).uniform(0, 20, count)
+    tariff = Tariff(energy=(EnergyCharge.time_of_use((0.1, 0.4), PEAK),))
+    minutes = np.repeat(power, seconds // 60)
+    fine = bill(tariff, times(clock.start, len(minutes), 1 / 60), minutes)
+    assert bill(tariff, clock, power).total == pytest.approx(fine.total, rel=1e-9)
+    assert (tariff.import_prices(clock) * power).sum() * step == pytest.approx(fine.total, rel=1e-9)
+
+
+def test_demand_is_the_mean_of_its_window() -> None:
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    power = np.array([0.0, 60.0, 60.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    quarter = times(start, 8, 0.25)
+
+    def peak(**more: object) -> float:
+        return bill(Tariff(demand=(DemandCharge.flat(1.0),), **more), quarter, power).total
+
+    assert peak() == 60.0
+    assert peak(demand_window_hours=0.5) == 30.0
+    assert peak(demand_window_hours=0.5, demand_sliding=True) == 60.0
+    assert peak(demand_window_hours=1.0) == 30.0
+    # A step longer than the window holds its power.
+    assert (
+        bill(
+            Tariff(demand=(DemandCharge.flat(1.0),), demand_window_hours=0.25),
+            times(start, 8),
+            power,
+        ).total
+        == 60.0
+    )
+
+
+def test_windows_lie_on_the_clock_wherever_the_horizon_starts() -> None:
+    late = times(datetime(2026, 1, 1, 0, 15, tzinfo=UTC), 4, 0.25)
+    tariff = Tariff(demand=(DemandCharge.flat(1.0),), demand_window_hours=0.5)
+    assert bill(tariff, late, [10.0, 20.0, 40.0, 0.0]).total == 30.0
+
+
+def test_a_horizon_within_a_month_knows_what_is_billed_already() -> None:
+    clock = times(datetime(2026, 5, 10, tzinfo=UTC), 24)
+    charge = DemandCharge(
+        periods=((DemandTier(price=10.0),), (DemandTier(price=20.0),)), schedule=PEAK,
+        ratchet=Ratchet(fraction=0.5, months=2),
+    )  # fmt: skip
+    tariff = Tariff(demand=(charge,))
+    plain = bill(tariff, clock, np.full(24, 30.0))  # a Sunday: the peak period has no hour
+    assert plain.total == 300.0
+    so_far = BillHistory(peak_so_far={"demand": {0: 50.0, 1: 40.0}})
+    assert bill(tariff, clock, np.full(24, 30.0), history=so_far).total == 500.0 + 800.0
+    before = BillHistory(previous_peaks={"demand": [500.0, 100.0, 80.0]})
+    assert bill(tariff, clock, np.full(24, 30.0), history=before).total == 500.0
+
+
+def test_a_ratchet_looks_back_upon_its_seasons_only() -> None:
+    power = np.concatenate([np.full(24 * d, p) for d, p in ((31, 90.0), (28, 10.0), (31, 20.0))])
+    clock = times(datetime(2026, 1, 1, tzinfo=UTC), len(power))
+    for seasons, billed in (((1,), [90, 45, 45]), ((2, 3), [90, 10, 20])):
+        rule = Ratchet(fraction=0.5, months=11, seasons=seasons)
+        result = bill(Tariff(demand=(DemandCharge.flat(1.0, ratchet=rule),)), clock, power)
+        assert result.demand["demand"].billed[:, 0].tolist() == billed
+
+
+def test_billing_months_start_on_their_day_and_holidays_are_weekends() -> None:
+    clock = times(datetime(2026, 1, 14, tzinfo=UTC), 48)
+    tariff = Tariff(energy=(EnergyCharge.flat(1.0),), billing_day=15)
+    result = bill(tariff, clock, np.ones(48))
+    assert result.months.astype(str).tolist() == ["2025-12", "2026-01"]
+    assert result.by_month.tolist() == [24.0, 24.0]
+    free = Schedule.of(Rule(period=1, days="weekday"), holidays=[date(2026, 1, 15)])
+    charge = EnergyCharge.time_of_use((0.0, 1.0), free)
+    assert bill(Tariff(energy=(charge,)), clock, np.ones(48)).total == 24.0
+
+
+def test_netting_within_the_hour_cancels_import_and_export() -> None:
+    clock = times(datetime(2026, 1, 1, tzinfo=UTC), 4, 0.25)
+    tariff = Tariff(energy=(EnergyCharge.flat(1.0),))
+    credit = EnergyCharge.flat(0.2, "sell")
+    power_in, power_out = [8.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 4.0]
+
+    def total(hours: float | None) -> float:
+        rule = NetBilling(credit=credit, netting_hours=hours)
+        return bill(Tariff(energy=tariff.energy, export=rule), clock, power_in, power_out).total
+
+    assert total(None) == pytest.approx(2.0 - 0.2)
+    assert total(1.0) == pytest.approx(1.0)
+    assert bill(tariff, clock, power_in, power_out).total == pytest.approx(2.0)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 2**32 - 1), st.booleans())
+def test_energy_that_is_carried_is_neither_made_nor_lost(seed: int, pool: bool) -> None:
+    rng = np.random.default_rng(seed)
+    clock = times(datetime(2026, 1, 1, tzinfo=UTC), 24 * 200)
+    season = np.sin(np.arange(clock.count) / 300)
+    power_in = np.maximum(rng.uniform(0, 10, clock.count) + 6 * season, 0)
+    power_out = np.maximum(rng.uniform(0, 10, clock.count) - 6 * season, 0)
+    # With equal prices the money is the energy: all import less what export cancelled.
+    tariff = Tariff(
+        energy=(EnergyCharge.time_of_use((1.0, 1.0), PEAK),), export=NetMetering(pool=pool)
+    )
+    result = bill(tariff, clock, power_in, power_out)
+    net = power_in.sum() - power_out.sum()
+    assert result.total - result.carried_energy[-1] == pytest.approx(net, rel=1e-9, abs=1e-6)
+    assert (result.by_month >= 0).all()
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.sampled_from(["all", "energy"]))
+def test_money_that_is_carried_is_neither_made_nor_lost(
+    seed: int, same_month: bool, offsets: str
+) -> None:
+    rng = np.random.default_rng(seed)
+    clock = times(datetime(2026, 1, 1, tzinfo=UTC), 24 * 200)
+    power_in, power_out = rng.uniform(0, 10, (2, clock.count))
+    rule = NetBilling(credit=EnergyCharge.flat(float(rng.uniform(0.1, 0.6)), "sell"), carry=True,
+                      same_month=same_month, offsets=offsets)  # fmt: skip
+    parts = {"fixed": (FixedCharge(per_month=10.0),), "energy": (EnergyCharge.flat(0.3),)}
+    plain = bill(Tariff(**parts), clock, power_in).total
+    history = BillHistory(carried_credit=25.0)
+    result = bill(Tariff(**parts, export=rule), clock, power_in, power_out, history)
+    earned = rule.credit.periods[0][0].price * power_out.sum()
+    assert plain - result.total == pytest.approx(25.0 + earned - result.carried_credit[-1])
+    assert (result.by_month >= -1e-9).all()
+
+
+def test_minimum_and_taxes_come_last() -> None:
+    clock = times(datetime(2026, 1, 1, tzinfo=UTC), 24)
+    tariff = Tariff(
+        energy=(EnergyCharge.flat(0.5),), fixed=(FixedCharge(per_month=4.0),),
+        minimum_per_month=30.0,
+        taxes=(Tax(rate=0.1), Tax(rate=0.05, on=("energy",), name="levy")),
+    )  # fmt: skip
+    result = bill(tariff, clock, np.ones(24))
+    assert {name: float(v[0]) for name, v in result.components.items()} == pytest.approx(
+        {"fixed": 4.0, "energy": 12.0, "minimum": 14.0, "tax": 3.0, "levy": 0.6}
+    )
+    assert result.of("tax") == pytest.approx(3.0)
+    assert result.total == pytest.approx(33.6)
+
+
+def test_a_series_of_prices_is_paid_period_by_period() -> None:
+    rng = np.random.default_rng(5)
+    prices, power, back = rng.uniform(-0.1, 0.4, (3, 96))
+    power, back = np.abs(power), np.abs(back)
+    clock = times(datetime(2026, 10, 25, tzinfo=BERLIN), 96, 0.25)
+    levy = EnergyCharge.time_of_use((0.1, 0.2), PEAK)
+    tariff = Tariff(
+        energy=(PriceSeries(prices=prices, name="spot"), levy),
+        export=NetBilling(credit=PriceSeries(prices=0.5 * prices, name="sell")),
+    )  # fmt: skip
+    result = bill(tariff, clock, power, back)
+    energy = 0.25 * (tariff.import_prices(clock) @ power - tariff.export_prices(clock) @ back)
+    assert result.total == pytest.approx(energy, rel=1e-12)
+    assert result.of("spot") == pytest.approx(0.25 * prices @ power)
+
+
+def test_rules_over_midnight_and_half_hours() -> None:
+    night = Schedule.of(Rule(period=1, start_hour=22.5, end_hour=6))
+    clock = times(datetime(2026, 2, 3, tzinfo=UTC), 48, 0.5)
+    assert night.at(clock).tolist() == [1] * 12 + [0] * 33 + [1] * 3
+    assert len(night.weekday[0]) == 48
+
+
+def test_fifteen_years_of_hours_are_billed_in_a_second() -> None:
+    clock = times(datetime(2026, 1, 1, tzinfo=BERLIN), 131_400)
+    power = np.random.default_rng(2).uniform(0, 100, clock.count)
+    tiers = ((EnergyTier(price=0.1, limit=20000), EnergyTier(price=0.2)),) * 2
+    tariff = Tariff(
+        energy=(EnergyCharge(periods=tiers, schedule=PEAK, tiers_by="total"),),
+        demand=(DemandCharge.flat(10.0, ratchet=Ratchet(fraction=0.8)),),
+    )
+    begin = perf_counter()
+    result = bill(tariff, clock, power)
+    assert perf_counter() - begin < 1.0
+    assert len(result.by_month) == 180
+
+
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        (lambda: times(datetime(2026, 1, 1), 3), "no time zone"),
+        (lambda: times(datetime(2026, 1, 1, tzinfo=UTC), 3, 1 / 7), "whole seconds"),
+        (lambda: times(datetime(2026, 1, 1, tzinfo=UTC), 0), "at least 1"),
+        (lambda: Schedule(weekday=((0,) * 24,), weekend=((0,) * 24,)), "12 rows"),
+        (lambda: Schedule.by_month([-1] * 12), "from 0 on"),
+        (lambda: Schedule.of(Rule(period=1, start_hour=7.1)), "quarters"),
+        (lambda: Schedule.of(Rule(period=1, months=[0])), "1 to 12"),
+        (lambda: EnergyCharge.time_of_use((0.1,), PEAK), "names period 1"),
+        (lambda: EnergyCharge(periods=((EnergyTier(price=1.0, limit=5.0),),)), "without limit"),
+        (lambda: EnergyTier(price=float("nan")), "nan"),
+        (lambda: EnergyTier(price=0.1, unit="MWh"), "kWh/kW"),
+        (lambda: Ratchet(fraction=75.0), "at most 1"),
+        (lambda: Tariff(energy=(EnergyCharge.flat(1.0), EnergyCharge.flat(2.0))), "its own name"),
+        (lambda: Tariff(taxes=(Tax(rate=0.1, on=("energie",)),)), "no charge is called"),
+        (lambda: Tariff(billing_day=31), "1 to 28"),
+    ],
+)
+def test_what_means_nothing_is_refused(build, words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        build()
+
+
+def test_powers_and_parts_that_do_not_fit_are_refused() -> None:
+    clock = times(datetime(2026, 1, 1, tzinfo=UTC), 3)
+    flat = Tariff(energy=(EnergyCharge.flat(0.1),), demand=(DemandCharge.flat(1.0),))
+    with pytest.raises(ParameterError, match="import and export apart"):
+        bill(flat, clock, [1.0, -2.0, 0.0])
+    with pytest.raises(ParameterError, match="the import has the shape"):
+        bill(flat, clock, [1.0, 2.0])
+    with pytest.raises(ParameterError, match="no line 'heat'; it has energy, demand"):
+        bill(flat, clock, 1.0).of("heat")
+    with pytest.raises(ParameterError, match="no demand charge is called"):
+        bill(flat, clock, 1.0, history=BillHistory(previous_peaks={"peak": [3.0]}))
+    cyclic = DemandCharge.flat(1.0, ratchet=Ratchet(fraction=0.5, cyclic=True))
+    with pytest.raises(ParameterError, match="whole years"):
+        bill(Tariff(demand=(cyclic,)), clock, 1.0)
+    spot = Tariff(energy=(PriceSeries(prices=[1.0, 2.0, 3.0]),), export=NetMetering())
+    with pytest.raises(ParameterError, match="needs periods"):
+        bill(spot, clock, 1.0)
+    tiers = ((EnergyTier(price=0.1, limit=5.0), EnergyTier(price=0.2)),)
+    tiered = Tariff(energy=(EnergyCharge(periods=tiers),))
+    with pytest.raises(ParameterError, match="depends on the energy"):
+        tiered.import_prices(clock)
+
+
+def test_zones_of_a_fixed_offset_work_as_well() -> None:
+    clock = times(datetime(2026, 1, 1, tzinfo=timezone(timedelta(hours=5, minutes=45))), 24)
+    tariff = Tariff(energy=(EnergyCharge.time_of_use((0.0, 1.0), PEAK),))
+    assert bill(tariff, clock, 1.0).total == 12.0
