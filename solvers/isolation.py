@@ -34,8 +34,10 @@ LIMIT_GRACE_SHARE = 0.2
 # What a native library dies of when it is refused memory or the stack of a thread.
 OUT_OF_MEMORY_SIGNALS = (signal.SIGABRT, signal.SIGSEGV)
 
-REFUSED_MEMORY = ("bad_alloc", "cannot allocate memory", "memory allocation of")
-"""What native libraries say, of C++, of the C library and of Rust, before they give up."""
+REFUSED_MEMORY = (
+    "bad_alloc", "cannot allocate memory", "memory allocation of", "memory allocation error",
+)  # fmt: skip
+"""What native libraries say, of C++, of the C library, of Rust and fatrop, before they give up."""
 
 
 def solve_isolated(
@@ -230,7 +232,7 @@ def _why_ended(options: SolveOptions, overseer: _Overseer, stderr: str) -> tuple
         return "interrupted", "interrupted"
     if overseer.cause == "time":
         return "limit", f"time limit of {options.time_limit:g} s enforced from outside"
-    refused = any(words in stderr for words in REFUSED_MEMORY)
+    refused = any(words in stderr.lower() for words in REFUSED_MEMORY)
     if code == worker.OUT_OF_MEMORY or (limited and refused):
         if limited:
             return "limit", f"memory limit of {options.memory_limit_mb:g} MB reached"

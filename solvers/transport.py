@@ -13,7 +13,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.formulations.program import Indicators, Products, Program
+from engiagent.formulations.program import (
+    Block,
+    ColumnBlock,
+    Coordinate,
+    Indicators,
+    Products,
+    Program,
+    RowBlock,
+)
 from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.trees import Reader, Writer
 
@@ -58,7 +66,10 @@ def read(path: Path) -> tuple[dict[str, Any], Arrays]:
 
 
 def write_program(path: Path, program: Program, options: SolveOptions) -> None:
-    """Write what the child needs: arrays and options, no names and no goals."""
+    """Write what the child needs: arrays, options, and the names and sets of columns and rows.
+
+    Solvers that look for stages find them by the sets, and messages name what is wrong.
+    """
     arrays = {name: np.asarray(getattr(program, name)) for name in PROGRAM_ARRAYS}
     for field, names in LISTS.items():
         listed = getattr(program, field)
@@ -68,6 +79,12 @@ def write_program(path: Path, program: Program, options: SolveOptions) -> None:
     writer = Writer()
     parts = writer.parts(program.nonlinear)
     arrays |= {f"tree.{place}": array for place, array in enumerate(writer.arrays)}
+    named = _Named(arrays)
+    blocks = {
+        "columns": [named.block(block) for block in program.columns],
+        "rows": [named.block(block) for block in program.rows],
+        "coordinates": [named.coordinate(item) for item in program.coordinates.items()],
+    }
     if options.start is not None:
         arrays["start"] = np.asarray(options.start, dtype=np.float64)
     header = {
@@ -77,12 +94,13 @@ def write_program(path: Path, program: Program, options: SolveOptions) -> None:
         "nonlinear": parts,
         "objects": writer.objects,
         "trees": len(writer.arrays),
+        "blocks": blocks,
     }
     write(path, header, arrays)
 
 
 def read_program(path: Path) -> tuple[Program, SolveOptions]:
-    """Return the program, without its blocks, and the options."""
+    """Return the program, without expressions, goals and descriptions, and the options."""
     header, arrays = read(path)
     values: dict[str, Any] = {name: arrays[name] for name in PROGRAM_ARRAYS}
     for field, names in LISTS.items():
@@ -90,14 +108,55 @@ def read_program(path: Path) -> tuple[Program, SolveOptions]:
         values[field] = made
     ends = np.cumsum(arrays["sos1.sizes"])
     trees = [arrays[f"tree.{place}"] for place in range(header["trees"])]
+    blocks = header["blocks"]
     program = Program(
         sense=header["sense"],
         offset=header["offset"],
         sos1=tuple(np.split(arrays["sos1"], ends)[:-1]),
         nonlinear=Reader(header["objects"], trees).parts(header["nonlinear"]),
+        columns=tuple(ColumnBlock(**_block(item, arrays)) for item in blocks["columns"]),
+        rows=tuple(RowBlock(**_block(item, arrays)) for item in blocks["rows"]),
+        coordinates=dict(_coordinate(item, arrays) for item in blocks["coordinates"]),
         **values,
     )
     return program, SolveOptions(**header["options"] | {"start": arrays.get("start")})
+
+
+class _Named:
+    """Writes what names columns and rows; their positions and labels go to ``arrays``."""
+
+    def __init__(self, arrays: Arrays) -> None:
+        self.arrays = arrays
+
+    def block(self, block: Block) -> dict[str, Any]:
+        """Return a block as JSON."""
+        given = {part.name: getattr(block, part.name) for part in fields(block)}
+        return given | {"positions": self._array(given["positions"]), "description": None}
+
+    def coordinate(self, item: tuple[str, Coordinate]) -> dict[str, Any]:
+        """Return a set's labels as JSON."""
+        key, given = item
+        values = given.values.astype(str) if given.values.dtype.hasobject else given.values
+        about = {"key": key, "name": given.name, "kind": given.kind, "zone": given.zone}
+        return about | {"values": self._array(values)}
+
+    def _array(self, values: npt.NDArray[Any] | None) -> str | None:
+        if values is None:
+            return None
+        name = f"name.{len(self.arrays)}"
+        self.arrays[name] = np.asarray(values)
+        return name
+
+
+def _block(item: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
+    where = item["positions"]
+    lists = {"sets": tuple(item["sets"]), "shape": tuple(item["shape"])}
+    return item | lists | {"positions": None if where is None else arrays[where]}
+
+
+def _coordinate(item: dict[str, Any], arrays: Arrays) -> tuple[str, Coordinate]:
+    values = arrays[item["values"]]
+    return item["key"], Coordinate(item["name"], item["kind"], values, item["zone"])
 
 
 def write_result(path: Path, result: SolverResult) -> None:

@@ -19,6 +19,7 @@ import numpy as np
 
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import OBJECTIVE, Products, Program
+from engiagent.formulations.values import Atom, Form, Part, Term
 from engiagent.solvers import transport
 from engiagent.solvers.adapter import Adapter, Watch
 from engiagent.solvers.registry import adapter
@@ -76,8 +77,9 @@ def _warm_up(solver: Adapter) -> None:
     """Load a solver and all it calls, which is not what the memory limit is meant for.
 
     Some libraries hang when they are refused memory while they start: OpenBLAS asks for its
-    buffers at the first product of matrices and again for ever, CasADi loads its plugins late. A
-    small dense program goes through all of them.
+    buffers at the first product of matrices and again for ever, CasADi loads its plugins late, SCS
+    brings an OpenBLAS of its own, which it first calls when it has iterated for a while. Small
+    dense programs, one of each class, go through all of them.
     """
     for module in ("scipy.sparse.linalg", *solver.requires):
         import_module(MODULES.get(module, module))
@@ -96,8 +98,21 @@ def _warm_up(solver: Adapter) -> None:
         row_lower=np.ones(WARM_SIZE),
         row_upper=np.full(WARM_SIZE, np.inf),
     )
-    curved = Products(np.full(WARM_SIZE, OBJECTIVE), columns, columns, np.ones(WARM_SIZE))
-    for program in (small, replace(small, products=curved)):
+    squares = Products(np.full(WARM_SIZE, OBJECTIVE), columns, columns, np.ones(WARM_SIZE))
+    disk = replace(
+        small,
+        row_upper=np.where(columns, np.inf, 4.0 * WARM_SIZE),
+        products=replace(squares, rows=np.zeros(WARM_SIZE, np.int64)),
+    )
+    one = Form(1, np.zeros(()), (Term(np.zeros(1, np.int64), np.zeros(1, np.int64), np.ones(1)),))
+    curve = Part(np.array([OBJECTIVE]), np.ones(1), Atom("exp", 1, (one,)))
+    every_class = (
+        small,
+        replace(small, products=squares),
+        disk,
+        replace(small, nonlinear=(curve,)),
+    )
+    for program in every_class:
         # What it cannot take, or fails at, it will tell when it gets the real program.
         with contextlib.suppress(Exception):
             solver.solve_here(program, SolveOptions(), None)

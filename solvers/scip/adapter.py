@@ -51,6 +51,7 @@ LIMITS: Final = {
     "sollimit": "limit on the number of solutions",
 }
 SOLVED: Final = ("optimal", "gaplimit")
+OUT_OF_MEMORY: Final = "insufficient memory"
 TOLERANCE: Final = 1e-7
 FINE: Final = 1e-9
 """Tolerances of the first run, and of one whose bound turned out to lean on broken rows."""
@@ -175,6 +176,8 @@ def _run(
         with watched(built, watch):
             built.model.optimizeNogil()
     except Exception as error:  # its errors, of its linear solver for one, are of no other class
+        if OUT_OF_MEMORY in str(error):
+            raise MemoryError(str(error)) from error
         return built, f"the error {error}"
     return built, str(built.model.getStatus())
 
@@ -290,6 +293,8 @@ def _stopped(
         name = LIMITS[status]
         if status == "timelimit" and options.time_limit is not None:
             name += f" of {options.time_limit:g} s"
+        if status == "memlimit" and options.memory_limit_mb is not None:
+            name += f" of {options.memory_limit_mb:g} MB"
         reason = f"{name} reached {done}, {kept}"
     elif status == "userinterrupt":
         word, reason = "interrupted", f"interrupted {done}, {kept}"

@@ -12,8 +12,11 @@ import numpy as np
 import pytest
 
 from engiagent.errors import EngiagentError
+from engiagent.formulations.program import Program
 from engiagent.solvers import Progress, SolveOptions, solve
 from engiagent.solvers.registry import adapter
+from tests.solvers.casadi.problems import tank
+from tests.solvers.conformance.cases import CASES
 from tests.solvers.programs import dense_linear, dense_quadratic, knapsack, market_split
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -75,15 +78,25 @@ def test_memory_limit_leaves_room_for_small_programs() -> None:
 
 
 @linux
-@pytest.mark.parametrize("backend", ["clarabel", "ipopt", "casadi-qpoases"])
-def test_a_memory_limit_is_never_a_hang(backend: str) -> None:
+@pytest.mark.parametrize(
+    ("backend", "program"),
+    [
+        ("clarabel", dense_quadratic(250)),
+        ("ipopt", dense_quadratic(250)),
+        ("casadi-qpoases", dense_quadratic(250)),
+        ("scip", dense_quadratic(250)),
+        ("scs", next(case.program for case in CASES if case.name == "SOCP: rotated cone")),
+        ("fatrop", tank(2000)),
+    ],
+    ids=lambda item: item if isinstance(item, str) else "",
+)
+def test_a_memory_limit_is_never_a_hang(backend: str, program: Program) -> None:
     """Their libraries wait for ever when they are refused memory at the first use."""
     if adapter(backend).missing():
         pytest.skip("not installed")
     cancel = threading.Event()
     timer = threading.Timer(30.0, cancel.set)
     timer.start()
-    program = dense_quadratic(250)
     result = solve(program, SolveOptions(backend=backend, memory_limit_mb=12), cancel=cancel)
     timer.cancel()
     assert result.status in ("optimal", "limit", "feasible"), result.reason
@@ -227,6 +240,15 @@ def test_the_worker_dies_with_its_parent(tmp_path: Path) -> None:
             return
         time.sleep(0.1)
     pytest.fail("the worker outlived its parent by 5 s")
+
+
+def test_the_worker_knows_the_stages_of_a_program() -> None:
+    """They are told by the index sets of columns, which have to reach it."""
+    program = tank(200)
+    options = SolveOptions(backend="fatrop")
+    apart, here = solve(program, options), solve(program, options, isolate=False)
+    assert (apart.status, here.status) == ("optimal", "optimal")
+    assert apart.objective == here.objective
 
 
 def test_the_worker_imports_no_more_than_it_needs() -> None:

@@ -4,10 +4,18 @@ from pathlib import Path
 
 import numpy as np
 
-from engiagent.formulations.program import Indicators, Products, Program
+from engiagent.formulations.program import (
+    ColumnBlock,
+    Coordinate,
+    Indicators,
+    Products,
+    Program,
+    RowBlock,
+)
 from engiagent.formulations.values import Atom, Form, Part, Term, applied, variables
 from engiagent.solvers import SolveOptions
 from engiagent.solvers.transport import read_program, write_program
+from engiagent.solvers.validate import place_of
 
 
 def _nested() -> Program:
@@ -39,7 +47,27 @@ def _nested() -> Program:
         ),
         indicators=Indicators(np.array([0]), np.array([0]), np.array([1])),
         sos1=(np.array([1, 2]), np.array([0, 1, 2])),
-    )
+        columns=(
+            ColumnBlock(name="u", start=0, stop=1, unit="1", kind="binary", description="über"),
+            ColumnBlock(
+                name="x", start=1, stop=3, unit="kW", sets=("T",), shape=(4,),
+                positions=np.array([1, 3]), quantity="pump.power",
+            ),
+        ),
+        rows=(
+            RowBlock(
+                name="limit", constraint_id="C1", start=0, stop=2, unit="kW", sets=("T", "G"),
+                shape=(4, 1), positions=np.array([0, 3]), generated=True,
+            ),
+        ),
+        coordinates={
+            "T": Coordinate(
+                "T", "time", np.array(["2025-03-30T00", "2025-03-30T01", "2025-03-30T02",
+                                       "2025-03-30T03"], dtype="datetime64[ns]"), "Europe/Berlin"
+            ),
+            "G": Coordinate("G", "labels", np.array(["ä"], dtype=object)),
+        },
+    )  # fmt: skip
 
 
 def test_a_program_with_everything_survives_the_journey(tmp_path: Path) -> None:
@@ -79,3 +107,16 @@ def test_a_program_without_extras_survives_too(tmp_path: Path) -> None:
     read, _ = read_program(tmp_path / "program")
     assert read.sos1 == ()
     assert read.objective_at(np.array([1.0])) == np.log(2.0)
+
+
+def test_places_have_the_same_names_after_the_journey(tmp_path: Path) -> None:
+    program = _nested()
+    write_program(tmp_path / "program", program, SolveOptions())
+    read, _ = read_program(tmp_path / "program")
+    assert [place_of(read, read.columns, j) for j in range(3)] == [
+        "u", "x[2025-03-30T01:00]", "x[2025-03-30T03:00]",
+    ]  # fmt: skip
+    assert place_of(read, read.rows, 1) == "C1[2025-03-30T03:00, ä]"
+    assert (read.coordinates["T"].kind, read.coordinates["T"].zone) == ("time", "Europe/Berlin")
+    assert read.rows[0].generated
+    assert read.columns[1].quantity == "pump.power"
