@@ -6,7 +6,7 @@ it is radial, by Newton's method with the library power-grid-model (extra ``grid
 """
 
 from engiagent.models.grids.feeder import Feeder
-from engiagent.models.grids.flow import Flow, FlowViolations, mismatch
+from engiagent.models.grids.flow import Flow, FlowViolations
 from engiagent.models.grids.lindistflow import lindistflow, sensitivities
 from engiagent.models.grids.parts import Bus, Line, Shunt, Transformer
 
@@ -19,6 +19,5 @@ __all__ = [
     "Shunt",
     "Transformer",
     "lindistflow",
-    "mismatch",
     "sensitivities",
 ]

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.grids.flow import Flow, evaluate
+from engiagent.models.grids.flow import Flow, evaluate, mismatch
 from engiagent.models.grids.network import Complexes, Network
 from engiagent.models.grids.parts import Bus, Line, Shunt, Transformer
 from engiagent.models.ranges import Floats, ParameterError
@@ -145,17 +145,8 @@ class Feeder:
             When shapes do not fit, a value is not finite, a sweep is asked for a meshed feeder, or
             Newton's method without the extra ``grid``.
         """
-        active = self._powers(p_kw, "the active power")
-        reactive = np.zeros_like(active)
-        if q_kvar is not None:
-            reactive = self._powers(q_kvar, "the reactive power")
-        if reactive.shape != active.shape:
-            raise ParameterError(
-                f"the active power has the shape {active.shape}, the reactive power "
-                f"{reactive.shape}; give both for the same periods"
-            )
-        held = self._held(source_voltage, len(active))
-        power: Complexes = (active + 1j * reactive).astype(np.complex128) / 1000.0
+        power = self._demand(p_kw, q_kvar)
+        held = self._held(source_voltage, len(power))
         if method == "auto":
             method = "sweep" if self.radial else "newton"
         if method == "sweep":
@@ -170,12 +161,64 @@ class Feeder:
         elif method == "newton":
             from engiagent.models.grids.newton import newton
 
-            voltage, iterations = newton(self, active, reactive, held)
+            voltage, iterations = newton(self, power, held)
         else:
             raise ParameterError(
                 f"the method is {method!r}; a feeder knows 'auto', 'sweep' and 'newton'"
             )
         return evaluate(self.network, power, voltage, iterations)
+
+    def mismatch(
+        self,
+        voltage: npt.ArrayLike,
+        angle: npt.ArrayLike,
+        p_kw: npt.ArrayLike,
+        q_kvar: npt.ArrayLike | None = None,
+    ) -> tuple[Floats, Floats]:
+        """Return the power that each bus lacks under claimed voltages.
+
+        Zero everywhere but at the source, where it is the import: so that the voltages of any
+        other tool can be checked without trust in it.
+
+        Parameters
+        ----------
+        voltage, angle
+            Magnitudes [p.u.] and angles [rad], shape (time, buses) or (buses,).
+        p_kw, q_kvar
+            As of :meth:`flow`.
+
+        Returns
+        -------
+        tuple
+            Active [kW] and reactive [kvar] power, shape (time, buses).
+
+        Raises
+        ------
+        ParameterError
+            When shapes do not fit or a value is not finite.
+        """
+        power = self._demand(p_kw, q_kvar)
+        size = self._powers(voltage, "the voltage")
+        turn = self._powers(angle, "the angle")
+        if not size.shape == turn.shape == power.shape:
+            raise ParameterError(
+                f"the voltage has the shape {size.shape}, the angle {turn.shape}, the power "
+                f"{power.shape}; give all for the same periods"
+            )
+        left = mismatch(self.network, power, (size * np.exp(1j * turn)).astype(np.complex128))
+        return 1000.0 * left.real, 1000.0 * left.imag
+
+    def _demand(self, p_kw: npt.ArrayLike, q_kvar: npt.ArrayLike | None) -> Complexes:
+        active = self._powers(p_kw, "the active power")
+        reactive = np.zeros_like(active)
+        if q_kvar is not None:
+            reactive = self._powers(q_kvar, "the reactive power")
+        if reactive.shape != active.shape:
+            raise ParameterError(
+                f"the active power has the shape {active.shape}, the reactive power "
+                f"{reactive.shape}; give both for the same periods"
+            )
+        return (active + 1j * reactive).astype(np.complex128) / 1000.0
 
     def _powers(self, values: npt.ArrayLike, what: str) -> Floats:
         array = np.asarray(values, dtype=np.float64)

@@ -134,10 +134,9 @@ class Flow:
 
 
 def mismatch(network: Network, power: Complexes, voltage: Complexes) -> Complexes:
-    """Return what the demands leave of the power that arrives at each bus, (time, buses). [p.u.].
+    """Return the power that each bus lacks, shape (time, buses). [p.u.].
 
-    Zero everywhere but at the source, where it is the import. Any claimed voltages can be checked
-    with it.
+    Zero everywhere but at the source, where it is the import.
     """
     into, out = network.currents(voltage)
     drawn = voltage * np.conj(network.shunt * voltage) + power

@@ -24,14 +24,14 @@ FREQUENCY = 50.0  # turns a susceptance into the capacitance that the library as
 
 
 def newton(
-    feeder: "Feeder", active: Floats, reactive: Floats, source_voltage: Floats
+    feeder: "Feeder", power: Complexes, source_voltage: Floats
 ) -> tuple[Complexes, npt.NDArray[np.int64]]:
     """Return the voltages, NaN where there is no solution, and 0 iterations: none are told.
 
     Parameters
     ----------
-    active, reactive
-        Net demand, shape (time, buses). [kW], [kvar]
+    power
+        Net demand, shape (time, buses). [MVA]
     source_voltage
         Shape (time,). [p.u.]
 
@@ -47,7 +47,7 @@ def newton(
             "Newton's method needs the library power-grid-model; install it with "
             "pip install 'engiagent[grid]', or open the tie lines and use the sweep"
         ) from error
-    periods, buses = active.shape
+    periods, buses = power.shape
     if not periods:
         return np.empty((0, buses), dtype=np.complex128), np.empty(0, dtype=np.int64)
     model = library.PowerGridModel(_describe(library, feeder), system_frequency=FREQUENCY)
@@ -56,8 +56,8 @@ def newton(
         library.DatasetType.update, library.ComponentType.sym_load, (periods, buses)
     )
     loads["id"] = np.arange(first, first + buses)
-    loads["p_specified"] = 1e3 * active
-    loads["q_specified"] = 1e3 * reactive
+    loads["p_specified"] = 1e6 * power.real
+    loads["q_specified"] = 1e6 * power.imag
     sources = library.initialize_array(
         library.DatasetType.update, library.ComponentType.source, (periods, 1)
     )

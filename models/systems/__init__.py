@@ -6,6 +6,7 @@ buses, where what is given is what is taken, and links, which carry signals; a
 :mod:`engiagent.models`.
 """
 
+from engiagent.models.systems.batteries import BatterySystemModule
 from engiagent.models.systems.electrical import (
     BatteryModule,
     FeederModule,
@@ -37,6 +38,7 @@ from engiagent.models.systems.wiring import Bus, Link
 
 __all__ = [
     "BatteryModule",
+    "BatterySystemModule",
     "Bus",
     "ControllerModule",
     "CoolerModule",

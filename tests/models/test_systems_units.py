@@ -1,0 +1,48 @@
+"""Each wrapped unit in a system of its own does what the unit itself simulates, and balances."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engiagent.models.battery_losses import QuadraticLoss
+from engiagent.models.battery_system import BatteryState, BatterySystem
+from engiagent.models.systems import BatterySystemModule, Bus, GridModule, Module, Record, System
+
+
+def alone(module: Module, electrical: tuple[str, ...]) -> System:
+    """The unit on a bus with a grid."""
+    members = (*(f"unit.{name}" for name in electrical), "grid.exchange")
+    return System(
+        modules={"unit": module, "grid": GridModule()},
+        buses=(Bus(name="mains", domain="electrical", members=members),),
+    )
+
+
+def assert_balanced(record: Record, scale: float = 1.0) -> None:
+    assert record.worst_residual() <= 1e-9 * scale
+    assert record.worst_imbalance() <= 1e-9 * scale
+
+
+LOSS = QuadraticLoss(rated_power=50.0, no_load=0.5, proportional=0.02, standby=0.1)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([(), (3,)]), st.sampled_from([np.inf, 0.4]))
+def test_batteries_behind_converters(seed: int, units: tuple[int, ...], warmth: float) -> None:
+    rng = np.random.default_rng(seed)
+    battery = BatterySystem(
+        energy_capacity=rng.uniform(50, 100, units), charge_loss=LOSS, discharge_loss=LOSS,
+        self_discharge=0.001, heat_capacity=warmth, heat_transfer=0.02, heat_fraction=0.7,
+    )  # fmt: skip
+    start = BatteryState(energy=40.0, temperature=15.0)
+    charge, discharge = rng.uniform(0, 40, (2, 6, *units)) * rng.integers(0, 2, (2, 6, *units))
+    ambient = rng.uniform(-5, 30, 6)
+    run = alone(BatterySystemModule(battery, start), ("charge", "discharge")).initialize(0.25)
+    record = run.replay(
+        {"unit.charge": charge, "unit.discharge": discharge}, {"unit.ambient": ambient}
+    )
+    around = ambient.reshape(-1, *(1 for _ in units)) + np.zeros_like(charge)
+    path = battery.simulate(charge, discharge, 0.25, start, around)
+    assert record["unit.energy"] == pytest.approx(path.energy, rel=1e-12)
+    assert record["unit.temperature"] == pytest.approx(path.temperature, rel=1e-12)
+    assert_balanced(record)
