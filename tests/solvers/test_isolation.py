@@ -191,10 +191,14 @@ def test_solving_from_several_threads_at_once() -> None:
     assert found[0] == solve(knapsack(20, 2), isolate=False).objective
 
 
+ROOT = Path(__file__).parents[2]
+BESIDE = os.pathsep.join([str(ROOT), str(ROOT / "tests" / "solvers")])
+"""Where a script finds engiagent and ``programs``; some installed package may be named ``tests``."""
+
 SCRIPT = """
 import os, signal, sys, threading
 from engiagent.solvers import solve
-from tests.solvers.programs import knapsack
+from programs import knapsack
 # No guard of the main module and a thread that is running: neither may matter.
 threading.Thread(target=threading.Event().wait, daemon=True).start()
 def ready(progress):
@@ -208,12 +212,11 @@ print(result.status, result.x is not None, flush=True)
 def run_script(folder: Path) -> "subprocess.Popen[str]":
     script = folder / "plan.py"
     script.write_text(SCRIPT)
-    root = Path(__file__).parents[2]
     return subprocess.Popen(
         [sys.executable, str(script)],
         stdout=subprocess.PIPE,
         text=True,
-        env=os.environ | {"PYTHONPATH": str(root)},
+        env=os.environ | {"PYTHONPATH": BESIDE},
         start_new_session=True,
     )
 
@@ -262,12 +265,11 @@ def test_modules_beside_the_users_script_do_not_break_the_worker(tmp_path: Path)
     (tmp_path / "numpy.py").write_text("raise RuntimeError('not the real numpy')")
     code = (
         "import sys; sys.path.pop(0)\n"
-        "from engiagent.solvers import solve; from tests.solvers.programs import knapsack\n"
+        "from engiagent.solvers import solve; from programs import knapsack\n"
         "print(solve(knapsack(10, 1)).status)"
     )
-    root = Path(__file__).parents[2]
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True,
-        env=os.environ | {"PYTHONPATH": str(root)},
+        env=os.environ | {"PYTHONPATH": BESIDE},
     )  # fmt: skip
     assert done.stdout == "optimal\n"
