@@ -6,7 +6,7 @@ ratio, with its parameters from the nameplate (short-circuit and no-load test).
 """
 
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.models.grids.flow import Flow, evaluate, mismatch
-from engiagent.models.grids.network import Complexes, Network
+from engiagent.models.grids.network import Network
 from engiagent.models.grids.parts import Bus, Line, Shunt, Transformer
+from engiagent.models.grids.series import by_bus, demand_of, held_voltage
 from engiagent.models.ranges import Floats, ParameterError
 
 FlowMethod = Literal["auto", "sweep", "newton"]
@@ -69,7 +70,7 @@ class Feeder:
         for shunt in self.shunts:
             _known(shunt.bus, known, "a shunt")
         _known(self.source, known, "the source")
-        _held_voltage(np.asarray(self.source_voltage, dtype=np.float64))
+        held_voltage(self.source_voltage, 1)
         self._all_fed()
 
     @property
@@ -145,8 +146,10 @@ class Feeder:
             When shapes do not fit, a value is not finite, a sweep is asked for a meshed feeder, or
             Newton's method without the extra ``grid``.
         """
-        power = self._demand(p_kw, q_kvar)
-        held = self._held(source_voltage, len(power))
+        power = demand_of(self.bus_names, p_kw, q_kvar)
+        held = held_voltage(
+            self.source_voltage if source_voltage is None else source_voltage, len(power)
+        )
         if method == "auto":
             method = "sweep" if self.radial else "newton"
         if method == "sweep":
@@ -197,9 +200,9 @@ class Feeder:
         ParameterError
             When shapes do not fit or a value is not finite.
         """
-        power = self._demand(p_kw, q_kvar)
-        size = self._powers(voltage, "the voltage")
-        turn = self._powers(angle, "the angle")
+        power = demand_of(self.bus_names, p_kw, q_kvar)
+        size = by_bus(self.bus_names, voltage, "the voltage")
+        turn = by_bus(self.bus_names, angle, "the angle")
         if not size.shape == turn.shape == power.shape:
             raise ParameterError(
                 f"the voltage has the shape {size.shape}, the angle {turn.shape}, the power "
@@ -207,46 +210,6 @@ class Feeder:
             )
         left = mismatch(self.network, power, (size * np.exp(1j * turn)).astype(np.complex128))
         return 1000.0 * left.real, 1000.0 * left.imag
-
-    def _demand(self, p_kw: npt.ArrayLike, q_kvar: npt.ArrayLike | None) -> Complexes:
-        active = self._powers(p_kw, "the active power")
-        reactive = np.zeros_like(active)
-        if q_kvar is not None:
-            reactive = self._powers(q_kvar, "the reactive power")
-        if reactive.shape != active.shape:
-            raise ParameterError(
-                f"the active power has the shape {active.shape}, the reactive power "
-                f"{reactive.shape}; give both for the same periods"
-            )
-        return (active + 1j * reactive).astype(np.complex128) / 1000.0
-
-    def _powers(self, values: npt.ArrayLike, what: str) -> Floats:
-        array = np.asarray(values, dtype=np.float64)
-        if array.ndim == 1:
-            array = array[None, :]
-        if array.ndim != 2 or array.shape[1] != len(self.buses):
-            raise ParameterError(
-                f"{what} has the shape {np.shape(values)}; give (time, {len(self.buses)}), "
-                f"one column for each of the buses {', '.join(self.bus_names[:6])}"
-                + (" …" if len(self.buses) > 6 else "")
-            )
-        finite = np.isfinite(array)
-        if not finite.all():
-            period, bus = np.argwhere(~finite)[0]
-            raise ParameterError(
-                f"{what} is {array[period, bus]} at {self.bus_names[bus]} in period {period}; "
-                "give finite numbers"
-            )
-        return array
-
-    def _held(self, values: npt.ArrayLike | None, length: int) -> Floats:
-        array = np.asarray(self.source_voltage if values is None else values, dtype=np.float64)
-        if array.shape not in ((), (1,), (length,)):
-            raise ParameterError(
-                f"the source voltage has the shape {array.shape}; give one number or {length}"
-            )
-        _held_voltage(array)
-        return np.broadcast_to(array, (length,)).copy()
 
     def _all_fed(self) -> None:
         neighbours: dict[str, list[str]] = {bus.name: [] for bus in self.buses}
@@ -275,9 +238,9 @@ def _distinct(names: list[str], what: str) -> None:
         raise ParameterError(f"the {what} {twice[0]} is given twice; give each its own name")
 
 
-def _known(name: str, known: Iterable[str], who: str) -> None:
-    names = list(known)
-    if name not in names:
+def _known(name: str, known: Collection[str], who: str) -> None:
+    if name not in known:
+        names = list(known)
         raise ParameterError(
             f"{who} names the bus {name!r}; known buses: {', '.join(names[:12])}"
             + (" …" if len(names) > 12 else "")
@@ -290,12 +253,4 @@ def _one_voltage(line: Line, nominal: Mapping[str, float]) -> None:
         raise ParameterError(
             f"the line {line.name} joins {line.from_bus} at {begin} kV and {line.to_bus} at "
             f"{end} kV; put a transformer between them"
-        )
-
-
-def _held_voltage(values: Floats) -> None:
-    if not ((values >= 0.5) & (values <= 1.5)).all():
-        raise ParameterError(
-            f"the source voltage is {values.min()} to {values.max()} p.u.; give a ratio to the "
-            "nominal voltage between 0.5 and 1.5, as 1.02"
         )

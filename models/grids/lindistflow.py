@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from engiagent.models.grids.series import demand_of, held_voltage
 from engiagent.models.grids.tree import Tree
 from engiagent.models.ranges import Floats, ParameterError
 
@@ -32,8 +33,8 @@ def lindistflow(
     Raises
     ------
     ParameterError
-        When the feeder is meshed, a value is not finite, or the demand drives the linear form below
-        zero, where it means nothing.
+        When the feeder is meshed, shapes do not fit, a value is not finite, or the demand drives
+        the linear form below zero, where it means nothing.
 
     Examples
     --------
@@ -44,18 +45,14 @@ def lindistflow(
     >>> lindistflow(feeder, [[0.0, 9.5]]).round(12).tolist()
     [[1.0, 0.990454441153]]
     """
-    active = np.atleast_2d(np.asarray(p_kw, dtype=np.float64))
-    reactive = np.zeros_like(active)
-    if q_kvar is not None:
-        reactive = np.atleast_2d(np.asarray(q_kvar, dtype=np.float64))
+    power = 1000.0 * demand_of(feeder.bus_names, p_kw, q_kvar)
     by_active, by_reactive, charging, factor = sensitivities(feeder)
-    held = np.asarray(feeder.source_voltage if source_voltage is None else source_voltage)
-    square = np.square(np.atleast_1d(held.astype(np.float64)))[:, None] / factor
-    square = square - active @ by_active.T - reactive @ by_reactive.T - charging
+    held = feeder.source_voltage if source_voltage is None else source_voltage
+    square = np.square(held_voltage(held, len(power)))[:, None] / factor
+    square = square - power.real @ by_active.T - power.imag @ by_reactive.T - charging
     if not (square > 0).all():
         raise ParameterError(
-            "the linear voltages fall to zero or are not finite; the demand is far beyond what the "
-            "feeder can carry"
+            "the linear voltages fall to zero; the demand is far beyond what the feeder can carry"
         )
     return np.asarray(np.sqrt(square))
 
