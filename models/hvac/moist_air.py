@@ -1,0 +1,310 @@
+r"""Moist air as a mixture of ideal gases, after ASHRAE Fundamentals; everything elementwise.
+
+Temperatures :math:`t` are in degC, pressures in Pa, humidity ratios :math:`W` in kg of water per kg
+of dry air, enthalpies in kJ per kg of dry air with 0 for dry air and for liquid water at 0 degC.
+
+.. math:: W = 0.621945 \frac{p_w}{p - p_w}, \quad h = 1.006\,t + W (2501 + 1.86\,t)
+
+Source: ASHRAE Handbook Fundamentals (SI), 2017, chapter 1: equations 3, 5, 6, 20, 22, 30, 33, 35.
+Saturation pressures hold from -100 to 200 degC; the handbook's enthalpy holds within 0.1 % of
+real moist air from -40 to 50 degC.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.models.hvac.roots import bracketed_root
+from engiagent.models.parameters import numbers, within
+from engiagent.models.ranges import Floats, ParameterError
+
+STANDARD_PRESSURE = 101_325.0  # [Pa]
+RATIO_OF_MASSES = 0.621945  # water to dry air [-]
+GAS_CONSTANT_DRY_AIR = 287.042  # [J/(kg K)]
+DRY_AIR_HEAT = 1.006  # [kJ/(kg K)]
+VAPOUR_HEAT = 1.86  # [kJ/(kg K)]
+EVAPORATION = 2501.0  # vapour at 0 degC over liquid at 0 degC [kJ/kg]
+LIQUID_HEAT = 4.186  # [kJ/(kg K)]
+FREEZING = 0.01  # above it saturation is over liquid water, else over ice [degC]
+ZERO_CELSIUS = 273.15  # [K]
+
+_OVER_ICE = (
+    -5.6745359e3, 6.3925247, -9.6778430e-3, 6.2215701e-7, 2.0747825e-9, -9.4840240e-13, 4.1635019,
+)  # fmt: skip
+_OVER_WATER = (
+    -5.8002206e3, 1.3914993, -4.8640239e-2, 4.1764768e-5, -1.4452093e-8, 0.0, 6.5459673,
+)  # fmt: skip
+
+
+def standard_pressure(altitude: npt.ArrayLike) -> Floats:
+    """Return the standard pressure at an altitude from -5000 to 11 000 m. [Pa].
+
+    Raises
+    ------
+    ParameterError
+        When an altitude lies outside.
+
+    Examples
+    --------
+    >>> round(float(standard_pressure(1600.0)), 1)
+    83523.5
+    """
+    height = within(altitude, "the altitude", "m", low=-5000.0, high=11_000.0)
+    return np.asarray(STANDARD_PRESSURE * (1.0 - 2.25577e-5 * height) ** 5.2559)
+
+
+def saturation_pressure(temperature: npt.ArrayLike) -> Floats:
+    """Return the pressure of saturated vapour over water, below 0.01 degC over ice. [Pa].
+
+    Raises
+    ------
+    ParameterError
+        When a temperature lies outside -100 to 200 degC.
+
+    Examples
+    --------
+    >>> round(float(saturation_pressure(20.0)), 2)
+    2338.8
+    """
+    degrees = within(temperature, "the temperature of the air", "degC", low=-100.0, high=200.0)
+    kelvin = degrees + ZERO_CELSIUS
+    return np.asarray(
+        np.exp(np.where(degrees <= FREEZING, _log(kelvin, _OVER_ICE), _log(kelvin, _OVER_WATER)))
+    )
+
+
+def _log(kelvin: Floats, c: tuple[float, ...]) -> Floats:
+    powers = c[1] + kelvin * (c[2] + kelvin * (c[3] + kelvin * (c[4] + kelvin * c[5])))
+    return np.asarray(c[0] / kelvin + powers + c[6] * np.log(kelvin))
+
+
+def humidity_ratio_of_vapour(
+    vapour_pressure: npt.ArrayLike, pressure: npt.ArrayLike = STANDARD_PRESSURE
+) -> Floats:
+    """Return the humidity ratio for a partial pressure of vapour [Pa]. [kg/kg].
+
+    Raises
+    ------
+    ParameterError
+        When the vapour has no pressure of its own kind: below 0, or not below the total.
+    """
+    total = numbers(pressure, "the pressure")
+    vapour = within(vapour_pressure, "the vapour pressure", "Pa", low=0.0)
+    if not (vapour < total).all():
+        raise ParameterError(
+            f"the vapour pressure {np.max(vapour):g} Pa is not below the pressure "
+            f"{np.min(total):g} Pa; the water boils: give a lower temperature or a higher pressure"
+        )
+    return np.asarray(RATIO_OF_MASSES * vapour / (total - vapour))
+
+
+def vapour_pressure(
+    humidity_ratio: npt.ArrayLike, pressure: npt.ArrayLike = STANDARD_PRESSURE
+) -> Floats:
+    """Return the partial pressure of vapour. [Pa]."""
+    ratio = within(humidity_ratio, "the humidity ratio", "kg/kg", low=0.0)
+    return np.asarray(numbers(pressure, "the pressure") * ratio / (RATIO_OF_MASSES + ratio))
+
+
+def saturation_humidity_ratio(
+    temperature: npt.ArrayLike, pressure: npt.ArrayLike = STANDARD_PRESSURE
+) -> Floats:
+    """Return the humidity ratio of saturated air. [kg/kg]."""
+    return humidity_ratio_of_vapour(saturation_pressure(temperature), pressure)
+
+
+def humidity_ratio(
+    temperature: npt.ArrayLike,
+    relative_humidity: npt.ArrayLike,
+    pressure: npt.ArrayLike = STANDARD_PRESSURE,
+) -> Floats:
+    """Return the humidity ratio for a relative humidity from 0 to 1. [kg/kg].
+
+    Examples
+    --------
+    >>> round(float(humidity_ratio(20.0, 0.5)), 6)
+    0.007262
+    """
+    relative = within(relative_humidity, "the relative humidity", "-", low=0.0, high=1.0)
+    return humidity_ratio_of_vapour(relative * saturation_pressure(temperature), pressure)
+
+
+def relative_humidity(
+    temperature: npt.ArrayLike,
+    humidity_ratio: npt.ArrayLike,
+    pressure: npt.ArrayLike = STANDARD_PRESSURE,
+) -> Floats:
+    """Return the relative humidity; above 1 in fog. [-]."""
+    return np.asarray(vapour_pressure(humidity_ratio, pressure) / saturation_pressure(temperature))
+
+
+def enthalpy(temperature: npt.ArrayLike, humidity_ratio: npt.ArrayLike) -> Floats:
+    """Return the enthalpy of moist air. [kJ/kg dry air].
+
+    Examples
+    --------
+    >>> round(float(enthalpy(20.0, 0.007262)), 4)
+    38.5524
+    """
+    degrees = numbers(temperature, "the temperature")
+    ratio = numbers(humidity_ratio, "the humidity ratio")
+    return np.asarray(DRY_AIR_HEAT * degrees + ratio * (EVAPORATION + VAPOUR_HEAT * degrees))
+
+
+def heat_capacity(humidity_ratio: npt.ArrayLike) -> Floats:
+    """Return the heat to warm moist air by one kelvin. [kJ/(K kg dry air)]."""
+    return np.asarray(DRY_AIR_HEAT + VAPOUR_HEAT * numbers(humidity_ratio, "the humidity ratio"))
+
+
+def temperature_of_enthalpy(enthalpy: npt.ArrayLike, humidity_ratio: npt.ArrayLike) -> Floats:
+    """Return the temperature for an enthalpy [kJ/kg] at a humidity ratio. [degC]."""
+    ratio = numbers(humidity_ratio, "the humidity ratio")
+    return np.asarray(
+        (numbers(enthalpy, "the enthalpy") - EVAPORATION * ratio) / heat_capacity(ratio)
+    )
+
+
+def humidity_ratio_of_enthalpy(enthalpy: npt.ArrayLike, temperature: npt.ArrayLike) -> Floats:
+    """Return the humidity ratio for an enthalpy [kJ/kg] at a temperature. [kg/kg]."""
+    degrees = numbers(temperature, "the temperature")
+    dry = numbers(enthalpy, "the enthalpy") - DRY_AIR_HEAT * degrees
+    return np.asarray(dry / (EVAPORATION + VAPOUR_HEAT * degrees))
+
+
+def specific_volume(
+    temperature: npt.ArrayLike,
+    humidity_ratio: npt.ArrayLike,
+    pressure: npt.ArrayLike = STANDARD_PRESSURE,
+) -> Floats:
+    """Return the volume that one kg of dry air takes up with its vapour. [m3/kg dry air]."""
+    kelvin = numbers(temperature, "the temperature") + ZERO_CELSIUS
+    ratio = numbers(humidity_ratio, "the humidity ratio")
+    return np.asarray(
+        GAS_CONSTANT_DRY_AIR * kelvin * (1.0 + 1.607858 * ratio) / numbers(pressure, "the pressure")
+    )
+
+
+def density(
+    temperature: npt.ArrayLike,
+    humidity_ratio: npt.ArrayLike,
+    pressure: npt.ArrayLike = STANDARD_PRESSURE,
+) -> Floats:
+    """Return the density of moist air, dry air and vapour together. [kg/m3]."""
+    ratio = numbers(humidity_ratio, "the humidity ratio")
+    return np.asarray((1.0 + ratio) / specific_volume(temperature, ratio, pressure))
+
+
+def dew_point(humidity_ratio: npt.ArrayLike, pressure: npt.ArrayLike = STANDARD_PRESSURE) -> Floats:
+    """Return the temperature at which vapour begins to condense, below 0.01 degC to frost. [degC].
+
+    Raises
+    ------
+    ParameterError
+        When it lies outside -100 to 200 degC: dry air has none.
+
+    Examples
+    --------
+    >>> round(float(dew_point(0.007262)), 3)
+    9.273
+    """
+    vapour = vapour_pressure(humidity_ratio, pressure)
+
+    def excess(temperature: Floats) -> Floats:
+        # The quotient is nearly linear, so that few steps are needed; it rises as the pressure.
+        return np.asarray(saturation_pressure(temperature) / vapour - 1.0)
+
+    if not (vapour > 0).all():
+        raise ParameterError(
+            "the humidity ratio is 0 kg/kg; dry air has no dew point: give a number above 0"
+        )
+    return bracketed_root(excess, -100.0, 200.0, "the dew point")
+
+
+def wet_bulb_humidity_ratio(
+    wet_bulb: npt.ArrayLike,
+    temperature: npt.ArrayLike,
+    pressure: npt.ArrayLike = STANDARD_PRESSURE,
+) -> Floats:
+    """Return the humidity ratio for a wet-bulb temperature; negative where none fits. [kg/kg]."""
+    wet = numbers(wet_bulb, "the wet bulb")
+    dry = numbers(temperature, "the temperature")
+    saturated = saturation_humidity_ratio(wet, pressure)
+    sensible = DRY_AIR_HEAT * (dry - wet)
+    water = ((2501.0 - 2.326 * wet) * saturated - sensible) / (
+        2501.0 + VAPOUR_HEAT * dry - LIQUID_HEAT * wet
+    )
+    ice = ((2830.0 - 0.24 * wet) * saturated - sensible) / (2830.0 + VAPOUR_HEAT * dry - 2.1 * wet)
+    return np.where(wet >= 0.0, water, ice)
+
+
+def wet_bulb(
+    temperature: npt.ArrayLike,
+    humidity_ratio: npt.ArrayLike,
+    pressure: npt.ArrayLike = STANDARD_PRESSURE,
+) -> Floats:
+    """Return the thermodynamic wet-bulb temperature. [degC].
+
+    Around 0 degC a liquid and a frozen wick may both be in balance; the liquid one comes back.
+
+    Raises
+    ------
+    ParameterError
+        When the air is in fog, or too dry and cold for a wet bulb above -100 degC.
+
+    Examples
+    --------
+    >>> round(float(wet_bulb(20.0, 0.007262)), 3)
+    13.784
+    """
+    dry, ratio, total = np.broadcast_arrays(
+        numbers(temperature, "the temperature"),
+        within(humidity_ratio, "the humidity ratio", "kg/kg", low=0.0),
+        numbers(pressure, "the pressure"),
+    )
+    liquid = (dry >= 0.0) & (ratio >= wet_bulb_humidity_ratio(0.0, dry, total))
+    below_zero = np.minimum(dry, -1e-12)
+    low = np.where(liquid, 0.0, np.maximum(below_zero - 60.0, -100.0))
+    high = np.where(liquid, dry, below_zero)
+
+    def excess(wet: Floats) -> Floats:
+        return np.asarray(wet_bulb_humidity_ratio(wet, dry, total) - ratio)
+
+    # Air that is saturated but for rounding has its wet bulb at its own temperature.
+    saturated = wet_bulb_humidity_ratio(dry, dry, total)
+    fog = ratio > saturated * (1.0 + 1e-9)
+    if fog.any():
+        raise ParameterError(
+            f"air at {dry[fog][0]:g} degC with {ratio[fog][0]:g} kg/kg is in fog; give at most "
+            f"{saturated[fog][0]:g} kg/kg"
+        )
+    full = ratio >= saturated
+    return np.where(
+        full, dry, bracketed_root(lambda x: np.where(full, 0.0, excess(x)), low, high, "a wet bulb")
+    )
+
+
+def saturated_enthalpy(
+    temperature: npt.ArrayLike, pressure: npt.ArrayLike = STANDARD_PRESSURE
+) -> Floats:
+    """Return the enthalpy of saturated air. [kJ/kg dry air]."""
+    return enthalpy(temperature, saturation_humidity_ratio(temperature, pressure))
+
+
+def saturation_temperature_of_enthalpy(
+    enthalpy: npt.ArrayLike,
+    pressure: npt.ArrayLike = STANDARD_PRESSURE,
+    low: float = -60.0,
+    high: float = 75.0,
+) -> Floats:
+    """Return the temperature of saturated air with an enthalpy [kJ/kg dry air]. [degC].
+
+    Raises
+    ------
+    ParameterError
+        When it does not lie between ``low`` and ``high``.
+    """
+    wanted = numbers(enthalpy, "the enthalpy") + 0.0 * numbers(pressure, "the pressure")
+
+    def excess(temperature: Floats) -> Floats:
+        return np.asarray(saturated_enthalpy(temperature, pressure) - wanted)
+
+    return bracketed_root(excess, low, high, "the saturation temperature")

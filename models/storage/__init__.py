@@ -1,0 +1,1 @@
+"""Stores of heat and cold: water, mixed and stratified, ice and domestic hot water."""

@@ -1,0 +1,230 @@
+"""Effectiveness, coils, mixing and humidifying."""
+
+import ht
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
+
+from engiagent.models.hvac import moist_air
+from engiagent.models.hvac.air_streams import AirStream, Humidifier, heated, mix
+from engiagent.models.hvac.coil import Coil
+from engiagent.models.hvac.effectiveness import (
+    ARRANGEMENTS,
+    Arrangement,
+    effectiveness,
+    exchange,
+    transfer_units,
+)
+from engiagent.models.ranges import ParameterError
+
+IN_HT = {
+    "counter": "counterflow",
+    "parallel": "parallel",
+    "cross": "crossflow approximate",
+    "cross_max_mixed": "crossflow, mixed Cmax",
+    "cross_min_mixed": "crossflow, mixed Cmin",
+}
+COIL = Coil(air_conductance=4.0, water_conductance=8.0, rated_air_flow=2.0, rated_water_flow=1.0)
+
+
+@pytest.mark.parametrize("arrangement", ARRANGEMENTS)
+def test_effectiveness_is_that_of_the_ht_library(arrangement: Arrangement) -> None:
+    for ntu in (0.01, 0.3, 1.0, 3.0, 9.0):
+        for ratio in (0.01, 0.3, 0.99, 1.0):
+            theirs = ht.effectiveness_from_NTU(ntu, ratio, IN_HT[arrangement])  # type: ignore[no-untyped-call]
+            assert float(effectiveness(ntu, ratio, arrangement)) == pytest.approx(theirs, rel=1e-12)
+
+
+@pytest.mark.parametrize("arrangement", ARRANGEMENTS)
+def test_limits_of_effectiveness(arrangement: Arrangement) -> None:
+    ratio = np.array([0.0, 1e-12, 1e-6, 0.4, 1.0])
+    assert effectiveness(0.0, ratio, arrangement) == pytest.approx(0.0, abs=0)
+    # Any arrangement is the same where one side does not change its temperature.
+    assert effectiveness(1.7, ratio[:3], arrangement) == pytest.approx(1 - np.exp(-1.7), rel=1e-5)
+    endless = {
+        "counter": np.ones(5),
+        "parallel": 1 / (1 + ratio),
+        "cross": np.ones(5),
+        "cross_max_mixed": np.append([1.0, 1.0], -np.expm1(-ratio[2:]) / ratio[2:]),
+        "cross_min_mixed": np.append([1.0, 1.0], -np.expm1(-1 / ratio[2:])),
+    }
+    assert effectiveness(1e7, ratio, arrangement) == pytest.approx(endless[arrangement], rel=1e-6)
+
+
+@given(
+    st.sampled_from(ARRANGEMENTS), st.floats(1e-3, 6.0), st.floats(0.0, 1.0), st.floats(1e-3, 0.1)
+)
+def test_size_inverts_effectiveness(
+    arrangement: Arrangement, ntu: float, ratio: float, more: float
+) -> None:
+    value = float(effectiveness(ntu, ratio, arrangement))
+    assert value <= float(effectiveness(ntu, ratio)) + 3e-3  # nothing beats counter flow
+    if value < float(effectiveness(ntu + more, ratio, arrangement)) - 1e-7:
+        assert transfer_units(value, ratio, arrangement) == pytest.approx(ntu, rel=1e-6)
+
+
+def test_an_exchanger_that_cannot_be_built_is_refused() -> None:
+    with pytest.raises(ParameterError, match="the size of a parallel exchanger"):
+        transfer_units(0.9, 1.0, "parallel")
+
+
+@given(
+    st.floats(0.0, 50.0), st.floats(0.0, 10.0), st.floats(0.0, 10.0), st.floats(-10.0, 90.0),
+    st.floats(-10.0, 90.0), st.sampled_from(ARRANGEMENTS),
+)  # fmt: skip
+def test_an_exchanger_keeps_energy_and_the_second_law(
+    size: float, hot: float, cold: float, warm: float, cool: float, arrangement: Arrangement
+) -> None:
+    got = exchange(size, hot, cold, warm, cool, arrangement)
+    assert hot * (warm - got.hot_out) == pytest.approx(float(got.heat), rel=1e-9, abs=1e-9)
+    assert cold * (got.cold_out - cool) == pytest.approx(float(got.heat), rel=1e-9, abs=1e-9)
+    low, high = min(warm, cool) - 1e-9, max(warm, cool) + 1e-9
+    assert low <= got.hot_out <= high
+    assert low <= got.cold_out <= high
+
+
+@given(
+    st.floats(0.1, 20.0), st.floats(2.0, 40.0), st.floats(0.0, 1.0),
+    st.floats(0.0, 5.0), st.floats(1.0, 60.0), st.floats(6e4, 1.05e5),
+)  # fmt: skip
+def test_a_coil_keeps_energy_and_water(
+    flow: float, t: float, rh: float, water: float, inlet: float, p: float
+) -> None:
+    air = AirStream(flow=flow, temperature=t, humidity_ratio=moist_air.humidity_ratio(t, rh, p))
+    got = COIL.operate(air, water_flow=water, water_in=inlet, pressure=p)
+    scale = max(1.0, abs(float(air.power)))
+    lost = air.power - got.air.power - got.condensate_power
+    assert float(lost - got.heat) == pytest.approx(0.0, abs=1e-9 * scale)
+    assert water * 4.186 * (got.water_out - inlet) == pytest.approx(
+        float(got.heat) if water else 0.0, abs=1e-9 * scale
+    )
+    assert air.water - got.air.water == pytest.approx(float(got.condensate), abs=1e-12 * flow)
+    assert got.condensate >= 0
+    assert got.air.in_fog(p) <= 2e-4  # the straight line to the surface may cut the curve
+
+
+def integrated_wet_coil(air: AirStream, water_out: float) -> float:
+    """Return the inlet of the water by the differential equations, marched from its outlet."""
+    outer, inner = (float(x) for x in COIL.conductances(air.flow, 1.0))
+    flow, capacity = float(air.flow), float(moist_air.heat_capacity(air.humidity_ratio))  # type: ignore[arg-type]
+
+    def surface(h: float, t: float) -> float:
+        low, high = t, 60.0
+        for _ in range(40):
+            mid = 0.5 * (low + high)
+            drive = outer / capacity * (h - float(moist_air.saturated_enthalpy(mid)))
+            low, high = (mid, high) if drive > inner * (mid - t) else (low, mid)
+        return low
+
+    def slope(_x: float, y: np.ndarray) -> list[float]:
+        heat = inner * (surface(y[0], y[1]) - y[1])
+        return [-heat / flow, -heat / 4.186]
+
+    end = solve_ivp(slope, (0.0, 1.0), [float(air.enthalpy), water_out], rtol=1e-5).y[:, -1]
+    return float(end[1])
+
+
+@pytest.mark.parametrize(("t", "rh"), [(27.0, 0.6), (32.0, 0.8), (24.0, 0.9)])
+def test_a_wet_coil_is_near_the_integral_of_its_equations(t: float, rh: float) -> None:
+    air = AirStream(flow=2.0, temperature=t, humidity_ratio=moist_air.humidity_ratio(t, rh))
+    got = COIL.operate(air, water_flow=1.0, water_in=7.0)
+    assert got.wet
+    total = float(got.heat + got.condensate_power)
+    out = brentq(lambda x: integrated_wet_coil(air, x) - 7.0, 8.0, 25.0, xtol=1e-3)
+    # A mean slope of the saturation line for the true one: Braun found errors of a few percent.
+    assert total == pytest.approx(4.186 * (out - 7.0), rel=0.035)
+
+
+def test_a_coil_above_the_dew_point_is_dry_and_sensible() -> None:
+    air = AirStream(flow=2.0, temperature=26.0, humidity_ratio=0.008)
+    got = COIL.operate(air, water_flow=1.0, water_in=14.0)
+    overall = 1 / (1 / 4 + 1 / 8)
+    assert not got.wet
+    assert got.heat == pytest.approx(
+        float(exchange(overall, air.heat_rate, 4.186, 26.0, 14.0).heat), rel=1e-12
+    )
+
+
+def test_many_coils_and_hours_at_once_are_each_alone() -> None:
+    rng = np.random.default_rng(1)
+    coil = Coil(
+        air_conductance=rng.uniform(2, 6, 3), water_conductance=rng.uniform(4, 9, 3),
+        rated_air_flow=2.0, rated_water_flow=1.0,
+    )  # fmt: skip
+    t, flow, inlet = (
+        rng.uniform(5, 35, (6, 3)),
+        rng.uniform(0, 2, (6, 3)),
+        rng.uniform(5, 50, (6, 3)),
+    )
+    ratio = moist_air.humidity_ratio(t, 0.7)
+    every = coil.operate(
+        AirStream(flow=flow, temperature=t, humidity_ratio=ratio), water_flow=1.0, water_in=inlet
+    )
+    for n, k in np.ndindex(6, 3):
+        one = Coil(
+            air_conductance=np.asarray(coil.air_conductance)[k],
+            water_conductance=np.asarray(coil.water_conductance)[k],
+            rated_air_flow=2.0, rated_water_flow=1.0,
+        ).operate(
+            AirStream(flow=flow[n, k], temperature=t[n, k], humidity_ratio=ratio[n, k]),
+            water_flow=1.0, water_in=inlet[n, k],
+        )  # fmt: skip
+        assert every.heat[n, k] == pytest.approx(float(one.heat), rel=1e-9, abs=1e-12)
+
+
+@given(st.lists(st.tuples(st.floats(0.0, 9.0), st.floats(-30.0, 45.0), st.floats(0.0, 1.0)),
+                min_size=1, max_size=5))  # fmt: skip
+def test_mixing_keeps_air_water_and_energy(parts: list[tuple[float, float, float]]) -> None:
+    streams = [
+        AirStream(flow=m, temperature=t, humidity_ratio=moist_air.humidity_ratio(t, rh))
+        for m, t, rh in parts
+    ]
+    total = sum(m for m, _, _ in parts)
+    if total < 1e-6:
+        return
+    mixed = mix(*streams)
+    scale = sum(abs(float(s.power)) for s in streams) + 1e-12
+    assert mixed.power == pytest.approx(float(sum(s.power for s in streams)), abs=1e-9 * scale)
+    assert mixed.water == pytest.approx(float(sum(s.water for s in streams)), rel=1e-9, abs=1e-15)
+    temperature = float(np.asarray(mixed.temperature))
+    assert min(t for _, t, _ in parts) - 1.0 <= temperature
+    assert temperature <= max(t for _, t, _ in parts) + 1e-9
+
+
+def test_saturated_cold_and_warm_air_mix_to_fog_and_say_so() -> None:
+    cold, warm = (
+        AirStream(flow=1.0, temperature=t, humidity_ratio=moist_air.saturation_humidity_ratio(t))
+        for t in (0.0, 30.0)
+    )
+    assert mix(cold, warm).in_fog() > 1e-3
+    with pytest.raises(ParameterError, match="has no flow"):
+        mix(cold.with_flow(0.0))
+    with pytest.raises(ParameterError, match="does not flow"):
+        heated(cold.with_flow(0.0), 1.0)
+
+
+def test_humidifiers_keep_water_and_energy_and_evaporation_keeps_the_wet_bulb() -> None:
+    air = AirStream(flow=1.5, temperature=30.0, humidity_ratio=0.006)
+    for brought, feed in ((2676.0, 42.0), (62.0, 62.0)):
+        wet = Humidifier(water_enthalpy=brought, feed_enthalpy=feed, efficiency=0.9).humidify(
+            air, [0.004, 0.008, 0.0095]
+        )
+        assert wet.water == pytest.approx([0.0, 0.003, 0.00525], abs=1e-15)
+        assert wet.air.power == pytest.approx(air.power + wet.water * brought, rel=1e-12)
+        assert wet.power == pytest.approx(wet.water * (brought - feed) / 0.9, abs=1e-12)
+    start = float(moist_air.wet_bulb(30.0, 0.006))
+    end = moist_air.wet_bulb(wet.air.temperature, wet.air.humidity_ratio)
+    assert end == pytest.approx(start, abs=0.01)
+    assert Humidifier(water_max=0.004).violations([0.003, 0.005]) == pytest.approx([0.0, 0.001])
+
+
+def test_bad_parameters_say_what_to_give() -> None:
+    with pytest.raises(ParameterError, match="side of the air is 0 kW/K; give a number above 0"):
+        Coil(air_conductance=0.0, water_conductance=1.0, rated_air_flow=1.0, rated_water_flow=1.0)
+    with pytest.raises(ParameterError, match="the arrangement is 'u'; known are counter"):
+        effectiveness(1.0, 0.5, "u")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match=r"humidity ratio is -0\.001 kg/kg"):
+        AirStream(flow=1.0, temperature=20.0, humidity_ratio=-0.001)
