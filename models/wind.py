@@ -1,0 +1,235 @@
+r"""A wind turbine by its power curve: hub height, density, cut-out with restart.
+
+.. math::
+   v_h = v_r \frac{\ln[(h - d) / z_0]}{\ln[(h_r - d) / z_0]} \quad\text{or}\quad
+   v_h = v_r \left(\frac{h}{h_r}\right)^\alpha, \qquad
+   P = f\left(v_h \left(\rho / \rho_0\right)^{1/3}\right) (1 - L)
+
+with roughness length :math:`z_0` and displacement :math:`d` [m]. A turbine with pitch control
+corrects the speed by density, one with stall control the power: :math:`P = f(v_h) \rho / \rho_0`.
+
+Sources: IEC 61400-12-1 (2017), section 9.1.5, for density; E. Hau, Wind Turbines (2013), chapter
+13, for the height; ISO 2533 for the pressure at a height.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.models.parameters import increasing, within
+from engiagent.models.ranges import Floats, ParameterError
+
+Booleans = npt.NDArray[np.bool_]
+
+KELVIN = 273.15
+GAS_CONSTANT_OF_AIR = 287.05  # J/(kg K)
+GRAVITY = 9.80665  # m/s²
+
+
+def logarithmic_profile(
+    speed: npt.ArrayLike,
+    measured_height: float,
+    hub_height: npt.ArrayLike,
+    roughness_length: npt.ArrayLike,
+    displacement: float = 0.0,
+) -> Floats:
+    """Return the wind speed at the hub by the logarithmic law. [m/s].
+
+    Parameters
+    ----------
+    speed
+        At the measured height. At least 0. [m/s]
+    measured_height, hub_height
+        Above the ground, more than displacement and roughness length. [m]
+    roughness_length, displacement
+        Above 0 and at least 0. [m]
+
+    Examples
+    --------
+    >>> round(float(logarithmic_profile(6.0, 10.0, 100.0, 0.1)), 6)
+    9.0
+    """
+    wind = within(speed, "the wind speed", "m/s", low=0.0)
+    rough = within(roughness_length, "the roughness length", "m", low=0.0, above=True)
+    least = displacement + float(np.max(rough))
+    for height in (measured_height, hub_height):
+        within(height, "a height", "m", low=least, above=True)
+    high = np.log((np.asarray(hub_height) - displacement) / rough)
+    return np.asarray(wind * high / np.log((measured_height - displacement) / rough))
+
+
+def power_law_profile(
+    speed: npt.ArrayLike,
+    measured_height: float,
+    hub_height: npt.ArrayLike,
+    exponent: npt.ArrayLike = 1.0 / 7.0,
+) -> Floats:
+    """Return the wind speed at the hub by the power law. [m/s].
+
+    Parameters
+    ----------
+    speed
+        At the measured height. At least 0. [m/s]
+    measured_height, hub_height
+        Above the ground. Above 0. [m]
+    exponent
+        -0.5 to 1; about 1/7 over open land. [-]
+    """
+    wind = within(speed, "the wind speed", "m/s", low=0.0)
+    for height in (measured_height, hub_height):
+        within(height, "a height", "m", low=0.0, above=True)
+    shear = within(exponent, "the exponent of the wind", "-", low=-0.5, high=1.0)
+    return np.asarray(wind * (np.asarray(hub_height) / measured_height) ** shear)
+
+
+def air_density(
+    temperature: npt.ArrayLike, pressure: npt.ArrayLike = 101_325.0, height: npt.ArrayLike = 0.0
+) -> Floats:
+    """Return the density of dry air at a height above where the pressure is measured. [kg/m³].
+
+    Parameters
+    ----------
+    temperature
+        Mean of the layer. -90 to 70. [degC]
+    pressure
+        At height 0. Above 0. [Pa]
+    height
+        [m]
+
+    Examples
+    --------
+    >>> round(float(air_density(15.0)), 4)
+    1.225
+    """
+    kelvin = KELVIN + within(temperature, "the air temperature", "degC", low=-90.0, high=70.0)
+    base = within(pressure, "the air pressure", "Pa", low=0.0, above=True)
+    there = base * np.exp(-GRAVITY * np.asarray(height) / (GAS_CONSTANT_OF_AIR * kelvin))
+    return np.asarray(there / (GAS_CONSTANT_OF_AIR * kelvin))
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindTurbine:
+    """A turbine, or a farm of equal ones, by its power curve.
+
+    Attributes
+    ----------
+    speeds
+        Rising wind speeds of the curve, from cut-in to cut-out. At least 0. [m/s]
+    powers
+        Powers at these speeds and the reference density. At least 0. [kW]
+    restart_speed
+        After a cut-out the turbine starts again below this speed; the cut-out speed when None,
+        which is no hysteresis. At most the last speed. [m/s]
+    control
+        ``pitch`` corrects the speed by density, ``stall`` the power.
+    reference_density
+        Of the curve. Above 0. [kg/m³]
+    losses
+        By wakes, wires and availability. 0 to 1. [-]
+
+    Examples
+    --------
+    >>> turbine = WindTurbine(speeds=(3.0, 12.0, 25.0), powers=(0.0, 900.0, 900.0))
+    >>> turbine.power([2.0, 6.0, 20.0, 26.0]).tolist()
+    [0.0, 300.0, 900.0, 0.0]
+    """
+
+    speeds: tuple[float, ...]
+    powers: tuple[float, ...]
+    restart_speed: float | None = None
+    control: Literal["pitch", "stall"] = "pitch"
+    reference_density: float = 1.225
+    losses: float = 0.0
+
+    def __post_init__(self) -> None:
+        at = increasing(self.speeds, "the speeds of the curve")
+        within(at, "a speed of the curve", "m/s", low=0.0)
+        if len(within(self.powers, "a power of the curve", "kW", low=0.0)) != len(at):
+            raise ParameterError(
+                f"the curve has {len(at)} speeds and {len(self.powers)} powers; give one for each"
+            )
+        if self.restart_speed is not None:
+            within(self.restart_speed, "the restart speed", "m/s", low=self.speeds[0],
+                   high=self.speeds[-1])  # fmt: skip
+        if self.control not in ("pitch", "stall"):
+            raise ParameterError(f"the control is {self.control!r}; give 'pitch' or 'stall'")
+        within(self.reference_density, "the reference density", "kg/m³", low=0.0, above=True)
+        within(self.losses, "the losses", "-", low=0.0, high=1.0)
+
+    @property
+    def rated_power(self) -> float:
+        """The highest power of the curve. [kW]."""
+        return float(max(self.powers))
+
+    def power(
+        self,
+        speed: npt.ArrayLike,
+        density: npt.ArrayLike | None = None,
+        running: npt.ArrayLike = True,
+    ) -> Floats:
+        """Return the power for winds at the hub; 0 below cut-in and above cut-out. [kW].
+
+        Cut-in and cut-out act on the wind as it is, not on the corrected speed; a speed that the
+        correction moves off the curve takes the power at its end.
+
+        Parameters
+        ----------
+        speed
+            At the hub. At least 0. [m/s]
+        density
+            Of the air; that of the curve when None. Above 0. [kg/m³]
+        running
+            Where the turbine is not stopped, see :meth:`running`.
+        """
+        wind = within(speed, "the wind speed", "m/s", low=0.0)
+        ratio = np.ones(())
+        if density is not None:
+            air = within(density, "the air density", "kg/m³", low=0.0, above=True)
+            ratio = air / self.reference_density
+        inside = (wind >= self.speeds[0]) & (wind <= self.speeds[-1]) & np.asarray(running)
+        if self.control == "pitch":
+            produced = np.interp(wind * np.cbrt(ratio), self.speeds, self.powers)
+        else:
+            produced = np.interp(wind, self.speeds, self.powers) * ratio
+        return np.where(inside, produced * (1.0 - self.losses), 0.0)
+
+    def running(self, speed: npt.ArrayLike, initially: npt.ArrayLike = True) -> Booleans:
+        """Return where the turbine is not stopped by a storm, over time along the first axis.
+
+        It stops above the last speed of the curve and starts again below the restart speed;
+        between them it stays as it was.
+
+        Parameters
+        ----------
+        speed
+            At the hub, shape (N,) or (N, units). [m/s]
+        initially
+            Whether it ran before the first period, one value or shape (units,).
+        """
+        wind = within(speed, "the wind speed", "m/s", low=0.0)
+        stop = wind > self.speeds[-1]
+        restart = self.speeds[-1] if self.restart_speed is None else self.restart_speed
+        # At the restart speed without hysteresis the turbine runs: only above it it stops.
+        start = wind <= restart if self.restart_speed is None else wind < restart
+        place = np.arange(1, len(wind) + 1).reshape(-1, *(1,) * (wind.ndim - 1))
+        last_start = np.maximum.accumulate(np.where(start, place, 0), axis=0)
+        last_stop = np.maximum.accumulate(np.where(stop, place, 0), axis=0)
+        never = (last_start == 0) & (last_stop == 0)
+        return np.where(never, np.asarray(initially, dtype=bool), last_start > last_stop)
+
+    def step(
+        self, running: npt.ArrayLike, speed: npt.ArrayLike, density: npt.ArrayLike | None = None
+    ) -> tuple[Booleans, Floats]:
+        """Return whether the turbine runs in a period, given whether it ran before, and its power.
+
+        Parameters
+        ----------
+        running
+            Whether it ran in the period before, one value or shape (units,).
+        speed, density
+            As in :meth:`power`.
+        """
+        now = self.running(np.asarray(speed, dtype=np.float64)[None], running)[0]
+        return np.asarray(now), self.power(speed, density, now)

@@ -1,0 +1,83 @@
+import numpy as np
+import pvlib
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engiagent.models.pv import PVWATTS_LOSSES, PvArray, combined_losses
+from engiagent.models.ranges import ParameterError
+
+SUN = np.linspace(0.0, 1300.0, 40)[:, None, None]
+AIR = np.linspace(-30.0, 45.0, 11)[None, :, None]
+WIND = np.array([0.0, 1.0, 4.0, 15.0])[None, None, :]
+
+
+def test_losses_are_those_of_pvwatts() -> None:
+    assert 100 * combined_losses(PVWATTS_LOSSES) == pytest.approx(pvlib.pvsystem.pvwatts_losses())
+
+
+def test_cell_temperature_is_pvlibs_faiman_model() -> None:
+    array = PvArray(dc_capacity=1.0, heat_loss=22.0, heat_loss_by_wind=5.0)
+    theirs = pvlib.temperature.faiman(SUN, AIR, WIND, 22.0, 5.0)
+    assert array.cell_temperature(SUN, AIR, WIND) == pytest.approx(theirs, rel=1e-12)
+
+
+def test_powers_are_pvlibs_pvwatts() -> None:
+    array = PvArray(
+        dc_capacity=130.0, ac_capacity=90.0, temperature_coefficient=-0.0035, losses=0.1,
+        inverter_efficiency=0.97,
+    )  # fmt: skip
+    output = array.output(SUN, AIR, WIND)
+    cell = pvlib.temperature.faiman(SUN, AIR, WIND)
+    dc = pvlib.pvsystem.pvwatts_dc(SUN, cell, 130.0, -0.0035) * 0.9
+    ac = pvlib.inverter.pvwatts(dc, 90.0 / 0.97, 0.97)
+    assert output.dc_power == pytest.approx(dc, rel=1e-12)
+    assert output.ac_power == pytest.approx(np.maximum(ac, 0.0), rel=1e-12, abs=1e-12)
+    assert output.clipped_power.max() > 5.0
+    assert (output.ac_power[output.clipped_power > 0] == 90.0).all()
+
+
+def test_arrays_side_by_side_are_arrays_one_by_one() -> None:
+    both = PvArray(dc_capacity=[10.0, 50.0], ac_capacity=[8.0, np.inf], losses=[0.0, 0.2])
+    sun = np.array([[100.0], [900.0]])
+    output = both.output(sun, 20.0).ac_power
+    for unit, (dc, ac, loss) in enumerate(((10.0, 8.0, 0.0), (50.0, np.inf, 0.2))):
+        one = PvArray(dc_capacity=dc, ac_capacity=ac, losses=loss).output(sun[:, 0], 20.0)
+        assert output[:, unit].tolist() == one.ac_power.tolist()
+
+
+@settings(deadline=None)
+@given(st.floats(0, 1500), st.floats(-40, 50), st.floats(0, 30), st.floats(1, 200))
+def test_no_power_comes_from_nowhere(sun: float, air: float, wind: float, rating: float) -> None:
+    output = PvArray(dc_capacity=100.0, ac_capacity=rating, night_power=0.1).output(sun, air, wind)
+    assert 0.0 <= output.ac_power <= rating
+    assert output.ac_power + output.clipped_power <= output.dc_power + 1e-9
+    assert output.night_power == (0.0 if output.ac_power > 0 else 0.1)
+
+
+def test_an_inverter_without_rating_is_as_good_as_it_says() -> None:
+    output = PvArray(dc_capacity=10.0, losses=0.0, inverter_efficiency=0.95).output(500.0, 20.0)
+    assert output.ac_power == pytest.approx(0.95 * output.dc_power)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"dc_capacity": -1.0}, "above 0 kW"),
+        ({"temperature_coefficient": -0.4}, "at least -0.02"),
+        ({"losses": 14.0}, "below 1"),
+        ({"inverter_efficiency": 96.0}, "at most 1"),
+    ],
+)
+def test_impossible_parameters_are_refused(change: dict[str, float], words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        PvArray(**{"dc_capacity": 1.0, **change})
+
+
+def test_impossible_weather_is_refused_and_rare_weather_named() -> None:
+    array = PvArray(dc_capacity=1.0)
+    with pytest.raises(ParameterError, match="irradiance is -3 W/m²"):
+        array.output(-3.0, 20.0)
+    with pytest.raises(ParameterError, match="at most 70"):
+        array.output(100.0, 293.0)
+    assert array.valid([100.0, 1800.0], [20.0, 20.0]).tolist() == [True, False]

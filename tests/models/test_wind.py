@@ -1,0 +1,114 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from windpowerlib import density as their_density
+from windpowerlib import power_output as their_power
+from windpowerlib import wind_speed as their_speed
+
+from engiagent.models.ranges import ParameterError
+from engiagent.models.wind import (
+    WindTurbine,
+    air_density,
+    logarithmic_profile,
+    power_law_profile,
+)
+
+# Enercon E-82/2000 as of its data sheet, 2 to 25 m/s.
+SPEEDS = tuple(float(speed) for speed in range(2, 26))
+POWERS = (3, 25, 82, 174, 321, 532, 815, 1180, 1580, 1810, 1980, *(2050,) * 13)
+TURBINE = WindTurbine(speeds=SPEEDS, powers=tuple(float(power) for power in POWERS))
+WINDS = np.linspace(0.0, 30.0, 301)
+
+
+def test_profiles_are_those_of_windpowerlib() -> None:
+    assert logarithmic_profile(WINDS, 10.0, 100.0, 0.15) == pytest.approx(
+        their_speed.logarithmic_profile(WINDS, 10.0, 100.0, 0.15), rel=1e-12
+    )
+    assert logarithmic_profile(WINDS, 10.0, 100.0, 0.15, 1.4) == pytest.approx(
+        their_speed.logarithmic_profile(WINDS, 10.0, 100.0, 0.15, 2.0), rel=1e-12
+    )
+    assert power_law_profile(WINDS, 10.0, 80.0, 0.2) == pytest.approx(
+        their_speed.hellman(WINDS, 10.0, 80.0, None, 0.2), rel=1e-12
+    )
+
+
+def test_power_is_that_of_windpowerlib_on_the_curve() -> None:
+    theirs = their_power.power_curve(WINDS, np.array(SPEEDS), np.array(POWERS, dtype=float))
+    assert TURBINE.power(WINDS) == pytest.approx(np.asarray(theirs), rel=1e-12)
+
+
+def test_density_is_the_standard_atmosphere_and_close_to_windpowerlib() -> None:
+    assert air_density(15.0, 101_325.0) == pytest.approx(1.225, abs=1e-4)
+    # ISO 2533 at 1000 m: 1.1117 kg/m³; the mean of the layer is 11.75 degC, the air 8.5.
+    aloft = air_density(11.75, 101_325.0, 1000.0) * (273.15 + 11.75) / (273.15 + 8.5)
+    assert aloft == pytest.approx(1.1117, rel=1e-4)
+    theirs = their_density.ideal_gas(101_325.0, 10.0, 100.0, 288.15)
+    assert air_density(15.0, 101_325.0, 90.0) == pytest.approx(theirs, rel=2e-3)
+
+
+def test_thin_air_moves_the_speed_under_pitch_and_the_power_under_stall() -> None:
+    thin = 1.225 * 0.8
+    assert TURBINE.power(9.0, thin) == pytest.approx(TURBINE.power(9.0 * 0.8 ** (1 / 3)), rel=1e-12)
+    assert TURBINE.power(20.0, thin) == TURBINE.power(20.0)
+    stall = WindTurbine(speeds=SPEEDS, powers=TURBINE.powers, control="stall")
+    assert stall.power(WINDS, thin) == pytest.approx(0.8 * stall.power(WINDS))
+    # Below rated power both say nearly the same, since power grows with the cube.
+    assert TURBINE.power(6.0, 1.19) == pytest.approx(stall.power(6.0, 1.19), rel=0.01)
+
+
+def test_a_storm_stops_the_turbine_until_the_wind_is_down() -> None:
+    turbine = WindTurbine(speeds=SPEEDS, powers=TURBINE.powers, restart_speed=20.0)
+    wind = np.array([24.0, 26.0, 24.0, 21.0, 20.0, 19.9, 24.0, 25.0])
+    running = turbine.running(wind)
+    assert running.tolist() == [True, False, False, False, False, True, True, True]
+    assert (turbine.power(wind, running=running) > 0).tolist() == running.tolist()
+    assert not turbine.running(np.array([22.0, 22.0]), initially=False).any()
+    assert TURBINE.running(wind).tolist() == [True, False, *[True] * 6]
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(0, 35), min_size=1, max_size=60), st.booleans(), st.floats(2, 25))
+def test_running_is_the_loop_over_time(wind: list[float], first: bool, restart: float) -> None:
+    turbine = WindTurbine(speeds=SPEEDS, powers=TURBINE.powers, restart_speed=restart)
+    expected, state = [], first
+    for speed in wind:
+        state = False if speed > 25.0 else True if speed < restart else state
+        expected.append(state)
+    assert turbine.running(wind, first).tolist() == expected
+    both = turbine.running(np.column_stack((wind, wind)), [first, not first])
+    assert both[:, 0].tolist() == expected
+    state = np.array(first)
+    for place, speed in enumerate(wind):
+        state, power = turbine.step(state, speed)
+        assert bool(state) == expected[place]
+        assert float(power) == float(turbine.power(speed, running=expected[place]))
+
+
+@settings(deadline=None)
+@given(st.floats(0, 40), st.floats(0.8, 1.5))
+def test_power_stays_within_the_curve_and_below_betz(speed: float, density: float) -> None:
+    power = float(TURBINE.power(speed, density))
+    assert 0.0 <= power <= TURBINE.rated_power
+    area = np.pi * 41.0**2
+    assert power <= 0.593 * 0.5 * density * area * speed**3 / 1000 + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        (lambda: WindTurbine(speeds=(3.0, 3.0), powers=(0.0, 1.0)), "numbers that rise"),
+        (lambda: WindTurbine(speeds=(3.0, 4.0), powers=(0.0,)), "one for each"),
+        (lambda: WindTurbine(speeds=(3.0, 4.0), powers=(0.0, -1.0)), "at least 0 kW"),
+        (
+            lambda: WindTurbine(speeds=(3.0, 9.0), powers=(0.0, 1.0), restart_speed=20.0),
+            "at most 9",
+        ),
+        (lambda: logarithmic_profile(5.0, 10.0, 0.05, 0.1), "above 0.1 m"),
+        (lambda: TURBINE.power(-1.0), "at least 0 m/s"),
+        (lambda: air_density(288.15), "at most 70"),
+    ],
+)
+def test_what_means_nothing_is_refused(build, words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        build()
