@@ -1,0 +1,351 @@
+r"""A generating set: fuel by power, starts, minimum load, ramps, times up and down, emissions.
+
+.. math:: \dot F = \left(f_0 + f_1 P + f_2 P^2\right) u, \qquad
+          F_n = \dot F_n h + s \, [u_n = 1, u_{n-1} = 0]
+
+with the power :math:`P` [kW], the state :math:`u` (1 when it runs) and the fuel of a start
+:math:`s`. Fuel is counted in whatever unit the heating value names (litre, m³, kg or kWh).
+
+Source: L. L. Garver, "Power generation scheduling by integer programming", AIEE Trans. 81 (1962)
+730–735, for the states; the fuel curve is affine in HOMER and quadratic in textbooks of dispatch
+(A. J. Wood and B. F. Wollenberg, Power Generation, Operation, and Control, section 2.1).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.models.parameters import hours_of_steps, increasing, numbers, over_time, within
+from engiagent.models.ranges import Floats, ParameterError
+
+Booleans = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GensetState:
+    """State at an instant; numbers or arrays of shape (units,).
+
+    Attributes
+    ----------
+    running
+        Whether it ran in the period before.
+    power
+        Its power in the period before. [kW]
+    hours
+        How long it has been running, or standing; infinite when that is long enough. [h]
+    """
+
+    running: npt.ArrayLike = False
+    power: npt.ArrayLike = 0.0
+    hours: npt.ArrayLike = float("inf")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GensetPath:
+    """What a horizon did, shape (N,) or (N, units); a start belongs to the first period that runs.
+
+    Attributes
+    ----------
+    fuel
+        Fuel of each period, starts included. [fuel unit]
+    emissions
+        Carbon dioxide. [kg]
+    energy
+        [kWh]
+    starts
+        Whether the period begins with a start.
+    hours
+        How long the set has been running, or standing, at the N+1 instants. [h]
+    """
+
+    fuel: Floats
+    emissions: Floats
+    energy: Floats
+    starts: Booleans
+    hours: Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class GensetExcess:
+    """By how much a plan leaves the limits, shape (N,) or (N, units); 0 where it keeps them.
+
+    Attributes
+    ----------
+    below_minimum, above_rated
+        Power below the minimum load while running, above the rating. [kW]
+    while_standing
+        Power of a set that does not run. [kW]
+    ramp
+        Change of power beyond the ramp, starts and stops apart from it. [kW]
+    too_short
+        Hours by which a run or a stand that ends here was too short. [h]
+    """
+
+    below_minimum: Floats
+    above_rated: Floats
+    while_standing: Floats
+    ramp: Floats
+    too_short: Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class Genset:
+    """A generating set; numbers or arrays over units.
+
+    Attributes
+    ----------
+    rated_power
+        Above 0. [kW]
+    fuel_no_load, fuel_slope, fuel_quadratic
+        :math:`f_0` [unit/h], :math:`f_1` [unit/kWh] and :math:`f_2` [unit/(kW² h)]; the curve must
+        not fall up to the rated power. The first and the last at least 0.
+    heating_value
+        Lower heating value, 9.96 for a litre of diesel. Above 0. [kWh/unit]
+    minimum_load
+        Least power while running over the rated power. 0 to 1. [-]
+    start_fuel
+        :math:`s`. At least 0. [unit]
+    ramp_up, ramp_down
+        Greatest change of power while it runs; infinite when there is no limit. Above 0. [kW/h]
+    minimum_up_hours, minimum_down_hours
+        At least 0. [h]
+    emission_factor
+        Carbon dioxide of the fuel, 2.64 for a litre of diesel. At least 0. [kg/unit]
+
+    Examples
+    --------
+    >>> genset = Genset(rated_power=100.0, fuel_no_load=4.0, fuel_slope=0.24, heating_value=9.96)
+    >>> genset.fuel_rate([0.0, 50.0, 100.0], True).tolist()
+    [4.0, 16.0, 28.0]
+    >>> round(float(genset.efficiency(100.0)), 4)
+    0.3586
+    """
+
+    rated_power: npt.ArrayLike
+    fuel_slope: npt.ArrayLike
+    fuel_no_load: npt.ArrayLike = 0.0
+    fuel_quadratic: npt.ArrayLike = 0.0
+    heating_value: npt.ArrayLike = 1.0
+    minimum_load: npt.ArrayLike = 0.0
+    start_fuel: npt.ArrayLike = 0.0
+    ramp_up: npt.ArrayLike = float("inf")
+    ramp_down: npt.ArrayLike = float("inf")
+    minimum_up_hours: npt.ArrayLike = 0.0
+    minimum_down_hours: npt.ArrayLike = 0.0
+    emission_factor: npt.ArrayLike = 0.0
+
+    def __post_init__(self) -> None:
+        rated = within(self.rated_power, "the rated power", "kW", low=0.0, above=True)
+        slope = within(self.fuel_slope, "the fuel slope", "unit/kWh", low=0.0)
+        none = within(self.fuel_no_load, "the fuel without load", "unit/h", low=0.0)
+        square = within(self.fuel_quadratic, "the quadratic fuel", "unit/(kW² h)", low=0.0)
+        value = within(self.heating_value, "the heating value", "kWh/unit", low=0.0, above=True)
+        best = (none / rated + slope + square * rated) * value
+        least = (slope + 2.0 * np.sqrt(square * none)) * value
+        at_best = np.where(square * rated**2 > none, least, best)
+        if not (at_best >= 1.0).all():
+            raise ParameterError(
+                f"the fuel curve gives an efficiency of {1.0 / float(at_best.min()):.3g}, which is "
+                "above 1; mind the units of fuel and heating value"
+            )
+        within(self.minimum_load, "the minimum load", "-", low=0.0, high=1.0)
+        within(self.start_fuel, "the fuel of a start", "unit", low=0.0)
+        for ramp in (self.ramp_up, self.ramp_down):
+            within(ramp, "a ramp", "kW/h", low=0.0, above=True, finite=False)
+        for hours in (self.minimum_up_hours, self.minimum_down_hours):
+            within(hours, "a minimum time", "h", low=0.0)
+        within(self.emission_factor, "the emission factor", "kg/unit", low=0.0)
+
+    @staticmethod
+    def fuel_curve(
+        power: npt.ArrayLike, fuel_rate: npt.ArrayLike, quadratic: bool = False
+    ) -> tuple[float, float, float]:
+        """Return ``(no_load, slope, quadratic)`` that fit a consumption table best, all at least 0.
+
+        Parameters
+        ----------
+        power, fuel_rate
+            At least two points, three for a quadratic, shape (n,). [kW], [unit/h]
+        quadratic
+            Whether the curve may bend.
+
+        Examples
+        --------
+        >>> [round(value, 6) for value in Genset.fuel_curve([25.0, 50.0, 100.0], [6.0, 9.0, 15.0])]
+        [3.0, 0.12, 0.0]
+        """
+        from scipy.optimize import nnls
+
+        at = increasing(power, "the powers of the table", least=3 if quadratic else 2)
+        rate = within(fuel_rate, "a consumption of the table", "unit/h", low=0.0)
+        if rate.shape != at.shape:
+            raise ParameterError(
+                f"the table has {at.size} powers and {rate.size} consumptions; give one for each"
+            )
+        scale = float(at[-1])
+        columns = [np.ones_like(at), at / scale, (at / scale) ** 2]
+        fitted = nnls(np.column_stack(columns[: 3 if quadratic else 2]), rate)[0]
+        square = float(fitted[2]) / scale**2 if quadratic else 0.0
+        return float(fitted[0]), float(fitted[1]) / scale, float(square)
+
+    def fuel_rate(self, power: npt.ArrayLike, running: npt.ArrayLike) -> Floats:
+        """Return the fuel per hour, starts apart from it; 0 while the set stands. [unit/h].
+
+        Parameters
+        ----------
+        power
+            At least 0, of any shape that broadcasts with the units. [kW]
+        running
+            Whether it runs.
+        """
+        at = within(power, "the power", "kW", low=0.0)
+        none, slope, square = self._curve()
+        return np.where(np.asarray(running, dtype=bool), none + slope * at + square * at**2, 0.0)
+
+    def power(self, fuel_rate: npt.ArrayLike) -> Floats:
+        """Return the power of a running set, the inverse of :meth:`fuel_rate`. [kW].
+
+        It is 0 below the fuel without load.
+        """
+        rate = within(fuel_rate, "the fuel rate", "unit/h", low=0.0)
+        none, slope, square = self._curve()
+        rest = np.maximum(rate - none, 0.0)
+        # The root in the form that does not subtract near-equal numbers, right also without bend.
+        below = slope + np.sqrt(slope**2 + 4.0 * square * rest)
+        power = np.divide(2.0 * rest, below, out=np.zeros(np.shape(rest + below)), where=below > 0)
+        return np.asarray(power, dtype=np.float64)
+
+    def efficiency(self, power: npt.ArrayLike) -> Floats:
+        """Return power over heating value of the fuel; 0 at no power. [-]."""
+        at = np.asarray(power, dtype=np.float64)
+        heat = self.fuel_rate(at, True) * np.asarray(self.heating_value)
+        ratio = np.divide(at, heat, out=np.zeros(np.shape(heat)), where=heat > 0)
+        return np.asarray(ratio, dtype=np.float64)
+
+    def _curve(self) -> tuple[Floats, Floats, Floats]:
+        none, slope, square = (
+            np.asarray(value, dtype=np.float64)
+            for value in (self.fuel_no_load, self.fuel_slope, self.fuel_quadratic)
+        )
+        return none, slope, square
+
+    def simulate(
+        self,
+        power: npt.ArrayLike,
+        running: npt.ArrayLike,
+        step_hours: npt.ArrayLike,
+        initial: GensetState | None = None,
+    ) -> GensetPath:
+        """Return fuel, emissions and starts of a plan; limits are not enforced, see :meth:`excess`.
+
+        Parameters
+        ----------
+        power
+            Mean power, shape (N,) or (N, units). At least 0. [kW]
+        running
+            Whether it runs, shape as above; powers above 0 of a standing set burn nothing here
+            and are an excess.
+        step_hours
+            Length of each period. [h]
+        initial
+            State at the first instant; long at rest when None.
+        """
+        before = initial or GensetState()
+        output, on, hours = self._series(power, running, step_hours)
+        was = np.concatenate((_first(before.running, output).astype(bool), on[:-1]))
+        starts = on & ~was
+        fuel = self.fuel_rate(output, on) * hours + np.asarray(self.start_fuel) * starts
+        return GensetPath(
+            fuel=fuel,
+            emissions=fuel * np.asarray(self.emission_factor),
+            energy=np.where(on, output, 0.0) * hours,
+            starts=starts,
+            hours=_hours_in_state(on, hours, _first(before.running, output), before.hours),
+        )
+
+    def step(
+        self,
+        state: GensetState,
+        power: npt.ArrayLike,
+        running: npt.ArrayLike,
+        step_hours: npt.ArrayLike,
+    ) -> tuple[GensetState, GensetPath]:
+        """Return the state after one period, and what it did in arrays of shape (1, …)."""
+        shape = np.broadcast_shapes(np.shape(power), np.shape(running), np.shape(state.running))
+        one = np.broadcast_to(np.asarray(power, dtype=np.float64), shape)
+        on = np.broadcast_to(np.asarray(running, dtype=bool), shape)
+        path = self.simulate(one[None], on[None], step_hours, state)
+        return GensetState(running=on, power=one, hours=path.hours[1]), path
+
+    def excess(
+        self,
+        power: npt.ArrayLike,
+        running: npt.ArrayLike,
+        step_hours: npt.ArrayLike,
+        initial: GensetState | None = None,
+    ) -> GensetExcess:
+        """Return by how much a plan leaves the limits; arguments as in :meth:`simulate`.
+
+        The ramp holds between two periods that both run, over the time between their middles.
+        """
+        before = initial or GensetState()
+        output, on, hours = self._series(power, running, step_hours)
+        first = _first(before.running, output).astype(bool)
+        was = np.concatenate((first, on[:-1]))
+        previous = np.concatenate((_first(before.power, output), output[:-1]))
+        rated = np.asarray(self.rated_power, dtype=np.float64)
+        between = 0.5 * (hours + np.concatenate((hours[:1], hours[:-1])))
+        change = np.where(on & was, output - previous, 0.0)
+        over = np.maximum(
+            change - np.asarray(self.ramp_up) * between,
+            -change - np.asarray(self.ramp_down) * between,
+        )
+        lasted = _hours_in_state(on, hours, first, before.hours)[:-1]
+        needed = np.where(was, np.asarray(self.minimum_up_hours), self.minimum_down_hours)
+        # Sums of steps miss a time that is a whole number of them by rounding.
+        short = np.where(on != was, needed - lasted, 0.0)
+        return GensetExcess(
+            below_minimum=np.where(
+                on, np.maximum(np.asarray(self.minimum_load) * rated - output, 0.0), 0.0
+            ),
+            above_rated=np.maximum(output - rated, 0.0),
+            while_standing=np.where(on, 0.0, output),
+            ramp=np.maximum(over, 0.0),
+            too_short=np.where(short > 1e-9 * np.maximum(needed, 1.0), short, 0.0),
+        )
+
+    def _series(
+        self, power: npt.ArrayLike, running: npt.ArrayLike, step_hours: npt.ArrayLike
+    ) -> tuple[Floats, Booleans, Floats]:
+        shape = np.shape(power)
+        if len(shape) not in (1, 2) or np.shape(running) not in (shape, ()):
+            raise ParameterError(
+                f"power has the shape {shape} and running {np.shape(running)}; give both the shape "
+                "(N,) or (N, units)"
+            )
+        output = within(power, "the power", "kW", low=0.0)
+        state = numbers(running, "the state")
+        if not np.isin(state, (0.0, 1.0)).all():
+            raise ParameterError("the state of a set is neither 0 nor 1; give whether it runs")
+        on = np.broadcast_to(state == 1.0, shape)
+        return over_time(output, shape, "the power"), on, hours_of_steps(step_hours, shape)
+
+
+def _first(value: npt.ArrayLike, like: Floats) -> Floats:
+    return np.broadcast_to(np.asarray(value, dtype=np.float64), like.shape[1:])[None]
+
+
+def _hours_in_state(
+    on: Booleans, hours: Floats, first: npt.NDArray[np.generic], lasted: npt.ArrayLike
+) -> Floats:
+    """Return how long the state has lasted at the N+1 instants, without a loop over time."""
+    before = np.concatenate((first.astype(bool), on))
+    total = np.concatenate((np.zeros_like(hours[:1]), np.cumsum(hours, axis=0)))
+    place = np.arange(len(on)).reshape(-1, *(1,) * (on.ndim - 1))
+    changed = before[1:] != before[:-1]
+    last = np.maximum.accumulate(np.where(changed, place, -1), axis=0)
+    since = np.take_along_axis(total, np.maximum(last, 0), axis=0)
+    start = np.broadcast_to(np.asarray(lasted, dtype=np.float64), hours.shape[1:])
+    spent = np.where(last < 0, total[1:] + start, total[1:] - since)
+    return np.concatenate((start[None], spent))
