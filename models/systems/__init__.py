@@ -25,6 +25,7 @@ from engiagent.models.systems.junctions import (
 from engiagent.models.systems.module import Module, Outcome
 from engiagent.models.systems.ports import Port, State, WiringError
 from engiagent.models.systems.record import Record, Step
+from engiagent.models.systems.renewables import PvModule, WindModule
 from engiagent.models.systems.signals import (
     ControllerModule,
     ProfileModule,
@@ -54,6 +55,7 @@ __all__ = [
     "Port",
     "ProfileModule",
     "ProportionalIntegralModule",
+    "PvModule",
     "Record",
     "RoomsModule",
     "SensorModule",
@@ -66,5 +68,6 @@ __all__ = [
     "WaterStoreModule",
     "WaterSupplyModule",
     "WaterUseModule",
+    "WindModule",
     "WiringError",
 ]

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engiagent.models.battery_system import BatteryState, BatterySystem
-from engiagent.models.ranges import Floats
-from engiagent.models.systems.module import Module, Outcome
+from engiagent.models.systems.module import Module, Outcome, above, units_of
 from engiagent.models.systems.ports import Port, State, Values, action, disturbance, observation
 
 
@@ -31,9 +30,8 @@ class BatterySystemModule(Module):
     @property
     def shape(self) -> tuple[int, ...]:
         """() for one battery, (units,) for several."""
-        numbers = (value for name, value in vars(self.battery).items() if name not in _OBJECTS)
         start = () if self.initial is None else np.shape(self.initial.energy)
-        return np.broadcast_shapes(start, *(np.shape(value) for value in numbers))
+        return np.broadcast_shapes(start, units_of(self.battery))
 
     @property
     def ports(self) -> tuple[Port, ...]:
@@ -88,11 +86,11 @@ class BatterySystemModule(Module):
             state=after,
             left={"energy": float((done.heat_to_ambient + elsewhere).sum())},
             violations={
-                "charge": _positive(charge - most_in),
-                "discharge": _positive(discharge - most_out),
+                "charge": above(charge, most_in),
+                "discharge": above(discharge, most_out),
                 "both": np.minimum(charge, discharge),
-                "empty": _positive(low - after["energy"]),
-                "full": _positive(after["energy"] - high),
+                "empty": above(low, after["energy"]),
+                "full": above(after["energy"], high),
             },
         )
 
@@ -103,22 +101,5 @@ class BatterySystemModule(Module):
         return {"energy": float((state["energy"] + heat).sum())}
 
 
-_OBJECTS = frozenset(
-    {
-        "charge_loss",
-        "discharge_loss",
-        "capacity_by_temperature",
-        "charge_by_temperature",
-        "discharge_by_temperature",
-        "charge_by_charge",
-        "discharge_by_charge",
-    }
-)
-
-
 def _state(values: Values) -> BatteryState:
     return BatteryState(energy=values["energy"], temperature=values["temperature"])
-
-
-def _positive(excess: Floats) -> Floats:
-    return np.asarray(np.maximum(excess, 0.0))

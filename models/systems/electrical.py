@@ -8,8 +8,7 @@ import numpy as np
 from engiagent.models.battery import Battery, BatteryScheme
 from engiagent.models.conversion import GeneratorProfile, Grid, Load
 from engiagent.models.grids.feeder import Feeder
-from engiagent.models.ranges import Floats
-from engiagent.models.systems.module import Module, Outcome
+from engiagent.models.systems.module import Module, Outcome, above
 from engiagent.models.systems.ports import (
     Port,
     State,
@@ -69,11 +68,11 @@ class BatteryModule(Module):
             state={"energy": after},
             left={"energy": float(conversion + standing / step_hours)},
             violations={
-                "charge": _above(charge, unit.charge_power_max),
-                "discharge": _above(discharge, unit.discharge_power_max),
-                "negative_power": _above(-np.minimum(charge, discharge), 0.0),
-                "full": _above(after, unit.upper_energy),
-                "empty": _above(unit.minimum_energy, after),
+                "charge": above(charge, unit.charge_power_max),
+                "discharge": above(discharge, unit.discharge_power_max),
+                "negative_power": above(-np.minimum(charge, discharge)),
+                "full": above(after, unit.upper_energy),
+                "empty": above(unit.minimum_energy, after),
             },
         )
 
@@ -151,8 +150,8 @@ class GeneratorModule(Module):
             outputs={"available": available, "power": power},
             entered={"energy": float(power)},
             violations={
-                "curtailed": _above(curtailed, allowed),
-                "negative_curtailed": _above(-curtailed, 0.0),
+                "curtailed": above(curtailed, allowed),
+                "negative_curtailed": above(-curtailed),
             },
         )
 
@@ -194,8 +193,8 @@ class GridModule(Module):
             entered={"energy": float(parts["import"])},
             left={"energy": float(parts["export"])},
             violations={
-                "import": _above(parts["import"], self.grid.import_power_max),
-                "export": _above(parts["export"], self.grid.export_power_max),
+                "import": above(parts["import"], self.grid.import_power_max),
+                "export": above(parts["export"], self.grid.export_power_max),
             },
         )
 
@@ -274,11 +273,7 @@ class FeederModule(Module):
             entered={"energy": float(flow.import_active[0])},
             left={"energy": float(losses)},
             violations={
-                f"{branch.name}.overload": _above(v, 1.0)
+                f"{branch.name}.overload": above(v, 1.0)
                 for branch, v in zip(branches, flow.loading[0], strict=True)
             },
         )
-
-
-def _above(value: Floats | float, limit: Floats | float) -> Floats:
-    return np.asarray(np.maximum(np.asarray(value) - limit, 0.0))

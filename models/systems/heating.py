@@ -7,7 +7,7 @@ import numpy as np
 
 from engiagent.models.conversion import Cooler, Heater
 from engiagent.models.ranges import Floats, ParameterError
-from engiagent.models.systems.module import Module, Outcome
+from engiagent.models.systems.module import Module, Outcome, above
 from engiagent.models.systems.ports import (
     Port,
     State,
@@ -212,6 +212,6 @@ class CoolerModule(Module):
 
 def _power_limits(power: Floats, limit: float) -> dict[str, Floats]:
     return {
-        "electric_power": np.asarray(np.maximum(power - limit, 0.0)),
-        "negative_power": np.asarray(np.maximum(-power, 0.0)),
+        "electric_power": above(power, limit),
+        "negative_power": above(-power),
     }

@@ -3,10 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from engiagent.models.ranges import ParameterError, not_negative, positive
-from engiagent.models.systems.module import Module, Outcome
+from engiagent.models.systems.module import Module, Outcome, above
 from engiagent.models.systems.ports import (
     Domain,
     Port,
@@ -96,8 +94,8 @@ class WaterStoreModule(Module):
         return Outcome(
             state={"content": after},
             violations={
-                "overfull": np.asarray(np.maximum(after - self.capacity, 0.0)),
-                "empty": np.asarray(np.maximum(-after, 0.0)),
+                "overfull": above(after, self.capacity),
+                "empty": above(-after),
             },
         )
 
@@ -126,8 +124,8 @@ class WaterSupplyModule(Module):
         return Outcome(
             entered={"water": float(flow)},
             violations={
-                "flow": np.asarray(np.maximum(flow - self.flow_max, 0.0)),
-                "negative_flow": np.asarray(np.maximum(-flow, 0.0)),
+                "flow": above(flow, self.flow_max),
+                "negative_flow": above(-flow),
             },
         )
 

@@ -113,9 +113,9 @@ class Simulation:
                     f"there is no state {name!r}; known states: {', '.join(states) or 'none'}"
                 )
         state: dict[str, Values] = {}
-        # One stream for each module by its place, so that none depends on what others draw.
-        streams = np.random.SeedSequence(seed).spawn(len(self._modules))
-        for (name, module), stream in zip(self._modules.items(), streams, strict=True):
+        for name, module in self._modules.items():
+            # A stream by the module's name: no other module changes what this one draws.
+            stream = np.random.SeedSequence([seed, *name.encode()])
             own = {
                 own_state.name: np.asarray(given[f"{name}.{own_state.name}"], dtype=np.float64)
                 for own_state in module.states

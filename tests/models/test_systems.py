@@ -1,8 +1,10 @@
 """Systems run closed loop: the books balance, and a replay is what the units themselves say."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engiagent.models import (
@@ -286,6 +288,28 @@ def test_noise_is_in_sensors_only_and_follows_the_seed() -> None:
     assert first.std() == pytest.approx(0.5, abs=4 * 0.5 / np.sqrt(1000))
     quiet = metered(SensorModule(unit="degC")).initialize(0.25).replay({}, periods=5)
     assert (quiet["sensor.reading"] == 20.0).all()
+
+
+@settings(max_examples=25)
+@given(st.permutations(range(8)), st.integers(0, 2**32 - 1))
+def test_the_order_in_which_modules_are_named_means_nothing(order: list[int], seed: int) -> None:
+    plan = {name: series[:3] for name, series in random_plan(5).items()}
+    noisy = {**house().modules, "thermometer": SensorModule(unit="degC", deviation=0.2)}
+    del noisy["chiller"], plan["chiller.electric_power"]
+    names = [list(noisy)[place] for place in order]
+    wires = {
+        "buses": (
+            replace(ELECTRIC, members=tuple(m for m in ELECTRIC.members if "chiller" not in m)),
+            house().buses[1],
+        ),
+        "links": (*house().links, Link("rooms.living.temperature", "thermometer.true")),
+    }
+    first = house(modules=noisy, **wires).initialize(1.0).replay(plan, seed=seed)
+    turned = house(modules={name: noisy[name] for name in names}, **wires).initialize(1.0)
+    again = turned.replay(plan, seed=seed)
+    assert first.series.keys() == again.series.keys()
+    for name, values in first.series.items():
+        assert (values == again[name]).all(), name
 
 
 def test_two_sensors_do_not_share_their_noise() -> None:

@@ -7,7 +7,18 @@ from hypothesis import strategies as st
 
 from engiagent.models.battery_losses import QuadraticLoss
 from engiagent.models.battery_system import BatteryState, BatterySystem
-from engiagent.models.systems import BatterySystemModule, Bus, GridModule, Module, Record, System
+from engiagent.models.pv import PvArray
+from engiagent.models.systems import (
+    BatterySystemModule,
+    Bus,
+    GridModule,
+    Module,
+    PvModule,
+    Record,
+    System,
+    WindModule,
+)
+from engiagent.models.wind import WindTurbine
 
 
 def alone(module: Module, electrical: tuple[str, ...]) -> System:
@@ -45,4 +56,33 @@ def test_batteries_behind_converters(seed: int, units: tuple[int, ...], warmth: 
     path = battery.simulate(charge, discharge, 0.25, start, around)
     assert record["unit.energy"] == pytest.approx(path.energy, rel=1e-12)
     assert record["unit.temperature"] == pytest.approx(path.temperature, rel=1e-12)
+    assert_balanced(record)
+
+
+def test_pv_and_wind_follow_the_weather() -> None:
+    rng = np.random.default_rng(3)
+    sun, air, wind = rng.uniform(0, 1000, 8), rng.uniform(-5, 30, 8), rng.uniform(0, 30, 8)
+    sun[0] = 0.0
+    array = PvArray(dc_capacity=np.array([5.0, 10.0]), ac_capacity=6.0, night_power=0.01)
+    run = alone(PvModule(array), ("power", "night_power")).initialize(1.0)
+    record = run.replay(
+        {"unit.curtailed": [[0.0, 0.1]] * 8},
+        {"unit.irradiance": sun, "unit.air_temperature": air, "unit.wind_speed": wind},
+    )
+    done = array.output(sun[:, None], air[:, None], wind[:, None])
+    assert record["unit.power"] == pytest.approx(done.ac_power - [0.0, 0.1], abs=1e-12)
+    assert record["grid.export"] - record["grid.import"] == pytest.approx(
+        (done.ac_power - done.night_power).sum(axis=1) - 0.1, abs=1e-12
+    )
+    assert record.violations["unit.curtailed"][0] == pytest.approx([0.0, 0.1])
+    assert_balanced(record)
+    turbine = WindTurbine(speeds=(3.0, 12.0, 25.0), powers=(0.0, 9.0, 9.0), restart_speed=20.0)
+    speed = np.array([10.0, 26.0, 22.0, 19.0, 24.0, 2.0])
+    record = (
+        alone(WindModule(turbine), ("power",)).initialize(1.0).replay({}, {"unit.speed": speed})
+    )
+    running = turbine.running(speed)
+    assert record["unit.running"][1:].astype(bool).tolist() == running.tolist()
+    assert record["unit.power"] == pytest.approx(turbine.power(speed, running=running))
+    assert record["unit.power"][2] == 0.0
     assert_balanced(record)
