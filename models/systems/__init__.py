@@ -15,6 +15,7 @@ from engiagent.models.systems.electrical import (
     LoadModule,
     MeterModule,
 )
+from engiagent.models.systems.generation import GensetModule
 from engiagent.models.systems.heating import CoolerModule, HeaterModule, RoomsModule
 from engiagent.models.systems.junctions import (
     SplitterModule,
@@ -45,6 +46,7 @@ __all__ = [
     "CoolerModule",
     "FeederModule",
     "GeneratorModule",
+    "GensetModule",
     "GridModule",
     "HeaterModule",
     "Link",

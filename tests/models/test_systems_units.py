@@ -7,10 +7,12 @@ from hypothesis import strategies as st
 
 from engiagent.models.battery_losses import QuadraticLoss
 from engiagent.models.battery_system import BatteryState, BatterySystem
+from engiagent.models.genset import Genset
 from engiagent.models.pv import PvArray
 from engiagent.models.systems import (
     BatterySystemModule,
     Bus,
+    GensetModule,
     GridModule,
     Module,
     PvModule,
@@ -86,3 +88,26 @@ def test_pv_and_wind_follow_the_weather() -> None:
     assert record["unit.power"] == pytest.approx(turbine.power(speed, running=running))
     assert record["unit.power"][2] == 0.0
     assert_balanced(record)
+
+
+def test_a_generating_set_burns_what_it_simulates() -> None:
+    genset = Genset(
+        rated_power=100.0, fuel_no_load=4.0, fuel_slope=0.24, heating_value=9.96, start_fuel=1.0,
+        minimum_load=0.3, ramp_up=80.0, minimum_up_hours=2.0, emission_factor=2.64,
+    )  # fmt: skip
+    power = np.array([0.0, 60.0, 20.0, 0.0, 50.0, 90.0, 95.0])
+    running = np.array([0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0])
+    run = alone(GensetModule(genset), ("power",)).initialize(0.5)
+    record = run.replay({"unit.power": power, "unit.running": running})
+    path = genset.simulate(power, running, 0.5)
+    excess = genset.excess(power, running, 0.5)
+    assert record["unit.fuel"] * 0.5 == pytest.approx(path.fuel)
+    assert record["unit.emissions"] * 0.5 == pytest.approx(path.emissions)
+    assert record["unit.start"].astype(bool).tolist() == path.starts.tolist()
+    for name, values in vars(excess).items():
+        assert record.violations[f"unit.{name}"] == pytest.approx(values), name
+    assert record.broken_limits().keys() == {"unit.below_minimum", "unit.too_short"}
+    assert_balanced(record, 100.0)
+    # Power of a standing set comes from nowhere, and the books say so.
+    record = run.replay({"unit.power": [5.0], "unit.running": 0.0})
+    assert record.imbalances["unit.energy"][0] == pytest.approx(-5.0)
