@@ -53,3 +53,46 @@ def matrix_recursion(matrix: Floats, input_: Floats, initial: Floats) -> Floats:
         product[shift:] = product[shift:] @ product[:-shift]
         shift *= 2
     return total
+
+
+def diagonal_recursion(factor: Floats, input_: Floats, initial: Floats) -> Floats:
+    """Return ``x`` of shape (N+1, n) with ``x[k+1] = factor * x[k] + input_[k]``, entry by entry.
+
+    ``factor`` has shape (n,) for equal steps or (N, n).
+
+    Examples
+    --------
+    >>> diagonal_recursion(np.array([0.5]), np.array([[1.0], [1.0]]), np.array([4.0])).tolist()
+    [[4.0], [3.0], [2.5]]
+    """
+    total = np.concatenate((initial[None, :], input_))
+    shift = 1
+    if factor.ndim == 1:
+        power = factor.copy()
+        while shift < len(total):
+            total[shift:] = total[shift:] + power * total[:-shift]
+            power *= power
+            shift *= 2
+        return total
+    product = np.concatenate((np.zeros_like(factor[:1]), factor))
+    while shift < len(total):
+        total[shift:] = total[shift:] + product[shift:] * total[:-shift]
+        product[shift:] = product[shift:] * product[:-shift]
+        shift *= 2
+    return total
+
+
+def switched_recursion(
+    matrices: Floats, which: npt.NDArray[np.intp], input_: Floats, initial: Floats
+) -> Floats:
+    """Return ``x`` of shape (N+1, n) with ``x[k+1] = matrices[which[k]] @ x[k] + input_[k]``.
+
+    ``matrices`` has shape (m, n, n). Where there is one matrix this is :func:`matrix_recursion`;
+    several would need a product per step and pair, N n^2 numbers, so that the steps go one by one.
+    """
+    if len(matrices) == 1:
+        return matrix_recursion(matrices[0], input_, initial)
+    total = np.concatenate((initial[None, :], input_))
+    for k, number in enumerate(which):
+        total[k + 1] += matrices[number] @ total[k]
+    return total

@@ -1,0 +1,274 @@
+r"""Heat networks: nodes with or without capacity, links, and any number of given temperatures.
+
+.. math::
+    C_i \frac{dT_i}{dt} = \sum_j G_{ij} (T_j - T_i) + \sum_b G_{ib} (T_b - T_i) + \dot Q_i
+
+A node without capacity has :math:`C_i = 0`; its temperature follows from the others at once and is
+eliminated (Schur complement). With boundary temperatures :math:`T_b` and heat :math:`\dot Q` held
+over a step, state and mean of the step are exact by the matrix exponential.
+
+Sources: lumped-capacity networks as in EN ISO 52016-1; exponential of a symmetric system by its
+eigenvectors and of the augmented system, C. F. Van Loan, doi:10.1109/TAC.1978.1101743.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.models.buildings.stepping import (
+    Discretised,
+    Method,
+    discretise,
+    run,
+)
+from engiagent.models.parameters import within
+from engiagent.models.ranges import Floats, ParameterError, series, steps
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    """A place of one temperature.
+
+    Attributes
+    ----------
+    name
+        By which links refer to it.
+    capacity
+        Heat that warms it by one kelvin; 0 for a node without mass. At least 0. [kWh/K]
+    initial_temperature
+        At the first instant; nodes without mass need none. [degC]
+    """
+
+    name: str
+    capacity: float = 0.0
+    initial_temperature: float | None = None
+
+    def __post_init__(self) -> None:
+        within(self.capacity, f"the capacity of {self.name}", "kWh/K", low=0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link:
+    """A path of heat between two nodes, or a node and a boundary.
+
+    Attributes
+    ----------
+    one, other
+        Names of its ends.
+    conductance
+        Heat per kelvin of difference. At least 0; 0 for none. [kW/K]
+    one_way
+        False for conduction, convection and radiation. True for air or water that streams from
+        ``one`` into ``other`` (conductance = mass flow times specific heat): ``other`` takes up
+        ``conductance * (T_one - T_other)``, ``one`` feels nothing. For a balance of the whole the
+        streams into and out of each node must be equal.
+    """
+
+    one: str
+    other: str
+    conductance: float
+    one_way: bool = False
+
+    def __post_init__(self) -> None:
+        what = f"the conductance between {self.one} and {self.other}"
+        within(self.conductance, what, "kW/K", low=0.0)
+        if self.one == self.other:
+            raise ParameterError(f"a link joins {self.one} with itself; name two different ends")
+
+
+@dataclass(frozen=True)
+class HeatRun:
+    """What a network does over N periods.
+
+    Attributes
+    ----------
+    temperature
+        At the instants, shape (N+1, nodes). A node without mass has at an instant the value with
+        the inputs of the period that ends there, and at the first of the one that begins. [degC]
+    mean_temperature
+        Means of the periods, shape (N, nodes). [degC]
+    flow
+        Mean heat through each link from ``one`` to ``other``, negative when it runs the other way,
+        shape (N, links). [kW]
+    stored
+        Heat in the capacities above 0 degC at the instants, shape (N+1,). [kWh]
+    """
+
+    temperature: Floats
+    mean_temperature: Floats
+    flow: Floats
+    stored: Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeatNetwork:
+    """Nodes, links and boundaries.
+
+    Attributes
+    ----------
+    nodes
+        With different names; at least one with a capacity.
+    links
+        Between nodes, or of a node and a boundary. Several between the same ends add up.
+    boundaries
+        Names of the given temperatures: ambient, ground, neighbours, sol-air, supply air.
+
+    Examples
+    --------
+    >>> house = HeatNetwork(
+    ...     nodes=(Node(name="air"), Node(name="mass", capacity=2.0, initial_temperature=20.0)),
+    ...     links=(Link(one="ambient", other="air", conductance=0.4),
+    ...            Link(one="air", other="mass", conductance=0.4)),
+    ...     boundaries=("ambient",),
+    ... )
+    >>> run = house.simulate({"ambient": [0.0] * 10}, 1.0)
+    >>> round(float(run.temperature[-1, 1]), 9)  # 20 / e
+    7.357588823
+    """
+
+    nodes: tuple[Node, ...]
+    links: tuple[Link, ...]
+    boundaries: tuple[str, ...] = ("ambient",)
+
+    def __post_init__(self) -> None:
+        names = [*(node.name for node in self.nodes), *self.boundaries]
+        if len(set(names)) != len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ParameterError(f"the name {twice!r} stands twice in the network; rename one")
+        for link in self.links:
+            for end in (link.one, link.other):
+                if end not in self.index and end not in self.boundaries:
+                    known = ", ".join(names[:20])
+                    raise ParameterError(f"a link ends at {end!r}; known: {known}")
+            if link.one not in self.index and link.other not in self.index:
+                raise ParameterError(
+                    f"the link {link.one} to {link.other} joins two boundaries; one end is a node"
+                )
+            if link.one_way and link.other not in self.index:
+                raise ParameterError(
+                    f"a stream runs from {link.one} into the boundary {link.other}, which feels "
+                    "nothing; leave it out"
+                )
+        if not (self.capacities > 0).any():
+            raise ParameterError("no node has a capacity; give one at least, in kWh/K")
+
+    @cached_property
+    def index(self) -> Mapping[str, int]:
+        """The place of each node by its name."""
+        return {node.name: place for place, node in enumerate(self.nodes)}
+
+    @cached_property
+    def capacities(self) -> Floats:
+        """Shape (nodes,). [kWh/K]."""
+        return np.array([node.capacity for node in self.nodes], dtype=np.float64)
+
+    @cached_property
+    def symmetric(self) -> bool:
+        """Whether no stream runs between nodes, so that heat flows alike both ways."""
+        return not any(k.one_way and k.one in self.index for k in self.links)
+
+    @cached_property
+    def ends(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Places of both ends of each link among the nodes, then the boundaries."""
+        place = dict(self.index)
+        for number, name in enumerate(self.boundaries, len(place)):
+            place[name] = number
+        one = np.array([place[k.one] for k in self.links], dtype=np.int64)
+        other = np.array([place[k.other] for k in self.links], dtype=np.int64)
+        return one, other
+
+    @cached_property
+    def conductances(self) -> Floats:
+        """Shape (links,). [kW/K]."""
+        return np.array([link.conductance for link in self.links], dtype=np.float64)
+
+    def simulate(
+        self,
+        boundary: Mapping[str, npt.ArrayLike],
+        step_hours: npt.ArrayLike,
+        heat: Mapping[str, npt.ArrayLike] | None = None,
+        *,
+        initial: npt.ArrayLike | Mapping[str, float] | None = None,
+        method: Method = "auto",
+    ) -> HeatRun:
+        """Return temperatures, flows and stored heat over the periods.
+
+        Parameters
+        ----------
+        boundary
+            Temperature of every boundary, a number or shape (N,). [degC]
+        step_hours
+            Length of each period, a number or shape (N,). [h]
+        heat
+            Mean heat into nodes by their names, negative for cooling; a number or (N,). [kW]
+        initial
+            Temperatures of the nodes with mass: by name, or in order of :attr:`nodes` (those of
+            nodes without mass are not read); None for those of the nodes. [degC]
+        method
+            ``eigen`` by eigenvectors; ``dense`` by the matrix exponential (streams need it);
+            ``krylov`` for many thousands of nodes; ``auto`` chooses.
+
+        Raises
+        ------
+        ParameterError
+            When a name is unknown or missing, shapes do not fit, or values are not finite.
+        """
+        heat = heat or {}
+        inputs, active = self._inputs(boundary, heat, step_hours)
+        hours = steps(step_hours, len(inputs))
+        mass = self._initial(initial)
+        temperature, mean = run(self, mass, inputs, active, hours, method)
+        wide = np.hstack((mean, inputs[:, : len(self.boundaries)]))
+        one, other = self.ends
+        flow = (wide[:, one] - wide[:, other]) * self.conductances
+        return HeatRun(temperature, mean, flow, temperature @ self.capacities)
+
+    def discretise(self, step_hours: float) -> Discretised:
+        """Return the exact step as dense matrices, for control and optimisation."""
+        return discretise(self, step_hours)
+
+    def _inputs(
+        self,
+        boundary: Mapping[str, npt.ArrayLike],
+        heat: Mapping[str, npt.ArrayLike],
+        step_hours: npt.ArrayLike,
+    ) -> tuple[Floats, npt.NDArray[np.int64]]:
+        """Return boundary temperatures and the heats given, (N, b + active), with their nodes."""
+        missing = [name for name in self.boundaries if name not in boundary]
+        unknown = [n for n in boundary if n not in self.boundaries]
+        unknown += [n for n in heat if n not in self.index]
+        if missing or unknown:
+            raise ParameterError(
+                f"boundary temperatures missing: {', '.join(missing) or 'none'}; names that the "
+                f"network does not know: {', '.join(unknown) or 'none'}"
+            )
+        given = {**{f"the temperature of {n}": boundary[n] for n in self.boundaries},
+                 **{f"the heat into {n}": values for n, values in heat.items()}}  # fmt: skip
+        lengths = {np.size(v) for v in (*given.values(), step_hours) if np.ndim(v)}
+        length = max(lengths, default=1)
+        columns = [series(values, length, what) for what, values in given.items()]
+        inputs = np.column_stack(columns) if columns else np.zeros((length, 0))
+        return inputs, np.array([self.index[n] for n in heat], dtype=np.int64)
+
+    def _initial(self, initial: npt.ArrayLike | Mapping[str, float] | None) -> Floats:
+        """Return the first temperatures of the nodes with mass."""
+        heavy = self.capacities > 0
+        if initial is None or isinstance(initial, Mapping):
+            given = initial or {}
+            unknown = [name for name in given if name not in self.index]
+            values = [given.get(n.name, n.initial_temperature) for n in self.nodes]
+            missing = [
+                node.name
+                for node, value, mass in zip(self.nodes, values, heavy, strict=True)
+                if mass and value is None
+            ]
+            if missing or unknown:
+                raise ParameterError(
+                    f"initial temperatures missing: {', '.join(missing) or 'none'}; unknown names: "
+                    f"{', '.join(unknown) or 'none'}"
+                )
+            initial = [0.0 if value is None else value for value in values]
+        return series(initial, len(self.nodes), "the initial temperature")[heavy]

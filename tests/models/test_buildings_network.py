@@ -1,0 +1,277 @@
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import solve_ivp
+
+from engiagent.models import ThermalNetwork, ThermalZone
+from engiagent.models.buildings.exponential import phi1, phi2
+from engiagent.models.buildings.network import HeatNetwork, Link, Node
+from engiagent.models.buildings.stepping import Method
+from engiagent.models.ranges import Floats, ParameterError
+
+
+def random_network(rng: np.random.Generator, count: int, streams: bool = False) -> HeatNetwork:
+    """Return a connected network with nodes of and without mass and two boundaries."""
+    light = rng.random(count) < 0.3
+    light[0] = False
+    nodes = tuple(
+        Node(
+            name=f"n{i}",
+            capacity=0.0 if light[i] else float(10.0 ** rng.uniform(-2, 1)),
+            initial_temperature=float(rng.uniform(10, 30)),
+        )
+        for i in range(count)
+    )
+    links = [
+        Link(one=f"n{i}", other=f"n{rng.integers(0, i)}", conductance=float(rng.uniform(0.1, 2)))
+        for i in range(1, count)
+    ]
+    links += [Link(one="ambient", other="n0", conductance=0.3)]
+    links += [Link(one=f"n{count - 1}", other="ground", conductance=0.2)]
+    if streams and count > 1:  # a loop through all nodes: what flows in flows out
+        flow = float(rng.uniform(0.1, 1.0))
+        links += [
+            Link(one=f"n{i}", other=f"n{(i + 1) % count}", conductance=flow, one_way=True)
+            for i in range(count)
+        ]
+    return HeatNetwork(nodes=nodes, links=tuple(links), boundaries=("ambient", "ground"))
+
+
+def random_inputs(
+    rng: np.random.Generator, network: HeatNetwork, periods: int
+) -> tuple[dict[str, Floats], dict[str, Floats]]:
+    boundary = {"ambient": rng.uniform(-10, 30, periods), "ground": rng.uniform(5, 15, periods)}
+    heat = {n.name: rng.uniform(-3, 5, periods) for n in network.nodes if rng.random() < 0.7}
+    return boundary, heat
+
+
+def test_the_functions_of_the_exponential_hold_their_digits_from_zero_to_far_out() -> None:
+    x = np.concatenate((-np.logspace(-12, 0, 40), [0.0], np.logspace(-12, 3, 200)))
+    exact1 = np.array([float(_integral(v, 0)) for v in x])
+    exact2 = np.array([float(_integral(v, 1)) for v in x])
+    assert phi1(x) == pytest.approx(exact1, rel=1e-13)
+    assert phi2(x) == pytest.approx(exact2, rel=1e-13)
+
+
+def _integral(x: float, order: int) -> float:
+    """Return the functions by their series in exact fractions, or far out by their definition."""
+    from fractions import Fraction
+    from math import exp, factorial
+
+    if abs(x) > 1.0:
+        one = (1.0 - exp(-x)) / x
+        return one if order == 0 else (1.0 - one) / x
+    f = Fraction(x)
+    return float(sum((-f) ** k / factorial(k + 1 + order) for k in range(22)))
+
+
+def test_a_massless_node_halves_the_path_and_the_answer_is_the_formula() -> None:
+    network = HeatNetwork(
+        nodes=(Node(name="surface"), Node(name="mass", capacity=2.0, initial_temperature=30.0)),
+        links=(
+            Link(one="ambient", other="surface", conductance=0.5),
+            Link(one="surface", other="mass", conductance=0.5),
+        ),
+    )
+    hours = np.arange(1, 49) * 0.5
+    run = network.simulate({"ambient": 10.0}, np.full(48, 0.5), {"surface": 1.0})
+    # 1 kW on the surface: half of it reaches the mass, as over a path of 0.25 kW/K at 10 + 2 K.
+    steady, lag = 12.0, 2.0 / 0.25
+    expected = steady + 18.0 * np.exp(-hours / lag)
+    assert run.temperature[1:, 1] == pytest.approx(expected, rel=1e-12)
+    assert run.temperature[1:, 0] == pytest.approx((10.0 + expected + 1.0 / 0.5) / 2.0, rel=1e-12)
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 7), st.booleans())
+def test_an_integrator_of_differential_equations_agrees(
+    seed: int, count: int, streams: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    network = random_network(rng, count, streams)
+    periods = 3
+    boundary, heat = random_inputs(rng, network, periods)
+    hours = rng.uniform(0.1, 3.0, periods)
+    run = network.simulate(boundary, hours, heat)
+    capacity, names = network.capacities, [n.name for n in network.nodes]
+    # A second road: the massless nodes by a dense solve at each call, and flows link by link.
+    place = {n: i for i, n in enumerate(names)}
+    matrix, outer = np.zeros((count, count)), {b: np.zeros(count) for b in network.boundaries}
+    for link in network.links:
+        for a, b in ((link.one, link.other), (link.other, link.one)):
+            if b not in place or (link.one_way and b == link.one):
+                continue
+            matrix[place[b], place[b]] += link.conductance
+            if a in place:
+                matrix[place[b], place[a]] -= link.conductance
+            else:
+                outer[a][place[b]] += link.conductance
+    heavy = capacity > 0
+    state = np.array([n.initial_temperature for n in network.nodes])[heavy]
+    for k in range(periods):
+        push = sum((outer[b] * boundary[b][k] for b in outer), np.zeros(count))
+        push = push + np.array([heat[n][k] if n in heat else 0.0 for n in names])
+
+        def slope(_: float, y: Floats, push: Floats = push) -> Floats:
+            full = np.empty(count)
+            full[heavy] = y
+            inner = matrix[np.ix_(~heavy, ~heavy)]
+            right = push[~heavy] - matrix[np.ix_(~heavy, heavy)] @ y
+            full[~heavy] = np.linalg.solve(inner, right)
+            return np.asarray((push - matrix @ full)[heavy] / capacity[heavy])
+
+        answer = solve_ivp(slope, (0, hours[k]), state, method="LSODA", rtol=1e-10, atol=1e-10)
+        state = answer.y[:, -1]
+        assert run.temperature[k + 1, heavy] == pytest.approx(state, rel=1e-6, abs=1e-6)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 30), st.integers(1, 60), st.booleans())
+def test_heat_is_neither_made_nor_lost_and_flows_close_at_every_node(
+    seed: int, count: int, periods: int, streams: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    network = random_network(rng, count, streams)
+    boundary, heat = random_inputs(rng, network, periods)
+    hours = rng.choice([0.25, 1.0, 7.0], periods)
+    run = network.simulate(boundary, hours, heat)
+    gained = np.zeros((periods, count))
+    for number, link in enumerate(network.links):
+        if link.other in network.index:
+            gained[:, network.index[link.other]] += run.flow[:, number]
+        if link.one in network.index and not link.one_way:
+            gained[:, network.index[link.one]] -= run.flow[:, number]
+    size = np.abs(run.flow).sum() + 1.0
+    for name, values in heat.items():
+        gained[:, network.index[name]] += values
+        size += np.abs(values).sum()
+    stored = np.diff(run.temperature, axis=0) * network.capacities
+    assert np.abs(stored - hours[:, None] * gained).max() <= 1e-9 * size
+    assert np.diff(run.stored) == pytest.approx(hours * gained.sum(axis=1), abs=1e-9 * size)
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40))
+def test_the_three_routes_and_the_dense_step_agree(seed: int, count: int) -> None:
+    rng = np.random.default_rng(seed)
+    network = random_network(rng, count)
+    boundary, heat = random_inputs(rng, network, 12)
+    hours = np.full(12, 0.5)
+    eigen = network.simulate(boundary, hours, heat, method="eigen")
+    others: tuple[Method, ...] = ("dense", "krylov")
+    for method in others:
+        other = network.simulate(boundary, hours, heat, method=method)
+        assert other.temperature == pytest.approx(eigen.temperature, abs=1e-8)
+        assert other.mean_temperature == pytest.approx(eigen.mean_temperature, abs=1e-8)
+        assert other.flow == pytest.approx(eigen.flow, abs=1e-7)
+    step, heavy = network.discretise(0.5), network.capacities > 0
+    for k in range(12):
+        inputs = np.array(
+            [boundary[b][k] for b in network.boundaries]
+            + [heat[n.name][k] if n.name in heat else 0.0 for n in network.nodes]
+        )
+        before = eigen.temperature[k, heavy]
+        after = step.transition @ before + step.drive @ inputs
+        mean = step.mean_transition @ before + step.mean_drive @ inputs
+        everywhere = step.spread @ after + step.direct @ inputs
+        assert everywhere == pytest.approx(eigen.temperature[k + 1], abs=1e-8)
+        assert step.spread @ mean + step.direct @ inputs == pytest.approx(
+            eigen.mean_temperature[k], abs=1e-8
+        )
+
+
+def test_zones_of_the_small_network_are_the_same_network() -> None:
+    zones = (
+        ThermalZone(name="a", capacitance=2.0, resistance=4.0, neighbours={"b": 3.0}),
+        ThermalZone(name="b", capacitance=5.0, resistance=8.0),
+    )
+    heat = np.random.default_rng(1).uniform(0, 5, (50, 2))
+    small = ThermalNetwork(zones).simulate(3.0, 0.5, heat, initial=[18.0, 22.0])
+    network = HeatNetwork(
+        nodes=(Node(name="a", capacity=2.0), Node(name="b", capacity=5.0)),
+        links=(
+            Link(one="ambient", other="a", conductance=1 / 4),
+            Link(one="b", other="ambient", conductance=1 / 8),
+            Link(one="a", other="b", conductance=1 / 3),
+        ),
+    )
+    large = network.simulate(
+        {"ambient": 3.0}, 0.5, {"a": heat[:, 0], "b": heat[:, 1]}, initial={"a": 18.0, "b": 22.0}
+    )
+    assert large.temperature == pytest.approx(small, rel=1e-11)
+
+
+def test_a_network_without_any_boundary_keeps_its_heat() -> None:
+    network = HeatNetwork(
+        nodes=(Node(name="a", capacity=1.0), Node(name="b", capacity=3.0)),
+        links=(Link(one="a", other="b", conductance=1.0),),
+        boundaries=(),
+    )
+    run = network.simulate({}, np.full(1000, 1.0), initial=[40.0, 0.0])
+    assert run.stored == pytest.approx([40.0] * 1001, rel=1e-12)
+    assert run.temperature[-1] == pytest.approx([10.0, 10.0], rel=1e-12)
+
+
+def test_a_year_of_two_hundred_nodes_is_fast() -> None:
+    network = random_network(np.random.default_rng(3), 200)
+    boundary = {"ambient": np.sin(np.arange(8760) / 24), "ground": 10.0}
+    began = time.perf_counter()
+    run = network.simulate(boundary, 1.0, {"n0": np.ones(8760)})
+    assert run.temperature.shape == (8761, 200)
+    assert time.perf_counter() - began < 8.0  # 0.3 s alone; the machine may be busy
+
+
+def test_streams_carry_heat_one_way() -> None:
+    network = HeatNetwork(
+        nodes=(Node(name="hall", capacity=1.0), Node(name="room", capacity=1.0)),
+        links=(
+            Link(one="supply", other="hall", conductance=0.5, one_way=True),
+            Link(one="hall", other="room", conductance=0.5, one_way=True),
+        ),
+        boundaries=("supply",),
+    )
+    run = network.simulate({"supply": 30.0}, np.full(10, 1.0), initial=[20.0, 20.0])
+    x = 0.5 * np.arange(11)
+    assert run.temperature[:, 0] == pytest.approx(30 - 10 * np.exp(-x), rel=1e-12)
+    assert run.temperature[:, 1] == pytest.approx(30 - 10 * (1 + x) * np.exp(-x), rel=1e-12)
+
+
+def test_wrong_networks_and_inputs_say_what_is_wrong() -> None:
+    node = Node(name="a", capacity=1.0)
+    with pytest.raises(ParameterError, match="capacity of a is -1 kWh/K"):
+        Node(name="a", capacity=-1.0)
+    with pytest.raises(ParameterError, match="joins a with itself"):
+        Link(one="a", other="a", conductance=1.0)
+    with pytest.raises(ParameterError, match="'a' stands twice"):
+        HeatNetwork(nodes=(node, node), links=())
+    with pytest.raises(ParameterError, match=r"ends at 'b'; known: a, ambient"):
+        HeatNetwork(nodes=(node,), links=(Link(one="a", other="b", conductance=1.0),))
+    with pytest.raises(ParameterError, match="joins two boundaries"):
+        HeatNetwork(
+            nodes=(node,),
+            links=(Link(one="x", other="y", conductance=1.0),),
+            boundaries=("x", "y"),
+        )
+    with pytest.raises(ParameterError, match="no node has a capacity"):
+        HeatNetwork(nodes=(Node(name="a"),), links=())
+    loose = HeatNetwork(
+        nodes=(node, Node(name="b"), Node(name="c")),
+        links=(Link(one="b", other="c", conductance=1.0),),
+        boundaries=(),
+    )
+    with pytest.raises(ParameterError, match="hang on no mass and no boundary: b, c"):
+        loose.simulate({}, 1.0, initial={"a": 1.0})
+    good = HeatNetwork(nodes=(node,), links=(Link(one="a", other="ambient", conductance=1.0),))
+    with pytest.raises(ParameterError, match="missing: ambient"):
+        good.simulate({}, 1.0, initial=[1.0])
+    with pytest.raises(ParameterError, match="initial temperatures missing: a"):
+        good.simulate({"ambient": 1.0}, 1.0)
+    with pytest.raises(ParameterError, match="heat into a is nan"):
+        good.simulate({"ambient": 1.0}, 1.0, {"a": [1.0, float("nan")]}, initial=[1.0])
+    with pytest.raises(ParameterError, match="'guess'"):
+        good.simulate({"ambient": 1.0}, 1.0, initial=[1.0], method="guess")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="the step is 0"):
+        good.discretise(0.0)
