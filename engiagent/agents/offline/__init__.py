@@ -1,6 +1,23 @@
 """The offline engine: reads the battery and thermal families without a language model."""
 
-from engiagent.agents.offline.engine import analyse
-from engiagent.agents.offline.results import Ambiguous, Analysis, Missing, NotUnderstood
+from engiagent.agents.offline.engine import Understanding, analyse, understand
+from engiagent.agents.offline.results import (
+    Ambiguous,
+    Analysis,
+    Conflict,
+    Implausible,
+    Missing,
+    NotUnderstood,
+)
 
-__all__ = ["Ambiguous", "Analysis", "Missing", "NotUnderstood", "analyse"]
+__all__ = [
+    "Ambiguous",
+    "Analysis",
+    "Conflict",
+    "Implausible",
+    "Missing",
+    "NotUnderstood",
+    "Understanding",
+    "analyse",
+    "understand",
+]

@@ -57,6 +57,8 @@ def assemble(
         tuple(draft.ambiguous),
         tuple(draft.assumptions),
         (*draft.notes, *(f"given by the user: {name}" for name in sorted(settled))),
+        tuple(draft.conflicts),
+        tuple(draft.implausible),
     )
 
 

@@ -210,9 +210,12 @@ def single(builder: Builder, readings: list[Reading]) -> Reading:
         a, b = (builder._canonical(r.value) if r.value.number is not None else None
                 for r in (first, other))  # fmt: skip
         if a is None or b is None or not np.allclose(a, b, rtol=1e-12, atol=0):
-            builder.draft.doubt(
-                other.line if other.line >= 0 else 0,
+            builder.draft.clash(
+                other.line,
+                "two-values",
+                (first.owner if first.owner != "*" else first.slot.component, first.slot.name),
                 f"{first.slot.component}: two different values for {first.slot.said}",
+                (builder.draft.place(first), builder.draft.place(other)),
             )
         elif other.line >= 0 and first.slot.name.startswith("initial_") and _asks(builder, other):
             builder.draft.refuse(other.line, "a requirement with the value of the initial state")

@@ -207,10 +207,14 @@ def _check_start(
         return
     for kind, sign in (("lower", -1.0), ("upper", 1.0)):
         if kind in limits and sign * float(start - builder.numbers[limits[kind]]) > 1e-9:
-            builder.draft.doubt(
+            reading = builder.draft.find(name, "initial_temperature")
+            builder.draft.clash(
                 band.line,
+                "outside-limits",
+                (name, "initial_temperature"),
                 f"{name}: the temperature at the start lies outside this limit; "
                 "from when on does it hold?",
+                (builder.draft.place(reading) if reading else (0, 0), band.span),
             )
 
 

@@ -7,7 +7,13 @@ from typing import Any
 
 from engiagent.agents.offline.amounts import Amount, Span
 from engiagent.agents.offline.cards import Slot
-from engiagent.agents.offline.results import Ambiguous, Missing, NotUnderstood
+from engiagent.agents.offline.results import (
+    Ambiguous,
+    Conflict,
+    Implausible,
+    Missing,
+    NotUnderstood,
+)
 from engiagent.agents.offline.tokens import Line, Period, Token
 
 Json = dict[str, Any]
@@ -99,6 +105,8 @@ class Draft:
     missing: list[Missing] = field(default_factory=list)
     not_understood: list[NotUnderstood] = field(default_factory=list)
     ambiguous: list[Ambiguous] = field(default_factory=list)
+    conflicts: list[Conflict] = field(default_factory=list)
+    implausible: list[Implausible] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -166,6 +174,19 @@ class Draft:
         if entry not in self.ambiguous:
             self.ambiguous.append(entry)
 
+    def clash(
+        self, line: int, code: str, about: tuple[str, str], message: str, spans: tuple[Span, ...]
+    ) -> None:
+        """Report two statements that cannot both hold; ``about`` is component and quantity."""
+        self.doubt(max(line, 0), message)
+        entry = Conflict(code, *about, message, tuple(s for s in spans if s != (0, 0)))
+        if entry not in self.conflicts:
+            self.conflicts.append(entry)
+
+    def place(self, reading: Reading) -> Span:
+        """Return where a value stands: its own place in the text, else its sentence."""
+        return source_span(reading.value.source) or reading.span
+
     def refuse(self, line: int, reason: str) -> None:
         """Report a sentence that was not understood, once."""
         span = self.lines[line].sentence.span
@@ -181,6 +202,14 @@ class Draft:
     def find(self, owner: str, slot: str) -> Reading | None:
         """Return what fills a slot of a component."""
         return next((r for r in self.readings if r.owner == owner and r.slot.name == slot), None)
+
+
+def source_span(source: Any) -> Span | None:
+    """Return the place in the text of a source, None where it has none."""
+    if isinstance(source, dict) and source.get("kind") in ("text", "table"):
+        start, end = source["span"]
+        return int(start), int(end)
+    return None
 
 
 def text_source(amount: Amount) -> Json:

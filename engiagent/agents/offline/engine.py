@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engiagent.agents.offline import overrides as given
@@ -32,7 +33,32 @@ if TYPE_CHECKING:
     from engiagent.problems.problem import Problem
 
 
+@dataclass(frozen=True)
+class Understanding:
+    """An analysis and the reading that it comes from.
+
+    Attributes
+    ----------
+    draft
+        The sentences as tokens and everything that was read in them.
+    owners
+        The components that the text speaks of.
+    axis
+        The time axis; None where none is given.
+    """
+
+    analysis: Analysis
+    draft: Draft
+    owners: Owners
+    axis: Axis | None
+
+
 def analyse(problem: "Problem", overrides: Mapping[str, str] | None = None) -> Analysis:
+    """Read a problem of the battery and thermal families; see :func:`understand`."""
+    return understand(problem, overrides).analysis
+
+
+def understand(problem: "Problem", overrides: Mapping[str, str] | None = None) -> Understanding:
     """Read a problem of the battery and thermal families.
 
     Parameters
@@ -44,9 +70,9 @@ def analyse(problem: "Problem", overrides: Mapping[str, str] | None = None) -> A
 
     Returns
     -------
-    Analysis
-        A blueprint of unexpanded components with the source of every number, and everything that
-        is missing, ambiguous or not understood; the verdict is open unless these are empty.
+    Understanding
+        With a blueprint of unexpanded components with the source of every number, and everything
+        that is missing, ambiguous or not understood; the verdict is open unless these are empty.
 
     Raises
     ------
@@ -84,7 +110,8 @@ def analyse(problem: "Problem", overrides: Mapping[str, str] | None = None) -> A
     settled = given.apply(draft, owners, overrides or {})
     account(draft)
     _other_numbers(draft, problem)
-    return assemble(problem, draft, owners, axis, goal, currency or "EUR", settled)
+    analysis = assemble(problem, draft, owners, axis, goal, currency or "EUR", settled)
+    return Understanding(analysis, draft, owners, axis)
 
 
 def currency_of_text(problem: "Problem") -> str | None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from engiagent.agents.offline.amounts import Span
+from engiagent.agents.offline.amounts import Amount, Span
 from engiagent.blueprint.document import Blueprint
 
 
@@ -34,6 +34,49 @@ class Ambiguous:
 
 
 @dataclass(frozen=True)
+class Implausible:
+    """A value that was read for a slot and lies outside what such a thing can be.
+
+    Attributes
+    ----------
+    low, high, unit
+        The range of the slot's card.
+    because
+        Why it ends there, from the card; empty where the card gives no reason.
+    """
+
+    component: str
+    owner: str
+    slot: str
+    said: str
+    amount: Amount
+    low: float
+    high: float
+    unit: str
+    because: str
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Two statements of the text that cannot both hold.
+
+    Attributes
+    ----------
+    code
+        ``two-values``, ``outside-limits``, ``lengths``; ``shorter`` or ``longer`` for series beside
+        the horizon.
+    spans
+        The places of the statements, as far as they stand in the text.
+    """
+
+    code: str
+    component: str
+    quantity: str
+    message: str
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True)
 class Analysis:
     """A blueprint and what stands between it and a verdict.
 
@@ -47,6 +90,8 @@ class Analysis:
         Conventions that the text leaves open and how they were read.
     notes
         What else a reader may want to know.
+    conflicts, implausible
+        What stands behind some of the ambiguous and not understood, for an audit.
     """
 
     blueprint: Blueprint | None
@@ -55,6 +100,8 @@ class Analysis:
     ambiguous: tuple[Ambiguous, ...] = ()
     assumptions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    implausible: tuple[Implausible, ...] = ()
 
     @property
     def complete(self) -> bool:

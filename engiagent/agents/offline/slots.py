@@ -7,6 +7,7 @@ from engiagent.agents.offline.amounts import Amount
 from engiagent.agents.offline.cards import Card, Pattern, Slot, lexicon
 from engiagent.agents.offline.draft import Draft, Reading, amount_value
 from engiagent.agents.offline.owners import Owners, component_patterns, topic
+from engiagent.agents.offline.results import Implausible
 from engiagent.agents.offline.tokens import Line, Token
 from engiagent.blueprint.units import UnitError, convert, parse_unit
 
@@ -196,6 +197,8 @@ def _decide(draft: Draft, owners: Owners, place: Place, found: list[Candidate]) 
             place.line,
             f"{place.amount.quote} is outside the plausible range of {slot.said}",
         )
+        named = _owner(draft, owners, slot, place) or slot.component
+        draft.implausible.append(_implausible(slot, named, place.amount))
         return
     owner = _owner(draft, owners, slot, place)
     if owner is None:
@@ -219,6 +222,14 @@ def _decide(draft: Draft, owners: Owners, place: Place, found: list[Candidate]) 
             first.match[0],
         )
     )
+
+
+def _implausible(slot: Slot, owner: str, amount: Amount) -> Implausible:
+    because = str(slot.options.get("because", ""))
+    return Implausible(
+        slot.component, owner, slot.name, slot.said, amount,
+        slot.low, slot.high, slot.range_unit, because,
+    )  # fmt: skip
 
 
 def _owner(draft: Draft, owners: Owners, slot: Slot, place: Place) -> str | None:

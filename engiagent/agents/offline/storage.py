@@ -8,7 +8,7 @@ import numpy as np
 from engiagent.agents.offline.amounts import Span, kind_of
 from engiagent.agents.offline.builder import Builder, for_owner, note_repeat, plain, single
 from engiagent.agents.offline.cards import lexicon
-from engiagent.agents.offline.draft import Fact, Json, Reading
+from engiagent.agents.offline.draft import Fact, Json, Reading, source_span
 from engiagent.agents.offline.owners import Owners
 from engiagent.agents.offline.results import Missing
 
@@ -115,12 +115,24 @@ def _settle(
         return
     a, b = builder.numbers[filled[target]], builder.numbers[made]
     if not np.allclose(a, b, rtol=1e-9):
-        builder.draft.doubt(
-            max(reading.line, 0),
+        builder.draft.clash(
+            reading.line,
+            "two-values",
+            (reading.owner, target),
             f"{reading.owner}: {target.replace('_', ' ')} is given in two ways that differ",
+            (*_places(builder, filled[target]), builder.draft.place(reading)),
         )
     else:
         note_repeat(builder, reading.value)
+
+
+def _places(builder: Builder, parameter: str) -> tuple[Span, ...]:
+    """Return where the numbers behind a parameter stand in the text."""
+    entry = next(p for p in builder.parameters if p["name"] == parameter)
+    reference = entry.get("source_reference") or {}
+    parts = reference if isinstance(reference, list) else [reference]
+    leaves = [leaf for part in parts for leaf in (part.get("of") or [part])]
+    return tuple(span for leaf in leaves if (span := source_span(leaf)) is not None)
 
 
 def _derive(
@@ -153,9 +165,12 @@ def _derive(
     if target in filled and reading.value.number is not None:
         made = builder.evaluate(text)
         if not np.allclose(made, builder.numbers[filled[target]], rtol=1e-6):
-            builder.draft.doubt(
-                max(reading.line, 0),
+            builder.draft.clash(
+                reading.line,
+                "two-values",
+                (name, target),
                 f"{name}: {target.replace('_', ' ')} is given in two ways that differ",
+                (*_places(builder, filled[target]), builder.draft.place(reading)),
             )
         return
     series = any(i in builder.indexed for i in inputs)
@@ -277,7 +292,14 @@ def _consistent(builder: Builder, name: str, filled: dict[str, str]) -> None:
     for bound, sign in ((low, -1.0), (high, 1.0)):
         if bound is not None and sign * (float(start) - float(bound)) > 1e-9:
             reading = builder.draft.find(name, "initial_energy")
-            builder.draft.doubt(
-                max(reading.line, 0) if reading else 0,
+            limit = filled.get("minimum_energy" if sign < 0 else "maximum_energy")
+            builder.draft.clash(
+                reading.line if reading else 0,
+                "outside-limits",
+                (name, "initial_energy"),
                 f"{name}: the energy at the start lies outside the limits of the state of charge",
+                (
+                    *_places(builder, filled["initial_energy"]),
+                    *_places(builder, limit or filled["energy_capacity"]),
+                ),
             )

@@ -3,7 +3,7 @@
 import numpy as np
 
 from engiagent.agents.offline.builder import Builder, note_repeat
-from engiagent.agents.offline.draft import Priced
+from engiagent.agents.offline.draft import Priced, source_span
 from engiagent.agents.offline.tokens import Period
 
 
@@ -19,7 +19,13 @@ def scheduled(
     rest = [e for e in entries if e.period is None or e.period.rest]
     timed = [e for e in entries if e.period is not None and not e.period.rest]
     if len(rest) > 1:
-        builder.draft.doubt(max(rest[-1].line, 0), f"two values for {said} at the same times")
+        builder.draft.clash(
+            rest[-1].line,
+            "two-values",
+            ("site", name),
+            f"two values for {said} at the same times",
+            tuple(source_span(e.value.source) or e.span for e in rest),
+        )
         return None
     if not timed and (not rest or rest[0].period is None or default is None):
         return builder.value(name, rest[0].value, said) if rest else None

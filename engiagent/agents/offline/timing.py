@@ -112,7 +112,14 @@ def _agreed(draft: Draft, times: list[Times]) -> Times | None:
 def _contradiction(draft: Draft, what: str) -> None:
     n = next((f.line for f in draft.facts if f.name.startswith("horizon")), 0)
     if draft.lines:
-        draft.doubt(n, f"the lengths contradict each other: {what}")
+        places = [f.span for f in draft.facts if f.name in ("horizon", "horizon_hours", "step")]
+        draft.clash(
+            n,
+            "lengths",
+            ("time", "periods"),
+            f"the lengths contradict each other: {what}",
+            tuple(dict.fromkeys(places)),
+        )
 
 
 def _hourly(draft: Draft) -> bool:
@@ -243,10 +250,13 @@ def _check_counts(draft: Draft, count: int, step: float) -> None:
             continue
         said = _counted(fact, step)
         if said is not None and said != count:
-            draft.doubt(
+            draft.clash(
                 fact.line,
+                "shorter" if count < said else "longer",
+                ("time", "periods"),
                 f"the text speaks of {said} periods ('{_shown(draft, fact)}'), "
                 f"the data has {count}",
+                (fact.span,),
             )
 
 
