@@ -61,11 +61,17 @@ def ends_of(elements: Elements) -> tuple[Ints, Ints]:
 def within(inner: Elements, outer: Elements) -> Bools:
     """Return whether each period lies inside the period beside it."""
     fine, coarse = _common(inner.set, outer.set)
-    begin, end = ends_of(inner)
-    start, stop = ends_of(outer)
-    return np.asarray(
-        (fine[begin] > coarse[start] - CLOSE) & (fine[end] < coarse[stop] + CLOSE), dtype=bool
-    )
+    holds = np.zeros(inner.positions.size, dtype=bool)
+    # ``at`` may have found no period, and nothing lies inside that.
+    rows = np.flatnonzero(_inside(inner) & _inside(outer))
+    begin, end = ends_of(Elements(inner.set, inner.positions[rows]))
+    start, stop = ends_of(Elements(outer.set, outer.positions[rows]))
+    holds[rows] = (fine[begin] > coarse[start] - CLOSE) & (fine[end] < coarse[stop] + CLOSE)
+    return holds
+
+
+def _inside(elements: Elements) -> Bools:
+    return np.asarray((elements.positions >= 0) & (elements.positions < elements.set.size))
 
 
 def inside_ranges(inner: IndexSet, outer: Elements) -> tuple[Ints, Ints]:
@@ -146,6 +152,7 @@ def weekday(elements: Elements) -> Value:
 
 def pos(elements: Elements) -> Value:
     """Return the position in the set that an index runs over, from 0."""
+    placed(elements)
     return _plain(elements.positions.astype(np.float64))
 
 

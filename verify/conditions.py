@@ -101,7 +101,10 @@ class Conditions(ABC):
             texts = self._labels(other, frame)
             if isinstance(other, Number):
                 texts = np.full(frame.size, int(other.value), dtype=object)
-            known = np.array(first.set.labels, dtype=object)[first.positions]
+            inside = (first.positions >= 0) & (first.positions < first.set.size)
+            # What an offset or ``at`` leads out of the set to has a label that is equal to none.
+            labels = np.array([*first.set.labels, None], dtype=object)
+            known = labels[np.where(inside, first.positions, -1)]
             return (known, texts) if one is left else (texts, known)
         second = self.places.element(other, frame)
         pair = _same_set(first, second)
@@ -121,7 +124,7 @@ class Conditions(ABC):
 
 def _same_set(first: Elements, second: Elements) -> tuple[Ints, Ints]:
     if first.set.root is second.set.root:
-        return first.set.in_root[first.positions], second.set.in_root[second.positions]
+        return first.set.rooted(first.positions), second.set.rooted(second.positions)
     if first.set.map_to(second.set) is not None:
         return located(first, second.set), second.positions
     if second.set.map_to(first.set) is not None:

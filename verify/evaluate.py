@@ -302,7 +302,7 @@ class Evaluator(Conditions):
             start_at = int(own[which].in_root[0])
         elif target is not None and target.periods_of is root:
             goes_round = False  # edges do not go round, also where the periods do
-        in_root = here.positions if here.set is root else here.set.in_root[here.positions]
+        in_root = here.set.rooted(here.positions)
         first = (in_root == start_at) & (not goes_round)
         back = Binary(reference.span, "-", reference.indices[which], Number((0, 0), 1.0, None))
         moved = (*reference.indices[:which], back, *reference.indices[which + 1 :])

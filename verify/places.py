@@ -96,7 +96,7 @@ class Places:
         if not (whole == values.thin(steps.data)).all():
             raise EvaluationError("an offset is a whole number")
         root = base.set.root
-        moved = base.set.in_root[base.positions] + whole.astype(np.int64) * (
+        moved = base.set.rooted(base.positions) + whole.astype(np.int64) * (
             1 if node.op == "+" else -1
         )
         # A period's end is an edge of its own, also where the periods go round.

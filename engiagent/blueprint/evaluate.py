@@ -33,6 +33,7 @@ from engiagent.blueprint.indexing import (
     Rows,
     Value,
     evaluation_error,
+    known_positions,
     root_positions,
     set_name,
 )
@@ -357,7 +358,12 @@ def _axis_of(elements: Elements, node: Node) -> Any:
 def _dt(elements: Elements, node: Node) -> Array:
     if elements.set.root.kind == "instants":
         raise evaluation_error("EB003", "an instant has no length; use a period", node)
-    return np.asarray(_axis_of(elements, node).steps[root_positions(elements)])
+    return np.asarray(_axis_of(elements, node).steps[known_positions(elements, node)])
+
+
+def _pos(elements: Elements, node: Node) -> Array:
+    known_positions(elements, node)
+    return np.asarray(elements.positions, dtype=np.float64)
 
 
 def _probability(elements: Elements, node: Node) -> Array:
@@ -365,7 +371,7 @@ def _probability(elements: Elements, node: Node) -> Array:
     if values is None:
         text = f"{elements.set.name} has no probabilities"
         raise evaluation_error("EB014", text, node, 'give "probabilities", as "uniform"')
-    return np.asarray(values[root_positions(elements)])
+    return np.asarray(values[known_positions(elements, node)])
 
 
 def _refuse_points(xs: Array, ys: Array, node: Call) -> None:
@@ -386,14 +392,14 @@ def _weekday(elements: Elements, node: Node) -> Array:
     if not axis.dated:
         text = f"{elements.set.name} has no date, so no days of the week"
         raise evaluation_error("EB003", text, node, "give the time set a start with a date")
-    return np.asarray(axis.weekday[root_positions(elements)].astype(np.float64))
+    return np.asarray(axis.weekday[known_positions(elements, node)].astype(np.float64))
 
 
 _OF_ELEMENTS: dict[str, Callable[[Elements, Node], Value]] = {
-    "clock": lambda e, n: _axis_of(e, n).clock[root_positions(e)],
+    "clock": lambda e, n: _axis_of(e, n).clock[known_positions(e, n)],
     "dt": _dt,
-    "hour": lambda e, n: np.floor(_axis_of(e, n).clock[root_positions(e)] + 1e-9),
-    "pos": lambda e, n: np.asarray(e.positions, dtype=np.float64),
+    "hour": lambda e, n: np.floor(_axis_of(e, n).clock[known_positions(e, n)] + 1e-9),
+    "pos": _pos,
     "prob": _probability,
     "weekday": _weekday,
 }

@@ -361,7 +361,7 @@ def _describe(item: ast.expr) -> str:
         ast.Lambda: "a lambda", ast.ListComp: "a list comprehension", ast.Dict: "a dictionary",
         ast.GeneratorExp: f"a 'for' outside {', '.join(REDUCTIONS)}", ast.JoinedStr: "an f-string",
         ast.NamedExpr: "':='", ast.Starred: "'*'", ast.Slice: "a slice", ast.Set: "a set in braces",
-        ast.SetComp: "a set comprehension", ast.Await: "await", ast.List: "a list",
+        ast.SetComp: "a set comprehension", ast.Await: "await",
     }  # fmt: skip
     return names.get(type(item), f"'{type(item).__name__}'")
 
@@ -447,8 +447,8 @@ def _logic(reader: _Reader, item: ast.expr, span: Span) -> Node:
     return Logic(span, op, tuple(reader.node(part) for part in item.values))
 
 
-def _tuple(reader: _Reader, item: ast.expr, span: Span) -> Node:
-    assert isinstance(item, ast.Tuple)
+def _members(reader: _Reader, item: ast.expr, span: Span) -> Node:
+    assert isinstance(item, ast.Tuple | ast.List)
     return Members(span, tuple(reader.node(part) for part in item.elts))
 
 
@@ -514,8 +514,9 @@ _READERS = {
     ast.Compare: _compare,
     ast.Constant: _constant,
     ast.IfExp: _choice,
+    ast.List: _members,
     ast.Name: _name,
     ast.Subscript: _subscript,
-    ast.Tuple: _tuple,
+    ast.Tuple: _members,
     ast.UnaryOp: _unary,
 }

@@ -145,8 +145,7 @@ class Indexer(ABC):
             raise evaluation_error("EB003", "an offset is a whole number", node)
         whole = steps.astype(np.int64) * (1 if node.op == "+" else -1)
         root = base.set.root
-        positions = base.set.in_root[base.positions] if base.set is not root else base.positions
-        moved = positions + whole
+        moved = root_positions(base) + whole
         # The end of the last period is an edge of its own, also where the periods go round.
         to_edges = target is not None and target.root.periods_of is root
         return Elements(root, np.mod(moved, root.size) if root.cyclic and not to_edges else moved)
@@ -156,8 +155,10 @@ class Indexer(ABC):
         target = self.sets(set_name(node, 1))
         element = self.index(node.args[0], grid)
         edges, around = shared_edges(element.set, target, node)
-        starts = edges[root_positions(element)]
+        starts = edges[known_positions(element, node)]
         found = np.searchsorted(around, starts + HALF_A_MILLISECOND, side="right") - 1
+        if target is target.root:
+            return Elements(target, found)
         beyond = (found < 0) | (found >= target.root.size)
         mapping = target.root.map_to(target)
         assert mapping is not None
@@ -288,11 +289,13 @@ class Indexer(ABC):
     def _within(self, node: Call, grid: Grid) -> Array:
         inner, outer = (self.index(part, grid) for part in node.args)
         edges, around = shared_edges(inner.set, outer.set, node)
-        first, last = period_edges(inner)
-        begin, end = period_edges(outer)
         slack = HALF_A_MILLISECOND
+        # Where ``at`` has found no period nothing lies inside.
+        known = _exists(inner) & _exists(outer)
+        first, last = (np.where(known, edge, 0) for edge in period_edges(inner))
+        begin, end = (np.where(known, edge, 0) for edge in period_edges(outer))
         after = edges[first] >= around[begin] - slack
-        return np.asarray(after & (edges[last] <= around[end] + slack))
+        return np.asarray(known & after & (edges[last] <= around[end] + slack))
 
     def _compare(self, op: str, left: Node, right: Node, grid: Grid) -> Array:
         if self._is_element(left, grid) or self._is_element(right, grid):
@@ -400,15 +403,34 @@ def _label_of(node: Text | Number) -> Label:
     return int(node.value)
 
 
+def _exists(elements: Elements) -> Array:
+    return np.asarray((elements.positions >= 0) & (elements.positions < elements.set.size))
+
+
 def _label_array(elements: Elements) -> Array:
-    return np.asarray(np.array(elements.set.labels, dtype=object)[elements.positions])
+    """Return labels; None, which is equal to none, for what lies outside the set."""
+    labels = np.array([*elements.set.labels, None], dtype=object)
+    return np.asarray(labels[np.where(_exists(elements), elements.positions, -1)])
 
 
 def root_positions(elements: Elements) -> Ints:
-    """Return positions in the set from which a subset was taken."""
-    if elements.set.root is elements.set:
-        return elements.positions
-    return elements.set.in_root[elements.positions]
+    """Return positions in the set from which a subset was taken; outside they stay outside."""
+    return elements.set.rooted(elements.positions)
+
+
+def known_positions(elements: Elements, node: Node) -> Ints:
+    """Return positions in the root set of elements of which something is asked.
+
+    Raises
+    ------
+    ExpressionError
+        When one lies in no period, as ``at`` beyond the ends of its set.
+    """
+    positions = root_positions(elements)
+    if np.any((positions < 0) | (positions >= elements.set.root.size)):
+        text = f"this is no element of {elements.set.name} everywhere"
+        raise evaluation_error("EB004", text, node, "leave the edge out by a condition")
+    return positions
 
 
 def period_edges(elements: Elements) -> tuple[Ints, Ints]:

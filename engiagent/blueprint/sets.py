@@ -101,6 +101,18 @@ class IndexSet:
             return np.arange(self.size, dtype=np.int64)
         return self.parent.in_root[self.positions]
 
+    def rooted(self, positions: Ints) -> Ints:
+        """Return the positions in :attr:`root` of positions here; what lies outside stays so."""
+        if self.parent is None:
+            return positions
+        inside = (positions >= 0) & (positions < self.size)
+        if np.all(inside):
+            return np.asarray(self.in_root[positions])
+        beyond = np.where(positions < 0, -1, self.root.size)
+        if self.size == 0:
+            return beyond
+        return np.where(inside, self.in_root[np.clip(positions, 0, self.size - 1)], beyond)
+
     @cached_property
     def numbers(self) -> Ints | None:
         """The labels as integers, where they are integers."""

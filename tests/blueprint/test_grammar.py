@@ -108,7 +108,6 @@ def test_binders_are_read_alone() -> None:
         ("~a", 1, "write 'not'"),
         ("a is b", 1, "write =="),
         ("a @ b", 3, "not part of the language"),
-        ("[a, b]", 1, "a list"),
         ("{1: 2}", 1, "a dictionary"),
         ("[x for x in T]", 1, "a list comprehension"),
         ("(x for x in T)", 1, "outside sum, min, max"),

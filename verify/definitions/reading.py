@@ -16,6 +16,7 @@ from engiagent.blueprint.grammar import (
 )
 from engiagent.blueprint.sets import IndexSet
 from engiagent.verify import values
+from engiagent.verify.clocks import placed
 from engiagent.verify.evaluate import Evaluator
 from engiagent.verify.frames import Bools, Elements, Environment, EvaluationError, Frame
 from engiagent.verify.places import Places, located
@@ -67,7 +68,7 @@ class DecisionEvaluator(Evaluator):
         chances = element.set.root.probabilities
         if chances is None:
             raise EvaluationError(f"{element.set.name} has no probabilities")
-        return values.constant(chances[element.set.in_root[element.positions]], ONE)
+        return values.constant(chances[placed(element)], ONE)
 
     def _piecewise(self, node: Call, frame: Frame) -> Value:
         """Interpolate as a sum over the pieces of slope times the part of x that lies in each."""
@@ -112,9 +113,7 @@ class _Places(Places):
         periods = found.set.root.periods_of
         if periods is None or periods is not index_set.root:
             return located(found, index_set)
-        whole = found.set is found.set.root
-        positions = found.positions if whole else found.set.in_root[found.positions]
-        return located(Elements(periods, positions), index_set)
+        return located(Elements(periods, found.set.rooted(found.positions)), index_set)
 
 
 def _written_out(node: Reduce) -> Node:
