@@ -27,7 +27,14 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.parameters import hours_of_steps, increasing, numbers, over_time, within
+from engiagent.models.parameters import (
+    compatible,
+    hours_of_steps,
+    increasing,
+    numbers,
+    over_time,
+    within,
+)
 from engiagent.models.rainflow import Cycles, rainflow
 from engiagent.models.ranges import Floats, ParameterError
 
@@ -165,6 +172,7 @@ class CalendarAgeing:
         charge = within(state_of_charge, "the state of charge", "-", low=0.0, high=1.0)
         kelvin = KELVIN + within(temperature, "the cell temperature", "degC", low=-KELVIN,
                                  above=True)  # fmt: skip
+        compatible(state_of_charge=charge, temperature=kelvin)
         reference = KELVIN + self.reference_temperature
         return np.asarray(
             self.rate

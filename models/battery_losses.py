@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.parameters import increasing, numbers, within
+from engiagent.models.parameters import compatible, increasing, numbers, within
 from engiagent.models.ranges import Floats, ParameterError
 
 Direction = Literal["charge", "discharge"]
@@ -72,6 +72,8 @@ class QuadraticLoss:
         p2 = within(self.quadratic, "the quadratic loss", "-", low=0.0)
         if self.standby is not None:
             within(self.standby, "the standby power", "kW", low=0.0)
+        compatible(rated_power=self.rated_power, no_load=self.no_load, proportional=p1,
+                   quadratic=p2, standby=0.0 if self.standby is None else self.standby)  # fmt: skip
         within(p1 + 2.0 * p2, "the marginal loss at the rated power", "-", high=1.0, below=True)
 
     @staticmethod
@@ -112,6 +114,7 @@ class QuadraticLoss:
         """Return the loss at a terminal power of either direction. [kW]."""
         at = _powers(power)
         none, p1, p2, rated = self._coefficients()
+        compatible(power=at, units=none + p1 + p2 + rated)
         idle = none if self.standby is None else np.asarray(self.standby, dtype=np.float64)
         return np.asarray(np.where(at > 0, none + p1 * at + p2 * at**2 / rated, idle))
 

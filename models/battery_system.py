@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from engiagent.models.battery_losses import ConverterLoss
 from engiagent.models.parameters import (
+    compatible,
     hours_of_steps,
     increasing,
     linear_recursion,
@@ -196,6 +197,7 @@ class BatterySystem:
         within(self.discharge_power_max, "the discharge power limit", "kW", low=0.0, finite=False)
         low = within(self.minimum_charge, "the minimum charge", "-", low=0.0, high=1.0)
         high = within(self.maximum_charge, "the maximum charge", "-", low=0.0, high=1.0)
+        compatible(minimum_charge=low, maximum_charge=high)
         if not np.all(low <= high):
             raise ParameterError(
                 f"the minimum charge {low} is above the maximum {high}; give minimum <= maximum"
@@ -204,6 +206,22 @@ class BatterySystem:
         within(self.heat_capacity, "the heat capacity", "kWh/K", low=0.0, above=True, finite=False)
         within(self.heat_transfer, "the heat transfer", "kW/K", low=0.0)
         within(self.heat_fraction, "the fraction of heat in the cells", "-", low=0.0, high=1.0)
+        self._units()
+
+    def _units(self, **more: npt.ArrayLike) -> tuple[int, ...]:
+        """Return the shape of the units, () or (units,)."""
+        return compatible(
+            energy_capacity=self.energy_capacity,
+            charge_power_max=self.charge_power_max,
+            discharge_power_max=self.discharge_power_max,
+            minimum_charge=self.minimum_charge,
+            maximum_charge=self.maximum_charge,
+            self_discharge=self.self_discharge,
+            heat_capacity=self.heat_capacity,
+            heat_transfer=self.heat_transfer,
+            heat_fraction=self.heat_fraction,
+            **more,
+        )
 
     def converter_loss(self, charge: npt.ArrayLike, discharge: npt.ArrayLike) -> Floats:
         """Return the loss of the converter for terminal powers of any shape. [kW]."""
@@ -240,13 +258,18 @@ class BatterySystem:
         ParameterError
             When a shape does not fit, a power is below 0 or a value is not finite.
         """
-        units = np.broadcast_shapes(
-            np.shape(charge)[1:],
-            np.shape(discharge)[1:],
-            np.shape(initial.energy),
-            np.shape(self.energy_capacity),
+        if not (np.ndim(charge) or np.ndim(discharge)):
+            raise ParameterError("charge and discharge are numbers; give one of them as a series")
+        lengths = [len(np.asarray(power)) for power in (charge, discharge) if np.ndim(power)]
+        shape = (
+            lengths[0],
+            *self._units(
+                charge=np.empty(np.shape(charge)[1:]),
+                discharge=np.empty(np.shape(discharge)[1:]),
+                initial_energy=initial.energy,
+                initial_temperature=initial.temperature,
+            ),
         )
-        shape = (max(np.size(charge, 0), np.size(discharge, 0)), *units)
         into = over_time(charge, shape, "the charge power")
         out = over_time(discharge, shape, "the discharge power")
         hours = hours_of_steps(step_hours, shape)
@@ -273,9 +296,7 @@ class BatterySystem:
     ) -> BatteryStep:
         """Return the state after one period and its losses; arguments as in :meth:`simulate`."""
         into, out = np.asarray(charge, dtype=np.float64), np.asarray(discharge, dtype=np.float64)
-        shape = np.broadcast_shapes(
-            into.shape, out.shape, np.shape(state.energy), np.shape(self.energy_capacity)
-        )
+        shape = self._units(charge=into, discharge=out, energy=state.energy)
         path = self.simulate(
             np.broadcast_to(into, shape)[None],
             np.broadcast_to(out, shape)[None],

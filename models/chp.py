@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.parameters import increasing, numbers, within
+from engiagent.models.parameters import compatible, increasing, numbers, within
 from engiagent.models.ranges import Floats, ParameterError
 
 Booleans = npt.NDArray[np.bool_]
@@ -281,10 +281,12 @@ class ExtractionChp:
         """Return the power that the same fuel gives without heat. [kW]."""
         electric = within(power, "the power", "kW", low=0.0)
         thermal = within(heat, "the heat", "kW", low=0.0)
+        compatible(power=electric, heat=thermal)
         return np.asarray(electric + self.power_loss * thermal)
 
     def power_of_fuel(self, fuel: npt.ArrayLike, heat: npt.ArrayLike) -> Floats:
         """Return the power for fuel and heat, below 0 for too little fuel: inverse of `fuel`."""
+        compatible(fuel=fuel, heat=heat)
         rest = numbers(fuel, "the fuel") - self.fuel_no_load
         inner = np.maximum(self.fuel_slope**2 + 4.0 * self.fuel_quadratic * rest, 0.0)
         equivalent = 2.0 * rest / (self.fuel_slope + np.sqrt(inner))
@@ -293,6 +295,7 @@ class ExtractionChp:
     def excess(self, power: npt.ArrayLike, heat: npt.ArrayLike) -> Floats:
         """Return by how much each row of :meth:`halfplanes` is left, shape (…, rows). [kW]."""
         matrix, limit = self.halfplanes()
+        compatible(power=power, heat=heat)
         electric, thermal = np.broadcast_arrays(
             numbers(power, "the power"), numbers(heat, "the heat")
         )

@@ -72,6 +72,30 @@ def within(
     return array
 
 
+def compatible(**arrays: npt.ArrayLike) -> tuple[int, ...]:
+    """Return the shape that arrays broadcast to.
+
+    Raises
+    ------
+    ParameterError
+        Naming the shapes when they do not fit.
+
+    Examples
+    --------
+    >>> compatible(power=[[1.0], [2.0]], rated_power=[5.0, 6.0, 7.0])
+    (2, 3)
+    """
+    shapes = {name: np.shape(values) for name, values in arrays.items()}
+    try:
+        return np.broadcast_shapes(*shapes.values())
+    except ValueError as error:
+        several = {name: shape for name, shape in shapes.items() if shape}
+        listed = ", ".join(f"{name} {shape}" for name, shape in several.items())
+        raise ParameterError(
+            f"these shapes do not fit: {listed}; give numbers, or arrays that broadcast"
+        ) from error
+
+
 def increasing(values: npt.ArrayLike, what: str, *, least: int = 2) -> Floats:
     """Return ``values`` as floats of shape (n,) after checking that they rise strictly.
 

@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.parameters import increasing, within
+from engiagent.models.parameters import compatible, increasing, within
 from engiagent.models.ranges import Floats, ParameterError
 
 Booleans = npt.NDArray[np.bool_]
@@ -53,6 +53,7 @@ def logarithmic_profile(
     """
     wind = within(speed, "the wind speed", "m/s", low=0.0)
     rough = within(roughness_length, "the roughness length", "m", low=0.0, above=True)
+    compatible(speed=wind, hub_height=hub_height, roughness_length=rough)
     least = displacement + float(np.max(rough))
     for height in (measured_height, hub_height):
         within(height, "a height", "m", low=least, above=True)
@@ -81,6 +82,7 @@ def power_law_profile(
     for height in (measured_height, hub_height):
         within(height, "a height", "m", low=0.0, above=True)
     shear = within(exponent, "the exponent of the wind", "-", low=-0.5, high=1.0)
+    compatible(speed=wind, hub_height=hub_height, exponent=shear)
     return np.asarray(wind * (np.asarray(hub_height) / measured_height) ** shear)
 
 
@@ -105,6 +107,7 @@ def air_density(
     """
     kelvin = KELVIN + within(temperature, "the air temperature", "degC", low=-90.0, high=70.0)
     base = within(pressure, "the air pressure", "Pa", low=0.0, above=True)
+    compatible(temperature=kelvin, pressure=base, height=height)
     there = base * np.exp(-GRAVITY * np.asarray(height) / (GAS_CONSTANT_OF_AIR * kelvin))
     return np.asarray(there / (GAS_CONSTANT_OF_AIR * kelvin))
 
@@ -188,6 +191,7 @@ class WindTurbine:
         if density is not None:
             air = within(density, "the air density", "kg/m³", low=0.0, above=True)
             ratio = air / self.reference_density
+        compatible(speed=wind, density=ratio, running=running)
         inside = (wind >= self.speeds[0]) & (wind <= self.speeds[-1]) & np.asarray(running)
         if self.control == "pitch":
             produced = np.interp(wind * np.cbrt(ratio), self.speeds, self.powers)
@@ -209,6 +213,11 @@ class WindTurbine:
             Whether it ran before the first period, one value or shape (units,).
         """
         wind = within(speed, "the wind speed", "m/s", low=0.0)
+        if not wind.ndim or compatible(initially=initially, units=wind[0]) != wind.shape[1:]:
+            raise ParameterError(
+                f"the wind has the shape {wind.shape} and the state before it "
+                f"{np.shape(initially)}; give (N,) and one value, or (N, units) and (units,)"
+            )
         stop = wind > self.speeds[-1]
         restart = self.speeds[-1] if self.restart_speed is None else self.restart_speed
         # At the restart speed without hysteresis the turbine runs: only above it it stops.
@@ -231,5 +240,7 @@ class WindTurbine:
         speed, density
             As in :meth:`power`.
         """
-        now = self.running(np.asarray(speed, dtype=np.float64)[None], running)[0]
+        shape = compatible(running=running, speed=speed)
+        wind = np.broadcast_to(np.asarray(speed, dtype=np.float64), shape)
+        now = self.running(wind[None], running)[0]
         return np.asarray(now), self.power(speed, density, now)

@@ -140,7 +140,8 @@ class Ratchet:
     Attributes
     ----------
     fraction
-        Of the highest peak looked back upon. 0 to 1. [-]
+        Of the highest peak looked back upon; twelve of them when it depends on the calendar month
+        in which the peak was. 0 to 1. [-]
     months
         How many billing months to look back; None for every month of the horizon, those that
         follow included, as a tariff says that names the months instead.
@@ -157,14 +158,18 @@ class Ratchet:
     With ``months`` the measured peak of the month itself always counts in full.
     """
 
-    fraction: float
+    fraction: float | tuple[float, ...]
     months: int | None = 11
     seasons: tuple[int, ...] = tuple(range(1, 13))
     cyclic: bool = False
     by: Literal["month", "period"] = "month"
 
     def __post_init__(self) -> None:
-        within(self.fraction, "the fraction of a ratchet", "-", low=0.0, high=1.0)
+        part = within(self.fraction, "the fraction of a ratchet", "-", low=0.0, high=1.0)
+        if part.shape not in ((), (12,)):
+            raise ParameterError(
+                f"a ratchet has {part.size} fractions; give one, or one for each of 12 months"
+            )
         if self.months is not None and self.months < 1:
             raise ParameterError(f"a ratchet looks back {self.months} months; give at least 1")
         if not self.seasons or not set(self.seasons) <= set(range(1, 13)):

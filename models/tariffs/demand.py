@@ -1,6 +1,6 @@
 r"""Demand charges: peaks by month and period, ratchets, tiers.
 
-.. math:: P^{bill}_m = \max\left(P_m, \; f \max_{m' \in L(m)} P_{m'}\right)
+.. math:: P^{bill}_m = \max\left(P_m, \; \max_{m' \in L(m)} f_{m'} P_{m'}\right)
 
 with the measured peak :math:`P_m` and the months :math:`L(m)` that are looked back upon.
 """
@@ -83,15 +83,16 @@ def _floor(
     labels = np.arange(metered.first_month - len(before), metered.first_month + len(peaks))
     known = np.concatenate((before, peaks))
     counts = np.isin(labels % 12 + 1, ratchet.seasons)
-    known = np.where(counts[:, None], known, 0.0)
+    fraction = np.broadcast_to(np.asarray(ratchet.fraction, dtype=np.float64), (12,))
+    known = np.where(counts, fraction[labels % 12], 0.0)[:, None] * known
     if ratchet.months is None:
-        return np.asarray(ratchet.fraction * np.broadcast_to(known.max(axis=0), peaks.shape))
+        return np.asarray(np.broadcast_to(known.max(axis=0), peaks.shape))
     floor = np.zeros_like(peaks)
     for lag in range(1, ratchet.months + 1):
         start = len(before) - lag
         shifted = known[max(start, 0) : start + len(peaks)] if start + len(peaks) > 0 else known[:0]
         floor[len(floor) - len(shifted) :] = np.maximum(floor[len(floor) - len(shifted) :], shifted)
-    return np.asarray(ratchet.fraction * floor)
+    return floor
 
 
 def _earlier(ratchet: Ratchet, earlier: Floats, peaks: Floats, name: str) -> Floats:

@@ -39,6 +39,10 @@ class Rule:
     end_hour: float = 24.0
     days: DayKind = "every day"
 
+    def __post_init__(self) -> None:
+        # An iterator would be empty when the rule is used again.
+        object.__setattr__(self, "months", tuple(self.months))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:

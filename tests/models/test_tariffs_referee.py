@@ -105,8 +105,11 @@ def least_of_a_year() -> Bill:
     return bill(tariff, YEAR, load())
 
 
-def ratchet() -> Bill:
-    charge = DemandCharge.flat(10.0, ratchet=Ratchet(fraction=0.75, months=4))
+SEASONAL = (0.6, 0.6, 0.6, 0.8, 0.8, 0.9, 0.5, 0.5, 0.5, 0.7, 0.7, 0.95)
+
+
+def ratchet(fraction: float | tuple[float, ...] = 0.75, months: int = 4) -> Bill:
+    charge = DemandCharge.flat(10.0, ratchet=Ratchet(fraction=fraction, months=months))
     tariff = Tariff(energy=(EnergyCharge.flat(0.1),), demand=(charge,))
     return bill(tariff, YEAR, peaky_load(), history=BillHistory(previous_peaks={"demand": EARLIER}))
 
@@ -174,6 +177,15 @@ CASES: dict[str, tuple[Callable[[], Bill], list[tuple[float, ...]], Schedule, di
          "ur_enable_billing_demand": 1, "ur_billing_demand_minimum": 0,
          "ur_billing_demand_lookback_percentages": [(75, 1)] * 12,
          "ur_billing_demand_lookback_period": 4, "ur_dc_billing_demand_periods": [(1, 1)],
+         "ur_yearzero_usage_peaks": EARLIER, "load": peaky_load},
+    ),
+    "ratchet by month of the peak": (
+        lambda: ratchet(SEASONAL, 6), ONE, FLAT,
+        {"ur_dc_enable": 1, "ur_dc_flat_mat": [(m, 1, NONE, 10.0) for m in range(12)],
+         "ur_dc_tou_mat": [(1, 1, NONE, 0)], "demand_schedule": FLAT,
+         "ur_enable_billing_demand": 1, "ur_billing_demand_minimum": 0,
+         "ur_billing_demand_lookback_percentages": [(100 * part, 1) for part in SEASONAL],
+         "ur_billing_demand_lookback_period": 6, "ur_dc_billing_demand_periods": [(1, 1)],
          "ur_yearzero_usage_peaks": EARLIER, "load": peaky_load},
     ),
     "net billing": (
@@ -376,6 +388,20 @@ SAM: dict[str, list[float]] = {
         7678.2047,
         7890.9231,
         7217.996,
+    ],
+    "ratchet by month of the peak": [
+        7870.3665,
+        6803.8704,
+        6990.2375,
+        6369.1812,
+        6127.8076,
+        5749.3698,
+        7375.9675,
+        6076.7223,
+        6311.516,
+        6928.2047,
+        7140.9231,
+        7559.3017,
     ],
     "net billing": [
         4770.878,

@@ -1,0 +1,71 @@
+"""Shapes that do not fit are named, never a traceback of numpy."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engiagent.models.battery_losses import QuadraticLoss
+from engiagent.models.battery_system import BatteryState, BatterySystem
+from engiagent.models.chp import ExtractionChp
+from engiagent.models.ev import EvFleet
+from engiagent.models.genset import Genset
+from engiagent.models.parameters import increasing, linear_recursion, over_time, within
+from engiagent.models.pv import PvArray
+from engiagent.models.ranges import ParameterError
+from engiagent.models.wind import WindTurbine, power_law_profile
+
+LOSS = QuadraticLoss(rated_power=50.0)
+PAIR = BatterySystem(energy_capacity=[10.0, 20.0], charge_loss=LOSS, discharge_loss=LOSS)
+SETS = Genset(rated_power=[100.0, 50.0], fuel_slope=2.5)
+TURBINE = WindTurbine(speeds=(3.0, 12.0), powers=(0.0, 900.0))
+CHP = ExtractionChp(condensing_power_max=9.0, power_loss=0.1, power_to_heat=0.5, fuel_slope=3.0)
+THREE, FOUR = np.ones(3), np.ones((4, 3))
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: QuadraticLoss(rated_power=[1.0, 2.0], no_load=[0.1, 0.2, 0.3]),
+        lambda: PAIR.simulate(FOUR, 0.0, 1.0, BatteryState(energy=1.0)),
+        lambda: PAIR.simulate(FOUR[:, :2], np.ones((5, 2)), 1.0, BatteryState(energy=1.0)),
+        lambda: PAIR.simulate(1.0, 0.0, 1.0, BatteryState(energy=1.0)),
+        lambda: PAIR.step(BatteryState(energy=THREE), 1.0, 0.0, 1.0),
+        lambda: PvArray(dc_capacity=[1.0, 2.0], losses=[0.1, 0.2, 0.3]),
+        lambda: PvArray(dc_capacity=[1.0, 2.0]).output(THREE, 20.0),
+        lambda: PvArray(dc_capacity=1.0).output(THREE, [20.0, 21.0]),
+        lambda: TURBINE.power(THREE, [1.1, 1.2]),
+        lambda: TURBINE.running(FOUR, [True, False]),
+        lambda: TURBINE.running(5.0),
+        lambda: power_law_profile(THREE, 10.0, [80.0, 90.0]),
+        lambda: SETS.simulate(FOUR, np.ones((4, 3)), 1.0),
+        lambda: SETS.simulate(np.ones(4), np.ones(4), 1.0),
+        lambda: SETS.fuel_rate(THREE, True),
+        lambda: CHP.fuel(THREE, [1.0, 2.0]),
+        lambda: CHP.excess(THREE, [1.0, 2.0]),
+        lambda: EvFleet(energy_capacity=[50.0, 60.0], charge_power_max=7.0).drive(
+            FOUR, 0.0, 0.0, 1.0, 20.0
+        ),
+        lambda: over_time(THREE, (4,), "the load"),
+        lambda: within("full", "the load", "kW"),
+        lambda: increasing([[1.0, 2.0]], "the points"),
+    ],
+)
+def test_shapes_that_do_not_fit_are_named(build: Callable[[], object]) -> None:
+    with pytest.raises(ParameterError, match="give"):
+        build()
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.booleans())
+def test_the_recursion_is_the_loop_over_time(seed: int, length: int, keeps: bool) -> None:
+    rng = np.random.default_rng(seed)
+    factor = np.ones((length, 3)) if keeps else rng.uniform(0, 1, (length, 3))
+    driven, value = rng.normal(size=(length, 3)), rng.normal(size=3)
+    path = linear_recursion(factor, driven, value)
+    for place in range(length):
+        assert path[place] == pytest.approx(value, rel=1e-9, abs=1e-12)
+        value = factor[place] * value + driven[place]
+    assert path[-1] == pytest.approx(value, rel=1e-9, abs=1e-12)
