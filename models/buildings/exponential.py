@@ -78,7 +78,9 @@ def krylov_step(
     size = float(np.linalg.norm(rate))
     if size == 0.0:
         return state.copy(), state.copy()
-    basis, diagonal, beside = [rate / size], [], []
+    basis = [rate / size]
+    diagonal: list[float] = []
+    beside: list[float] = []
     enough = 1e-13 * max(size * step_hours, float(np.linalg.norm(state)))
     while True:
         image = product(basis[-1])

@@ -219,7 +219,7 @@ class HeatNetwork:
         heat = heat or {}
         inputs, active = self._inputs(boundary, heat, step_hours)
         hours = steps(step_hours, len(inputs))
-        mass = self._initial(initial)
+        mass = self.initial_mass(initial)
         temperature, mean = run(self, mass, inputs, active, hours, method)
         wide = np.hstack((mean, inputs[:, : len(self.boundaries)]))
         one, other = self.ends
@@ -229,6 +229,26 @@ class HeatNetwork:
     def discretise(self, step_hours: float) -> Discretised:
         """Return the exact step as dense matrices, for control and optimisation."""
         return discretise(self, step_hours)
+
+    def inputs(
+        self,
+        boundary: Mapping[str, npt.ArrayLike],
+        heat: Mapping[str, npt.ArrayLike],
+        step_hours: npt.ArrayLike,
+    ) -> Floats:
+        """Return boundary temperatures and heat into every node, shape (N, boundaries + nodes).
+
+        Raises
+        ------
+        ParameterError
+            As of :meth:`simulate`.
+        """
+        given, active = self._inputs(boundary, heat, step_hours)
+        count = len(self.boundaries)
+        wide = np.zeros((len(given), count + len(self.nodes)))
+        wide[:, :count] = given[:, :count]
+        wide[:, count + active] = given[:, count:]
+        return wide
 
     def _inputs(
         self,
@@ -253,8 +273,14 @@ class HeatNetwork:
         inputs = np.column_stack(columns) if columns else np.zeros((length, 0))
         return inputs, np.array([self.index[n] for n in heat], dtype=np.int64)
 
-    def _initial(self, initial: npt.ArrayLike | Mapping[str, float] | None) -> Floats:
-        """Return the first temperatures of the nodes with mass."""
+    def initial_mass(self, initial: npt.ArrayLike | Mapping[str, float] | None) -> Floats:
+        """Return the first temperatures of the nodes with mass. [degC].
+
+        Raises
+        ------
+        ParameterError
+            When one is missing, not finite, or of an unknown node.
+        """
         heavy = self.capacities > 0
         if initial is None or isinstance(initial, Mapping):
             given = initial or {}

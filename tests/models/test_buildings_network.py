@@ -217,7 +217,7 @@ def test_a_network_without_any_boundary_keeps_its_heat() -> None:
 
 def test_a_year_of_two_hundred_nodes_is_fast() -> None:
     network = random_network(np.random.default_rng(3), 200)
-    boundary = {"ambient": np.sin(np.arange(8760) / 24), "ground": 10.0}
+    boundary = {"ambient": np.sin(np.arange(8760) / 24), "ground": np.full(8760, 10.0)}
     began = time.perf_counter()
     run = network.simulate(boundary, 1.0, {"n0": np.ones(8760)})
     assert run.temperature.shape == (8761, 200)
