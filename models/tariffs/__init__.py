@@ -7,6 +7,7 @@ demand by window, tier and ratchet, export by net billing or net metering, minim
 
 from engiagent.models.tariffs.billing import Bill, bill
 from engiagent.models.tariffs.charges import (
+    CoincidentCharge,
     DemandCharge,
     DemandTier,
     EnergyCharge,
@@ -26,6 +27,7 @@ from engiagent.models.tariffs.times import MeterTimes
 __all__ = [
     "Bill",
     "BillHistory",
+    "CoincidentCharge",
     "DemandBill",
     "DemandCharge",
     "DemandTier",

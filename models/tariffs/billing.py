@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from engiagent.models.ranges import Floats, ParameterError
 from engiagent.models.tariffs.charges import NetBilling, NetMetering, PriceSeries
-from engiagent.models.tariffs.demand import DemandBill, demand_bill
+from engiagent.models.tariffs.demand import DemandBill, coincident_cost, demand_bill
 from engiagent.models.tariffs.energy import energy_cost, net_metering
 from engiagent.models.tariffs.metering import Metered, measure
 from engiagent.models.tariffs.tariff import (
@@ -34,7 +34,7 @@ class Bill:
     demand
         Measured and billed demand of each demand charge.
     imported, exported
-        Energy. [kWh]
+        Energy, after netting within blocks where the tariff has it. [kWh]
     peak
         Highest demand of any hour. [kW]
     carried_credit, carried_energy
@@ -131,9 +131,11 @@ def bill(
             lines[charge.name], surplus, energy = net_metering(charge, metered, tariff.export)
             paid, carried_energy = paid + surplus, np.maximum(carried_energy, energy)
         else:
-            lines[charge.name] = energy_cost(charge, metered, metered.imported)
+            before = None if isinstance(charge, PriceSeries) else past.energy_before(charge)
+            lines[charge.name] = energy_cost(charge, metered, metered.imported, before)
     demand = {part.name: demand_bill(part, metered, past) for part in tariff.demand}
     lines.update({name: part.cost for name, part in demand.items()})
+    lines.update({part.name: coincident_cost(part, metered) for part in tariff.coincident})
     carried = _credits(tariff, metered, lines, paid, past.carried_credit)
     _minimum(tariff, lines, metered.months)
     _taxes(tariff, lines, metered.months)
@@ -151,12 +153,23 @@ def bill(
 
 
 def _known(history: BillHistory, tariff: Tariff) -> None:
-    names = {charge.name for charge in tariff.demand}
-    unknown = (set(history.previous_peaks) | set(history.peak_so_far)) - names
-    if unknown:
+    demand = {charge.name for charge in tariff.demand}
+    energy = {part.name for part in tariff.energy if not isinstance(part, PriceSeries)}
+    peaks = {*history.previous_peaks, *history.peak_so_far}
+    for kind, given, names in (
+        ("demand", peaks, demand),
+        ("energy", history.energy_so_far, energy),
+    ):
+        unknown = set(given) - names
+        if unknown:
+            raise ParameterError(
+                f"the history names {', '.join(sorted(unknown))}, which no {kind} charge is "
+                f"called; there are {', '.join(sorted(names)) or 'none'}"
+            )
+    if history.energy_so_far and isinstance(tariff.export, NetMetering):
         raise ParameterError(
-            f"the history names {', '.join(sorted(unknown))}, which no demand charge is called; "
-            f"there are {', '.join(sorted(names)) or 'none'}"
+            "the history has energy so far, which net metering nets with export; start the horizon "
+            "with a billing month instead"
         )
 
 

@@ -1,6 +1,7 @@
 """What a tariff charges for: the typed parts, without any arithmetic of bills."""
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Literal
 
 import numpy as np
@@ -224,6 +225,36 @@ class DemandCharge:
             name=name,
             ratchet=ratchet,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoincidentCharge:
+    """A charge on the demand at moments that the system, not the customer, sets, as its peaks.
+
+    Attributes
+    ----------
+    price
+        [currency/kW]
+    moments
+        With a time zone; the demand is that of the window in which a moment lies. Moments outside
+        the horizon are none of its bill.
+    combine
+        ``max`` bills the highest demand of a billing month's moments, ``sum`` every one of them.
+    name
+        What the bill calls it.
+    """
+
+    price: float
+    moments: tuple[datetime, ...]
+    combine: Literal["max", "sum"] = "max"
+    name: str = "coincident demand"
+
+    def __post_init__(self) -> None:
+        within(self.price, "a coincident price", "per kW")
+        if any(moment.utcoffset() is None for moment in self.moments):
+            raise ParameterError(f"a moment of {self.name!r} has no time zone; give one to each")
+        if self.combine not in ("max", "sum"):
+            raise ParameterError(f"moments combine by {self.combine!r}; give 'max' or 'sum'")
 
 
 @dataclass(frozen=True, kw_only=True)

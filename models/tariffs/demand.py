@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engiagent.models.ranges import Floats, ParameterError
-from engiagent.models.tariffs.charges import DemandCharge, Ratchet
+from engiagent.models.tariffs.charges import CoincidentCharge, DemandCharge, Ratchet
 from engiagent.models.tariffs.energy import tier_cost
 from engiagent.models.tariffs.metering import Metered
 from engiagent.models.tariffs.tariff import BillHistory
@@ -55,6 +55,22 @@ def demand_bill(charge: DemandCharge, metered: Metered, history: BillHistory) ->
         billed=np.where(occurs, billed, np.nan),
         cost=cost,
     )
+
+
+def coincident_cost(charge: CoincidentCharge, metered: Metered) -> Floats:
+    """Return the cost of demand at given moments by billing month, shape (months,). [currency]."""
+    start = metered.times.seconds[metered.demand_at]
+    end = metered.times.seconds[-1] + metered.times.step_seconds
+    moments = np.array([moment.timestamp() for moment in charge.moments])
+    inside = moments[(moments >= start[0]) & (moments < end)]
+    window = np.searchsorted(start, inside, side="right") - 1
+    demand = np.zeros(metered.months)
+    month = metered.month[metered.demand_at[window]]
+    if charge.combine == "sum":
+        np.add.at(demand, month, metered.demand[window])
+    else:
+        np.maximum.at(demand, month, metered.demand[window])
+    return charge.price * demand
 
 
 def _measured(charge: DemandCharge, metered: Metered, history: BillHistory) -> Floats:

@@ -13,8 +13,16 @@ from engiagent.models.tariffs.metering import Metered
 from engiagent.models.tariffs.times import Ints
 
 
-def energy_cost(charge: EnergyCharge | PriceSeries, metered: Metered, energy: Floats) -> Floats:
-    """Return what an energy of each part costs by billing month, shape (months,). [currency]."""
+def energy_cost(
+    charge: EnergyCharge | PriceSeries,
+    metered: Metered,
+    energy: Floats,
+    before: Floats | None = None,
+) -> Floats:
+    """Return what an energy of each part costs by billing month, shape (months,). [currency].
+
+    ``before`` is energy by period that has filled tiers before the horizon, shape (periods,).
+    """
     if isinstance(charge, PriceSeries):
         prices = over_time(
             charge.prices, (metered.times.count // metered.parts,), f"the prices of {charge.name!r}"
@@ -26,13 +34,15 @@ def energy_cost(charge: EnergyCharge | PriceSeries, metered: Metered, energy: Fl
     if charge.tiers_by != "total":
         amount = np.zeros((len(month_of_group), len(charge.periods)))
         np.add.at(amount, (group, period), energy)
-        cost = _cost(charge, amount, upper, price)
+        start = np.zeros_like(amount)
+        start[0] = 0.0 if before is None else before
+        cost = _cost(charge, start + amount, upper, price) - _cost(charge, start, upper, price)
         return np.asarray(np.bincount(month_of_group, cost, metered.months), dtype=np.float64)
     total = np.cumsum(energy)
     first = np.flatnonzero(np.diff(group, prepend=-1))
     # The sum before each group starts from the energy of that group alone, for its digits' sake.
     before_group = np.concatenate(([0.0], total))[first][group]
-    after = total - before_group
+    after = total - before_group + np.where(group == 0, 0.0 if before is None else before.sum(), 0)
     portion = _portions(after, upper[group, period]) - _portions(
         np.maximum(after - energy, 0.0), upper[group, period]
     )

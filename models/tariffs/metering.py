@@ -34,7 +34,7 @@ class Metered:
     months
         Number of billing months.
     imported, exported
-        Energy of each part. [kWh]
+        Energy of each part, after netting within blocks where the tariff has it. [kWh]
     demand, demand_at
         Mean power of each demand window [kW], and the part in which it starts.
     """
@@ -90,10 +90,11 @@ def measure(
     parts = times.step_seconds // second
     fine = times.refined(second)
     taken, given = (np.repeat(power, parts) * second / HOUR for power in (power_in, power_out))
+    # Netting is a rule for energy; demand is what the import register saw.
+    demand, at = _demand(tariff, times, fine, taken)
     if isinstance(tariff.export, NetBilling) and tariff.export.netting_hours is not None:
         taken, given = _netted(taken, given, fine, _seconds(tariff.export.netting_hours))
     label = fine.billing_month(tariff.billing_day)
-    demand, at = _demand(tariff, times, fine, taken)
     return Metered(
         times=fine,
         parts=parts,

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from engiagent.models.parameters import over_time, within
 from engiagent.models.ranges import Floats, ParameterError
 from engiagent.models.tariffs.charges import (
+    CoincidentCharge,
     DemandCharge,
     EnergyCharge,
     FixedCharge,
@@ -29,7 +30,7 @@ class Tariff:
 
     Attributes
     ----------
-    fixed, energy, demand
+    fixed, energy, demand, coincident
         Charges, each under a name of its own.
     export
         How export counts; None when it is given away.
@@ -52,6 +53,7 @@ class Tariff:
     fixed: tuple[FixedCharge, ...] = ()
     energy: tuple[EnergyCharge | PriceSeries, ...] = ()
     demand: tuple[DemandCharge, ...] = ()
+    coincident: tuple[CoincidentCharge, ...] = ()
     export: NetBilling | NetMetering | None = None
     minimum_per_month: float = float("-inf")
     minimum_per_year: float = float("-inf")
@@ -68,7 +70,8 @@ class Tariff:
             raise ParameterError(f"the billing day is {self.billing_day}; give 1 to 28")
         if self.demand_window_hours is not None:
             within(self.demand_window_hours, "the demand window", "h", low=0.0, above=True)
-        names = [part.name for part in (*self.fixed, *self.energy, *self.demand, *self.taxes)]
+        charges = (*self.fixed, *self.energy, *self.demand, *self.coincident)
+        names = [part.name for part in (*charges, *self.taxes)]
         names += [EXPORT, SETTLED, MINIMUM]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
@@ -141,13 +144,18 @@ class BillHistory:
         latest last: shape (H,), or (H, periods) for a ratchet by period. [kW]
     peak_so_far
         By name of a demand charge and period the peak of the first billing month before the
-        horizon, which is billed already. [kW]
+        horizon. The bill shows the demand of that whole month, which nothing below this peak
+        raises. [kW]
+    energy_so_far
+        By name of an energy charge and period the energy of the first billing month (or day, as
+        its tiers reset) before the horizon. It fills tiers and is not billed again. [kWh]
     carried_credit
         Money carried into the first month. At least 0. [currency]
     """
 
     previous_peaks: Mapping[str, npt.ArrayLike] = field(default_factory=dict)
     peak_so_far: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
+    energy_so_far: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
     carried_credit: float = 0.0
 
     def __post_init__(self) -> None:
@@ -156,3 +164,23 @@ class BillHistory:
             within(peaks, f"an earlier peak of {name!r}", "kW", low=0.0)
         for name, so_far in self.peak_so_far.items():
             within(list(so_far.values()), f"the peak so far of {name!r}", "kW", low=0.0)
+        for name, so_far in self.energy_so_far.items():
+            within(list(so_far.values()), f"the energy so far of {name!r}", "kWh", low=0.0)
+
+    def energy_before(self, charge: EnergyCharge) -> Floats:
+        """Return the energy so far of a charge by period, shape (periods,). [kWh].
+
+        Raises
+        ------
+        ParameterError
+            When it names a period that the charge has not.
+        """
+        before = np.zeros(len(charge.periods))
+        for number, energy in self.energy_so_far.get(charge.name, {}).items():
+            if number not in range(len(before)):
+                raise ParameterError(
+                    f"the energy so far of {charge.name!r} names period {number}; it has "
+                    f"{len(before)}, from 0 on"
+                )
+            before[number] = energy
+        return before

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from engiagent.models.ranges import ParameterError
 from engiagent.models.tariffs import (
     BillHistory,
+    CoincidentCharge,
     DemandCharge,
     DemandTier,
     EnergyCharge,
@@ -208,6 +209,49 @@ def test_a_horizon_within_a_month_knows_what_is_billed_already() -> None:
     assert bill(tariff, clock, np.full(24, 30.0), history=so_far).total == 500.0 + 800.0
     before = BillHistory(previous_peaks={"demand": [500.0, 100.0, 80.0]})
     assert bill(tariff, clock, np.full(24, 30.0), history=before).total == 500.0
+
+
+@pytest.mark.parametrize("by", ["period", "total", "share"])
+def test_a_horizon_within_a_month_fills_the_tiers_from_where_they_are(by: str) -> None:
+    rng = np.random.default_rng(8)
+    prices = ((0.1, 0.3), (0.2, 0.5))
+    tiers = tuple((EnergyTier(price=a, limit=900.0), EnergyTier(price=b)) for a, b in prices)
+    charge = EnergyCharge(periods=tiers, schedule=PEAK, tiers_by=by)
+    tariff = Tariff(energy=(charge,))
+    power = rng.uniform(0, 10, 31 * 24)
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    first, rest = times(start, 200), times(start + timedelta(hours=200), 544)
+    period = charge.schedule.at(first)
+    so_far = {number: float(power[:200][period == number].sum()) for number in (0, 1)}
+    parts = (
+        bill(tariff, first, power[:200]).total,
+        bill(
+            tariff, rest, power[200:], history=BillHistory(energy_so_far={"energy": so_far})
+        ).total,
+    )
+    assert sum(parts) == pytest.approx(bill(tariff, times(start, 744), power).total, rel=1e-12)
+
+
+def test_moments_of_the_system_bill_the_demand_of_their_window() -> None:
+    clock = times(datetime(2026, 1, 31, 22, tzinfo=UTC), 16, 0.25)
+    power = np.arange(16.0)
+    moments = tuple(
+        datetime(2026, *moment, tzinfo=UTC)
+        for moment in ((1, 31, 22, 20), (1, 31, 23, 59), (2, 1, 0, 30), (2, 1, 2, 0))
+    )
+    for combine, due in (("max", [7.0, 10.0]), ("sum", [8.0, 10.0])):
+        charge = CoincidentCharge(price=1.0, moments=moments, combine=combine)
+        assert bill(Tariff(coincident=(charge,)), clock, power).by_month.tolist() == due
+    hourly = Tariff(coincident=(CoincidentCharge(price=2.0, moments=moments[:1]),),
+                    demand_window_hours=1.0)  # fmt: skip
+    assert bill(hourly, clock, power).total == 2.0 * 1.5
+
+
+def test_netting_leaves_the_demand_as_it_was() -> None:
+    clock = times(datetime(2026, 1, 1, tzinfo=UTC), 4, 0.25)
+    rule = NetBilling(credit=EnergyCharge.flat(0.0, "sell"), netting_hours=1.0)
+    tariff = Tariff(demand=(DemandCharge.flat(1.0),), export=rule)
+    assert bill(tariff, clock, [8.0, 0.0, 0.0, 0.0], [0.0, 8.0, 8.0, 0.0]).total == 8.0
 
 
 def test_a_ratchet_looks_back_upon_its_seasons_only() -> None:
