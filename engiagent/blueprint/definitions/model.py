@@ -411,6 +411,16 @@ def _refuse_kind(blueprint: Blueprint) -> None:
             hint = "write what is computed under definitions, equations, draws or design"
             text = f"a blueprint of definitions has no {group}"
             raise refuse("EB040", f"{PATH}.{group}", text, hint)
+    if blueprint.core.report is not None:
+        text = "a blueprint of definitions has no report: every value that it computes is reported"
+        hint = "write the expressions under definitions, and what they are varied over as choices"
+        raise refuse("EB040", f"{PATH}.report", text, hint)
+    for position, parameter in enumerate(blueprint.core.parameters):
+        if parameter.uncertain is not None:
+            path = f"{PATH}.parameters[{position}].uncertain"
+            text = "what is only computed has no worst case that a decision could answer"
+            hint = "draw the values under draws, or make the blueprint a programme"
+            raise refuse("EB040", path, text, hint, parameter.name)
 
 
 def _refuse_names(core: Core) -> None:
