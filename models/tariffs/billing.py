@@ -38,7 +38,8 @@ class Bill:
     peak
         Highest demand of any hour. [kW]
     carried_credit, carried_energy
-        What goes on to the next month. [currency], [kWh]
+        What goes on to the next month; energy by the periods of the first energy charge.
+        [currency], [kWh]
     currency
         Its name.
     """
@@ -119,20 +120,7 @@ def bill(
     lines: dict[str, Floats] = {}
     for fixed in tariff.fixed:
         lines[fixed.name] = fixed.per_month + fixed.per_day * _days_touched(metered)
-    carried_energy = np.zeros(metered.months)
-    paid = np.zeros(metered.months)
-    for charge in tariff.energy:
-        if isinstance(tariff.export, NetMetering):
-            if isinstance(charge, PriceSeries):
-                raise ParameterError(
-                    f"{charge.name!r} is a series of prices; net metering needs periods of a "
-                    "schedule"
-                )
-            lines[charge.name], surplus, energy = net_metering(charge, metered, tariff.export)
-            paid, carried_energy = paid + surplus, np.maximum(carried_energy, energy)
-        else:
-            before = None if isinstance(charge, PriceSeries) else past.energy_before(charge)
-            lines[charge.name] = energy_cost(charge, metered, metered.imported, before)
+    paid, carried_energy = _energy(tariff, metered, past, lines)
     demand = {part.name: demand_bill(part, metered, past) for part in tariff.demand}
     lines.update({name: part.cost for name, part in demand.items()})
     lines.update({part.name: coincident_cost(part, metered) for part in tariff.coincident})
@@ -150,6 +138,27 @@ def bill(
         carried_energy=carried_energy,
         currency=tariff.currency,
     )
+
+
+def _energy(
+    tariff: Tariff, metered: Metered, past: BillHistory, lines: dict[str, Floats]
+) -> tuple[Floats, Floats]:
+    """Add the lines for energy; return what net metering pays and carries, shape (months,)."""
+    paid, carried = np.zeros(metered.months), np.zeros(metered.months)
+    for place, charge in enumerate(tariff.energy):
+        if not isinstance(tariff.export, NetMetering):
+            before = None if isinstance(charge, PriceSeries) else past.energy_before(charge)
+            lines[charge.name] = energy_cost(charge, metered, metered.imported, before)
+            continue
+        if isinstance(charge, PriceSeries):
+            raise ParameterError(
+                f"{charge.name!r} is a series of prices; net metering needs periods of a schedule"
+            )
+        lines[charge.name], surplus, energy = net_metering(charge, metered, tariff.export)
+        # Every charge nets the same energy by its own periods, and a surplus is sold but once.
+        if place == 0:
+            paid, carried = surplus, energy
+    return paid, carried
 
 
 def _known(history: BillHistory, tariff: Tariff) -> None:

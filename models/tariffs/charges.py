@@ -331,7 +331,7 @@ class NetMetering:
         Calendar month at whose end what was carried ends: energy is paid at the surplus price,
         money by the fraction; None for never.
     surplus_price
-        [currency/kWh]
+        For what the periods of the first energy charge leave over. [currency/kWh]
     offsets, payout_fraction
         For carried money, as in :class:`NetBilling`.
     """

@@ -307,6 +307,19 @@ def test_energy_that_is_carried_is_neither_made_nor_lost(seed: int, pool: bool) 
     assert (result.by_month >= 0).all()
 
 
+def test_a_surplus_is_sold_once_however_many_charges_there_are() -> None:
+    clock = times(datetime(2026, 12, 1, tzinfo=UTC), 24)
+    charges = (EnergyCharge.flat(0.2), EnergyCharge.flat(0.1, "grid"))
+    for rule in (
+        NetMetering(carry="none", surplus_price=0.05),
+        NetMetering(settlement_month=12, surplus_price=0.05),
+    ):
+        result = bill(Tariff(energy=charges, export=rule), clock, 1.0, 3.0)
+        assert result.total == pytest.approx(-0.05 * 48.0)
+    back = bill(Tariff(energy=charges, export=NetMetering()), clock, 3.0, 1.0)
+    assert back.total == pytest.approx(0.3 * 48.0)
+
+
 @settings(deadline=None, max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.booleans(), st.sampled_from(["all", "energy"]))
 def test_money_that_is_carried_is_neither_made_nor_lost(
