@@ -7,6 +7,7 @@ buses, where what is given is what is taken, and links, which carry signals; a
 """
 
 from engiagent.models.systems.batteries import BatterySystemModule
+from engiagent.models.systems.buildings import HeatNetworkModule
 from engiagent.models.systems.electrical import (
     BatteryModule,
     FeederModule,
@@ -15,7 +16,7 @@ from engiagent.models.systems.electrical import (
     LoadModule,
     MeterModule,
 )
-from engiagent.models.systems.generation import GensetModule
+from engiagent.models.systems.generation import ExtractionChpModule, GensetModule, PartLoadChpModule
 from engiagent.models.systems.heating import CoolerModule, HeaterModule, RoomsModule
 from engiagent.models.systems.junctions import (
     SplitterModule,
@@ -36,6 +37,7 @@ from engiagent.models.systems.signals import (
 )
 from engiagent.models.systems.simulation import Simulation
 from engiagent.models.systems.system import System
+from engiagent.models.systems.vehicles import EvFleetModule
 from engiagent.models.systems.wiring import Bus, Link
 
 __all__ = [
@@ -44,16 +46,20 @@ __all__ = [
     "Bus",
     "ControllerModule",
     "CoolerModule",
+    "EvFleetModule",
+    "ExtractionChpModule",
     "FeederModule",
     "GeneratorModule",
     "GensetModule",
     "GridModule",
+    "HeatNetworkModule",
     "HeaterModule",
     "Link",
     "LoadModule",
     "MeterModule",
     "Module",
     "Outcome",
+    "PartLoadChpModule",
     "Port",
     "ProfileModule",
     "ProportionalIntegralModule",

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engiagent.models.chp import ExtractionChp, PartLoadChp
 from engiagent.models.genset import Genset, GensetState
-from engiagent.models.systems.module import Module, Outcome, units_of
-from engiagent.models.systems.ports import Port, State, Values, action, observation
+from engiagent.models.systems.module import Module, Outcome, above, units_of
+from engiagent.models.systems.ports import Port, State, Values, action, observation, output
 
 LONG = 1e6  # hours after which no minimum time binds any more
 
@@ -73,4 +74,79 @@ class GensetModule(Module):
             entered={"energy": float(heat.sum())},
             left={"energy": float(lost.sum())},
             violations={name: values[0] for name, values in vars(beyond).items()},
+        )
+
+
+@dataclass(frozen=True)
+class PartLoadChpModule(Module):
+    """An engine with heat recovery: ``power`` is an action and fixes the ``heat``."""
+
+    chp: PartLoadChp
+
+    @property
+    def ports(self) -> tuple[Port, ...]:
+        """Power, heat and fuel."""
+        return (
+            action("power", domain="electrical", way="gives"),
+            output("heat", "thermal", way="gives"),
+            observation("fuel", "kW", "fuel"),
+        )
+
+    def step(self, state: Values, inputs: Values, step_hours: float) -> Outcome:
+        """Return heat and fuel of the period.
+
+        Raises
+        ------
+        ParameterError
+            When the power is below 0.
+        """
+        power = inputs["power"]
+        done = self.chp.output(power)
+        stands = power == 0.0
+        return Outcome(
+            outputs={"heat": done.heat, "fuel": done.fuel},
+            entered={"energy": float(done.fuel)},
+            left={"energy": float(done.loss)},
+            violations={
+                "above_rated": above(power, self.chp.rated_power),
+                "below_minimum": np.where(stands, 0.0, above(self.chp.minimum_power, power)),
+            },
+        )
+
+
+@dataclass(frozen=True)
+class ExtractionChpModule(Module):
+    """An extraction turbine: ``power`` and ``heat`` are actions, the fuel follows.
+
+    It stands, and burns nothing, where both are 0.
+    """
+
+    chp: ExtractionChp
+
+    @property
+    def ports(self) -> tuple[Port, ...]:
+        """Power, heat and fuel."""
+        return (
+            action("power", domain="electrical", way="gives"),
+            action("heat", domain="thermal", way="gives"),
+            observation("fuel", "kW", "fuel"),
+        )
+
+    def step(self, state: Values, inputs: Values, step_hours: float) -> Outcome:
+        """Return the fuel of the period.
+
+        Raises
+        ------
+        ParameterError
+            When power or heat is below 0.
+        """
+        power, heat = inputs["power"], inputs["heat"]
+        done = self.chp.output(power, heat)
+        runs = bool((power > 0.0) | (heat > 0.0))
+        beyond = self.chp.excess(power, heat).max() if runs else 0.0
+        return Outcome(
+            outputs={"fuel": done.fuel if runs else np.zeros(())},
+            entered={"energy": float(done.fuel) if runs else 0.0},
+            left={"energy": float(done.loss) if runs else 0.0},
+            violations={"region": np.asarray(beyond, dtype=np.float64)},
         )

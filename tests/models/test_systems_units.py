@@ -1,5 +1,7 @@
 """Each wrapped unit in a system of its own does what the unit itself simulates, and balances."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,19 +9,27 @@ from hypothesis import strategies as st
 
 from engiagent.models.battery_losses import QuadraticLoss
 from engiagent.models.battery_system import BatteryState, BatterySystem
+from engiagent.models.chp import ExtractionChp, PartLoadChp
+from engiagent.models.ev import EvFleet
 from engiagent.models.genset import Genset
 from engiagent.models.pv import PvArray
 from engiagent.models.systems import (
     BatterySystemModule,
     Bus,
+    EvFleetModule,
+    ExtractionChpModule,
     GensetModule,
     GridModule,
     Module,
+    Outcome,
+    PartLoadChpModule,
+    Port,
     PvModule,
     Record,
     System,
     WindModule,
 )
+from engiagent.models.systems.ports import Values, balance
 from engiagent.models.wind import WindTurbine
 
 
@@ -111,3 +121,66 @@ def test_a_generating_set_burns_what_it_simulates() -> None:
     # Power of a standing set comes from nowhere, and the books say so.
     record = run.replay({"unit.power": [5.0], "unit.running": 0.0})
     assert record.imbalances["unit.energy"][0] == pytest.approx(-5.0)
+
+
+def with_heat(module: Module) -> System:
+    """The unit between a grid and a network that takes all its heat."""
+    return System(
+        modules={"unit": module, "grid": GridModule(), "city": WarmCity()},
+        buses=(
+            Bus(name="mains", domain="electrical", members=("unit.power", "grid.exchange")),
+            Bus(name="warm", domain="thermal", members=("unit.heat", "city.heat")),
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class WarmCity(Module):
+    @property
+    def ports(self) -> tuple[Port, ...]:
+        return (balance("heat", "thermal", way="takes"),)
+
+    def step(self, state: Values, inputs: Values, step_hours: float) -> Outcome:
+        return Outcome(left={"energy": float(inputs["heat"])})
+
+
+def test_combined_heat_and_power_gives_both() -> None:
+    engine = PartLoadChp(
+        rated_power=100.0, load=(0.5, 1.0), electric_efficiency=(0.32, 0.36),
+        thermal_efficiency=(0.55, 0.5),
+    )  # fmt: skip
+    power = np.array([0.0, 50.0, 75.0, 100.0, 20.0, 110.0])
+    record = with_heat(PartLoadChpModule(engine)).initialize(1.0).replay({"unit.power": power})
+    done = engine.output(power)
+    assert record["city.heat"] == pytest.approx(done.heat)
+    assert record["unit.fuel"] == pytest.approx(done.fuel)
+    assert record.violations["unit.below_minimum"].tolist() == [0, 0, 0, 0, 30, 0]
+    assert record.violations["unit.above_rated"].tolist() == [0, 0, 0, 0, 0, 10]
+    assert_balanced(record, 100.0)
+    turbine = ExtractionChp(
+        condensing_power_max=100.0, condensing_power_min=40.0, power_loss=0.15, power_to_heat=0.6,
+        fuel_slope=2.5, fuel_no_load=20.0,
+    )  # fmt: skip
+    plan = {"unit.power": [85.0, 50.0, 0.0], "unit.heat": [100.0, 100.0, 0.0]}
+    record = with_heat(ExtractionChpModule(turbine)).initialize(1.0).replay(plan)
+    assert record["unit.fuel"].tolist() == [270.0, 182.5, 0.0]
+    assert record.violations["unit.region"] == pytest.approx([0.0, 10.0, 0.0], abs=1e-9)
+    assert_balanced(record, 100.0)
+
+
+def test_vehicles_charge_and_drive() -> None:
+    fleet = EvFleet(
+        energy_capacity=[50.0, 60.0], charge_power_max=11.0, discharge_power_max=[0.0, 10.0],
+        charge_efficiency=0.9, discharge_efficiency=0.92, consumption=0.2, minimum_energy=5.0,
+    )  # fmt: skip
+    rng = np.random.default_rng(5)
+    charge, discharge = rng.uniform(0, 11, (2, 12, 2)) * rng.integers(0, 2, (2, 12, 2))
+    distance = rng.uniform(0, 15, (12, 2))
+    run = alone(EvFleetModule(fleet, 30.0), ("charge", "discharge")).initialize(0.5)
+    plan = {"unit.charge": charge, "unit.discharge": discharge}
+    record = run.replay(plan, {"unit.distance": distance, "unit.plugged": 0.5})
+    path = fleet.drive(charge, discharge, distance, 0.5, 30.0)
+    assert record["unit.energy"] == pytest.approx(path)
+    assert record.violations["unit.charge"] == pytest.approx(np.maximum(charge - 5.5, 0.0))
+    assert record.violations["unit.empty"] == pytest.approx(np.maximum(5.0 - path[1:], 0.0))
+    assert_balanced(record)
