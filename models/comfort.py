@@ -396,7 +396,7 @@ def draught(air: npt.ArrayLike, speed: npt.ArrayLike, turbulence: npt.ArrayLike 
     cold = np.maximum(34.0 - numbers(air, "the air temperature"), 0.0)
     v = np.maximum(within(speed, "the air speed", "m/s", low=0.0), 0.05)
     unsteady = within(turbulence, "the turbulence", "%", low=0.0, high=100.0)
-    rate = cold**0.62 * (v - 0.05) ** 0.62 * (0.37 * v * unsteady + 3.14)
+    rate = cold * (v - 0.05) ** 0.62 * (0.37 * v * unsteady + 3.14)
     return np.asarray(np.minimum(rate, 100.0))
 
 
