@@ -33,7 +33,7 @@ from engiagent.verify.requirements import Requirements, quote_findings
 from engiagent.verify.series import Series
 from engiagent.verify.tolerances import TOLERANCES, tolerances_sha256
 
-BLUEPRINTS = "the blueprint's objective"
+TEXTS, BLUEPRINTS = "the text's objective", "the blueprint's objective"
 UNCHECKED = Report("unchecked", {"findings": ["there is nothing to check"]})
 
 
@@ -98,7 +98,7 @@ def _checked(
     violations: list[Violation] = []
     data, not_understood = _data_level(case, by_blueprint)
     outcomes, benches = _rules(case, by_text, by_blueprint)
-    objective, own, found = _objective(case, by_text, by_blueprint)
+    objective, own, stated, found = _objective(case, by_text, by_blueprint)
     violations += [*data.violations, *[v for o in outcomes for v in o.violations], *found]
     statuses = {outcome.status for outcome in outcomes}
     failed = "fail" in statuses or bool(found)
@@ -112,7 +112,7 @@ def _checked(
     )
     physics = _physics_level(case, by_text, by_blueprint, benches)
     violations += physics.violations
-    best, bound = optimality_level(case, by_blueprint, own)
+    best, bound = optimality_level(case, by_blueprint, own, by_text, stated)
     reports = {"data": data, "algebra": algebra_report, "physics": physics, "optimality": best}
     verdict = decide(
         {name: report.status for name, report in reports.items()},
@@ -180,6 +180,7 @@ def _rules(
     if by_text is not None and case.requirements is not None:
         rules = algebra.rules_of(case.requirements)
         outcomes += algebra.check_rules(by_text, rules)
+        outcomes += variables.check_counted(by_text, case.requirements.counted)
         benches.append((by_text, rules))
     if by_blueprint is not None and case.blueprint is not None:
         rules = algebra.rules_of_core(case.blueprint.core)
@@ -212,8 +213,8 @@ def _robust_rules(case: Case, bench: Bench) -> Iterator[Outcome]:
 
 def _objective(
     case: Case, by_text: Bench | None, by_blueprint: Bench | None
-) -> tuple[Objective | None, Objective | None, list[Violation]]:
-    """Return the objective that counts, the blueprint's own, and what is wrong with them."""
+) -> tuple[Objective | None, Objective | None, Objective | None, list[Violation]]:
+    """Return the objective that counts, the blueprint's, the text's, and what is wrong."""
     found: list[Violation] = []
     objectives: list[tuple[str, Objective]] = []
     claimed = case.schedule.number("objective")
@@ -242,8 +243,9 @@ def _objective(
                 found += goals.compare_objectives(name, value, first)
             except EngiagentError as error:
                 found.append(Violation("algebra", "objective", "objective", str(error)))
-    own = next((objective for name, objective in objectives if name == BLUEPRINTS), None)
-    return (objectives[0][1] if objectives else None), own, found
+    by_name = dict(objectives)
+    counts = objectives[0][1] if objectives else None
+    return counts, by_name.get(BLUEPRINTS), by_name.get(TEXTS), found
 
 
 def _candidates(
@@ -252,7 +254,7 @@ def _candidates(
     """Yield the text's objective and the blueprint's, each with the bench it is evaluated on."""
     own = None if case.requirements is None else case.requirements.objective
     if own is not None and by_text is not None:
-        yield "the text's objective", by_text, partial(goals.evaluate_objective, by_text, own)
+        yield TEXTS, by_text, partial(goals.evaluate_objective, by_text, own)
     core = None if case.blueprint is None else case.blueprint.core
     if core is not None and core.objective_function is not None and by_blueprint is not None:
         declared = partial(_declared_objective, by_blueprint, core)
@@ -318,6 +320,8 @@ def _infeasible(case: Case, missing: list[str]) -> Certificate:
         found = relaxation.proven_infeasible(bench, core)
         if found.value is not None and found.value > 0:
             proof = optimality.Proof(found.value)
+    if proof.proven and case.requirements is not None:
+        proof = _of_the_text(case, bench, proof)
     body: dict[str, Any] = {
         "findings": [] if proof.reason is None else [proof.reason],
         "margin": finite_or_none(proof.margin),
@@ -331,6 +335,30 @@ def _infeasible(case: Case, missing: list[str]) -> Certificate:
     else:
         verdict = "undecided"
     return _certificate(case, verdict, reports, list(data.violations), missing, not_understood)
+
+
+def _of_the_text(case: Case, bench: Bench, own: optimality.Proof) -> optimality.Proof:
+    """Return the proof that the requirements themselves allow nothing.
+
+    That the blueprint allows nothing says nothing about a problem that asks for less.
+    """
+    from engiagent.verify.levels import relaxation, stated
+
+    assert case.blueprint is not None
+    assert case.requirements is not None
+    points: dict[str, Series] = {}
+    for variable in case.blueprint.core.decision_variables:
+        series = bench.series.get(variable.name)
+        if series is not None and variable.quantity is not None:
+            points[variable.quantity] = replace(series, name=variable.quantity)
+    declarations = Declarations(case.requirements.core, case.problem.folder)
+    points = stated.with_points(declarations, case.requirements, points)
+    programme = stated.stated_programme(Bench(declarations, points), case.requirements)
+    found = relaxation.proven_infeasible(programme.bench, programme.core, programme.boxes)
+    if found.value is not None and found.value > 0:
+        return replace(own, margin=found.value)
+    reason = "the blueprint allows nothing, but that the requirements allow nothing is not proven"
+    return optimality.Proof(None, own.weights, reason)
 
 
 def _middles(declarations: Declarations) -> dict[str, Series]:

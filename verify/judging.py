@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from engiagent.blueprint.document import Core
 from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.verify.case import Case
 from engiagent.verify.documents import Bench
@@ -15,10 +16,24 @@ from engiagent.verify.tolerances import TOLERANCES
 
 
 def optimality_level(
-    case: Case, bench: Bench | None, own: Objective | None
+    case: Case,
+    bench: Bench | None,
+    own: Objective | None,
+    by_text: Bench | None = None,
+    stated: Objective | None = None,
 ) -> tuple[Report, dict[str, Any] | None]:
-    """Return the outcome of level 4, and the bound that the certificate shows."""
+    """Return the outcome of level 4, and the bound that the certificate shows.
+
+    Parameters
+    ----------
+    bench, own
+        The blueprint's view of the schedule, and its objective.
+    by_text, stated
+        The annotated requirements' view and objective; where they are there, the bound is theirs.
+    """
     blueprint = case.blueprint
+    if by_text is not None and stated is not None:
+        return _of_the_text(case, by_text, stated, bench)
     if bench is None or blueprint is None:
         return Report(
             "unchecked", {"findings": ["there is no blueprint whose bound to prove"]}
@@ -28,9 +43,20 @@ def optimality_level(
     if own is None:
         return Report("unchecked", {"findings": ["the objective was not evaluated"]}), None
     core = blueprint.core
-    unit = parse_unit(own.unit)
     findings: list[str] = []
+    options = _of_the_blueprint(case, bench, core, own, findings)
+    if own.terms and blueprint.core.objective_function.combination != "epsilon":
+        findings.append(f"the bound is that of the first goal, {own.terms[0].name}")
+    reported = case.schedule.number("bound") if _searched(case) else None
+    return _judge_gap(case, own, options, reported, findings)
+
+
+def _of_the_blueprint(
+    case: Case, bench: Bench, core: Core, own: Objective, findings: list[str]
+) -> list[tuple[float, str]]:
+    """Return the bounds that can be recomputed of the blueprint, with their methods."""
     options: list[tuple[float, str]] = []
+    unit = parse_unit(own.unit)
     plain = own.node.degree < 2 and not own.terms and optimality.only_affine(bench, core)
     if not case.schedule.duals and plain and core.constraints:
         findings.append("the schedule brings no multipliers")
@@ -42,10 +68,35 @@ def optimality_level(
 
         found = relaxation.relaxed_bound(bench, core, own, case.schedule.duals)
         options += _recomputed(found, relaxation.METHOD, unit, findings)
-    if own.terms and blueprint.core.objective_function.combination != "epsilon":
-        findings.append(f"the bound is that of the first goal, {own.terms[0].name}")
-    reported = case.schedule.number("bound") if _searched(case) else None
-    return _judge_gap(case, own, options, reported, findings)
+    return options
+
+
+def _of_the_text(
+    case: Case, by_text: Bench, objective: Objective, bench: Bench | None
+) -> tuple[Report, dict[str, Any] | None]:
+    """Return level 4 by the annotated requirements: each way only where the last left a gap."""
+    from engiagent.verify.levels import relaxation, stated, tree
+
+    assert case.requirements is not None
+    programme = stated.stated_programme(by_text, case.requirements)
+    unit = parse_unit(objective.unit)
+    findings: list[str] = []
+    options: list[tuple[float, str]] = []
+    if bench is not None and case.blueprint is not None and case.schedule.duals:
+        found = stated.handed_over(
+            programme, objective, bench, case.blueprint.core, case.schedule.duals
+        )
+        options += _recomputed(found, stated.METHOD, unit, findings)
+    core, boxes = programme.core, programme.boxes
+    if not _closes(options, objective):
+        found = relaxation.relaxed_bound(by_text, core, objective, None, boxes)
+        options += _recomputed(found, f"{relaxation.METHOD}; of the requirements", unit, findings)
+    if not _closes(options, objective) and options:
+        found = tree.bound_by_cases(by_text, core, objective, boxes)
+        options += _recomputed(found, tree.METHOD, unit, findings)
+    return _judge_gap(
+        case, objective, options, None, findings if not _closes(options, objective) else []
+    )
 
 
 def _searched(case: Case) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, cast, get_args
 
 from engiagent.blueprint.document import Blueprint, Core
 from engiagent.errors import InputError
@@ -57,9 +57,27 @@ class Goal:
     quote: str | None = None
 
 
+Whole = Literal["integer", "binary"]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A quantity that takes whole numbers only."""
+
+    name: str
+    type: Whole
+    quote: str | None = None
+
+
 @dataclass(frozen=True)
 class Requirements:
-    """A requirements file."""
+    """A requirements file.
+
+    Attributes
+    ----------
+    counted
+        Quantities that count things, or say yes or no.
+    """
 
     file: str
     core: Core
@@ -67,6 +85,7 @@ class Requirements:
     requirements: tuple[Requirement, ...]
     objective: Goal | None
     sha256: str
+    counted: tuple[Counted, ...] = ()
 
 
 def load_requirements(path: Path) -> Requirements:
@@ -105,7 +124,8 @@ def parse_requirements(text: str, file: str = "requirements.yaml") -> Requiremen
         raise InputError("two requirements have one id", file, found=repr(twice))
     goal = reader.goal(top["objective"]) if top.get("objective") is not None else None
     digest = hashlib.sha256(text.encode()).hexdigest()
-    return Requirements(file, core, dynamics, requirements, goal, digest)
+    counted = tuple(reader.counted(item) for item in reader.items(top, "quantities"))
+    return Requirements(file, core, dynamics, requirements, goal, digest, counted)
 
 
 @lru_cache(maxsize=32)
@@ -158,7 +178,7 @@ def _core(sets: Any, parameters: Any, file: str) -> Core:
     return Blueprint.from_dict(document, file).core
 
 
-_TOP = ("schema", "sets", "parameters", "dynamics", "requirements", "objective")
+_TOP = ("schema", "sets", "parameters", "quantities", "dynamics", "requirements", "objective")
 
 
 class _Reader:
@@ -224,6 +244,17 @@ class _Reader:
             _plain(node.get("connections") or {}),
         )
 
+    def counted(self, item: Any) -> Counted:
+        node = self.mapping(item, "a quantity", ("name", "type", "quote"))
+        name = self.text(node, "name", "a quantity")
+        kind = self.text(node, "type", f"the quantity {name}")
+        if kind in get_args(Whole):
+            return Counted(name, cast(Whole, kind), self.optional(node, "quote"))
+        line, column = _mark(node, "type")
+        raise InputError(
+            f"an unknown type of {name}", self.file, line, column, repr(kind), "integer or binary"
+        )
+
     def requirement(self, item: Any) -> Requirement:
         known = ("id", "name", "quote", "forall", "where", "expression", "tolerance")
         node = self.mapping(item, "a requirement", known)
@@ -282,6 +313,7 @@ def quote_findings(requirements: Requirements, text: str) -> list[str]:
     body = squeezed(text)
     findings = []
     quotes = [(r.id, r.quote) for r in requirements.requirements]
+    quotes += [(c.name, c.quote) for c in requirements.counted]
     if requirements.objective is not None:
         quotes.append(("objective", requirements.objective.quote))
     for name, quote in quotes:

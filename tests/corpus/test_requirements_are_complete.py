@@ -118,7 +118,7 @@ def test_requirements_of_the_cold_snap_contradict_each_other() -> None:
         ("battery/behind_the_meter_shop", "R5"),
         ("battery/behind_the_meter_shop", "R9"),
         ("battery/behind_the_meter_shop", "R10"),
-        ("planning/rooftop_pv", "R6"),
+        ("planning/rooftop_pv", "R4"),
         ("thermal/office_heat_pump", "R2"),
         ("thermal/two_zone_workshop", "R3"),
         ("thermal/two_zone_workshop", "R7"),

@@ -33,6 +33,10 @@ requirements:
     quote: "must never charge or discharge with more than 40 kW"
     forall: ["t in T"]
     expression: "0 <= battery.charge[t] <= 40[kW]"
+  - id: R1b
+    quote: "must never charge or discharge with more than 40 kW"
+    forall: ["t in T"]
+    expression: "0 <= battery.discharge[t] <= 40[kW]"
   - id: R2
     quote: "at the end it must hold at least
       30 kWh"
@@ -144,7 +148,7 @@ def test_what_cannot_be_recomputed_stays_unchecked(
     certificate = check(problem, {"battery.charge": solved["charge"].values})
     assert certificate.verdict == "undecided"
     checks = {c["id"]: c["status"] for c in certificate.levels["algebra"]["checks"]}
-    assert checks == {"R1": "pass", "R2": "unchecked"}
+    assert checks == {"R1": "pass", "R1b": "unchecked", "R2": "unchecked"}
 
 
 @pytest.mark.parametrize(

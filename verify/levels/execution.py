@@ -303,7 +303,7 @@ class Plant:
         return power if cop is None else power * cop
 
     def _zones(self, zones: Sequence[Dynamics]) -> list[Trajectory]:
-        network, start, claimed = self._network(zones)
+        network, start, claimed = self.network(zones)
         periods = self.periods(zones[0])
         hours = self.hours(periods)
         heat = np.zeros((periods.size, len(zones)))
@@ -336,9 +336,10 @@ class Plant:
             for k, zone in enumerate(zones)
         ]  # fmt: skip
 
-    def _network(
+    def network(
         self, zones: Sequence[Dynamics]
     ) -> tuple[ThermalNetwork, Floats, list[tuple[str, Floats | None]]]:
+        """Return the model of zones, their first temperatures and those of the schedule. [degC]."""
         names = [zone.name for zone in zones]
         models, start, claimed = [], [], []
         for zone in zones:

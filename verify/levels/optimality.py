@@ -122,7 +122,7 @@ def rows_of(
             if chosen is None:
                 continue
             y = sign * _fit(chosen, frame.size, scale, unit)
-            yield _row(rule, values.add(left, right, -1.0), op, y)
+            yield row_of(rule, values.add(left, right, -1.0), op, y)
 
 
 def _comparable(rule: Rule) -> bool:
@@ -130,7 +130,8 @@ def _comparable(rule: Rule) -> bool:
     return not isinstance(parse(rule.expression), Call)
 
 
-def _row(rule: Rule, value: Value, op: str, y: Floats) -> Row:
+def row_of(rule: Rule, value: Value, op: str, y: Floats) -> Row:
+    """Return rows with multipliers, clipped to the side on which they are valid."""
     if value.degree > 1:
         # Without a statement about all plans, its multiplier counts for nothing.
         return Row(rule, values.constant(np.zeros(y.size), value.unit), op, np.zeros(y.size))
@@ -143,8 +144,8 @@ def _range(rule: Rule, op: str, sides: Sequence[Value], y: Floats) -> Iterator[R
     low, middle, high = sides if op != ">=" else (sides[2], sides[1], sides[0])
     above, below = (">=", "<=") if op != "==" else ("==", "==")
     positive, negative = np.maximum(y, 0.0), np.minimum(y, 0.0)
-    yield _row(rule, values.add(middle, low, -1.0), above, positive)
-    yield _row(rule, values.add(middle, high, -1.0), below, negative)
+    yield row_of(rule, values.add(middle, low, -1.0), above, positive)
+    yield row_of(rule, values.add(middle, high, -1.0), below, negative)
 
 
 def _fit(multipliers: Multipliers, size: int, scale: Unit | None, unit: Unit) -> Floats:
@@ -174,6 +175,26 @@ def dual_bound(
         boxes = {v.name: box_of(bench, v) for v in core.decision_variables}
     except EngiagentError as problem:
         return DualBound(None, reason=str(problem))
+    return bound_of_rows(bench, core, rows, boxes, objective, sign)
+
+
+def bound_of_rows(
+    bench: Bench,
+    core: Core,
+    rows: Sequence[Row],
+    boxes: Mapping[str, Bounds],
+    objective: Value,
+    sign: float,
+) -> DualBound:
+    """Return the bound that rows with multipliers prove over a box; see :func:`dual_bound`.
+
+    Parameters
+    ----------
+    core
+        For its variables, and for its constraints where bounds have to be implied.
+    sign
+        1 for a minimisation, -1 for a maximisation.
+    """
     seeds = [(objective, np.full(1, sign))]
     seeds += [(row.value, -row.multipliers) for row in rows]
     constant = sign * float(objective.data[0])

@@ -15,6 +15,7 @@ from engiagent.verify.findings import Report, Violation, finite_or_none
 from engiagent.verify.frames import MissingQuantity, label_of
 from engiagent.verify.levels.algebra import Rule, check_rules
 from engiagent.verify.levels.execution import DEMANDS, SUPPLIES, Plant, Trajectory, as_series
+from engiagent.verify.levels.physical import LIMITS
 from engiagent.verify.requirements import Dynamics
 from engiagent.verify.series import Series
 from engiagent.verify.tolerances import TOLERANCES
@@ -170,7 +171,7 @@ def _check_states(trajectory: Trajectory, findings: Findings) -> None:
 
 def _check_unit(plant: Plant, unit: Dynamics, findings: Findings) -> None:
     over = plant.periods(unit)
-    for word, limit in _LIMITS.get(unit.model, ()):
+    for word, limit in LIMITS.get(unit.model, ()):
         series = plant.decision(unit, word, required=unit.model != "generator_profile")
         if series is None:
             continue
@@ -187,15 +188,6 @@ def _check_unit(plant: Plant, unit: Dynamics, findings: Findings) -> None:
         _check_one_direction(plant, unit, findings)
     if unit.model in ("heater", "cooler"):
         _check_output(plant, unit, findings)
-
-
-_LIMITS = {
-    "battery": (("charge", "charge_power_max"), ("discharge", "discharge_power_max")),
-    "grid": (("import", "import_power_max"), ("export", "export_power_max")),
-    "heater": (("electric_power", "electric_power_max"),),
-    "cooler": (("electric_power", "electric_power_max"),),
-    "generator_profile": (("power", "available_power"), ("curtailed", "available_power")),
-}
 
 
 def _check_one_direction(plant: Plant, unit: Dynamics, findings: Findings) -> None:

@@ -33,7 +33,7 @@ from engiagent.verify.levels.optimality import DualBound
 from engiagent.verify.levels.relaxed import Relaxation, piece_rows, safe_bound
 from engiagent.verify.levels.shortcut import quick_bound
 from engiagent.verify.levels.squares import blocks_of, resized
-from engiagent.verify.levels.variables import box_of
+from engiagent.verify.levels.variables import Bounds, box_of
 from engiagent.verify.schedule import Multipliers
 from engiagent.verify.sweeps import atoms_of
 from engiagent.verify.values import Floats, Value
@@ -48,14 +48,19 @@ CLOSE: Final = 2e-7
 
 
 def relaxed_bound(
-    bench: Bench, core: Core, objective: Objective, duals: Mapping[str, Multipliers] | None = None
+    bench: Bench,
+    core: Core,
+    objective: Objective,
+    duals: Mapping[str, Multipliers] | None = None,
+    boxes: Mapping[str, Bounds] | None = None,
 ) -> DualBound:
     """Return a bound of the objective from below (from above when maximising), in SI.
 
     The multipliers that came with a schedule are tried first; they may save the linear programme.
+    ``boxes`` are the variables' bounds; None takes those that they declare.
     """
     try:
-        built = _build(bench, core, objective)
+        built = _build(bench, core, objective, boxes)
     except (EngiagentError, KeyError) as error:
         return DualBound(None, reason=f"the relaxation cannot be built: {error}")
     if isinstance(built, str):
@@ -77,7 +82,9 @@ def relaxed_bound(
     return DualBound(sign * best)
 
 
-def proven_infeasible(bench: Bench, core: Core) -> DualBound:
+def proven_infeasible(
+    bench: Bench, core: Core, boxes: Mapping[str, Bounds] | None = None
+) -> DualBound:
     """Return a lower bound of the violation, relative to its row, that every plan has somewhere.
 
     Above zero it proves that no plan is allowed. The bench needs a value for every variable, at
@@ -85,17 +92,55 @@ def proven_infeasible(bench: Bench, core: Core) -> DualBound:
     """
     nothing = Objective(0.0, "1", "minimize", values.constant(np.zeros(1), values.ONE))
     try:
-        built = _build(bench, core, nothing)
+        built = _build(bench, core, nothing, boxes)
     except (EngiagentError, KeyError) as error:
         return DualBound(None, reason=f"the relaxation cannot be built: {error}")
     if isinstance(built, str):
         return DualBound(None, reason=built)
-    relaxation, point = _elastic(*built[:2])
+    least = least_violation(*built[:2])
+    return DualBound(least, reason=None if least is not None else "the relaxation has no bound")
+
+
+def least_violation(relaxation: Relaxation, point: Floats) -> float | None:
+    """Return a lower bound of the largest relative violation of a row; None when there is none.
+
+    Bounds that cross, all of them rounded outwards, are a violation too.
+    """
+    crossing = relaxation.lower - relaxation.upper
+    if (crossing > 0).any():
+        ends = np.maximum(np.abs(relaxation.lower), np.abs(relaxation.upper))
+        return float(np.max(crossing[crossing > 0] / ends[crossing > 0]))
+    elastic, start = _elastic(relaxation, point)
+    needs = _needs(elastic)
+    elastic.add_pieces(needs, None)
+    elastic.add_pieces(needs, start)
+    return _tightened(elastic, needs, start, np.inf)
+
+
+def prepared(
+    bench: Bench, core: Core, objective: Objective, boxes: Mapping[str, Bounds] | None = None
+) -> tuple[Relaxation, Floats, Floats] | str:
+    """Return a relaxation with its first pieces, the plan, and which columns have to be whole.
+
+    A text says why there is none.
+    """
+    try:
+        built = _build(bench, core, objective, boxes)
+    except (EngiagentError, KeyError) as error:
+        return f"the relaxation cannot be built: {error}"
+    if isinstance(built, str):
+        return built
+    relaxation, point, columns = built
     needs = _needs(relaxation)
     relaxation.add_pieces(needs, None)
     relaxation.add_pieces(needs, point)
-    least = _tightened(relaxation, needs, point, np.inf)
-    return DualBound(least, reason=None if least is not None else "the relaxation has no bound")
+    whole = np.zeros(relaxation.lower.size)
+    for definition in core.decision_variables:
+        value = bench.variables.get(definition.name)
+        if definition.type in ("integer", "binary") and value is not None:
+            start = columns.starts[value.order]
+            whole[start : start + value.data.size] = 1.0
+    return relaxation, point, whole
 
 
 def _elastic(relaxation: Relaxation, point: Floats) -> tuple[Relaxation, Floats]:
@@ -126,12 +171,13 @@ def _elastic(relaxation: Relaxation, point: Floats) -> tuple[Relaxation, Floats]
 
 
 def _build(
-    bench: Bench, core: Core, objective: Objective
+    bench: Bench, core: Core, objective: Objective, boxes: Mapping[str, Bounds] | None = None
 ) -> tuple[Relaxation, Floats, Columns] | str:
     sign = 1.0 if objective.sense == "minimize" else -1.0
     goal = objective.node if sign == 1.0 else values.negate(objective.node)
     rows, equal = _rows(bench, core, objective)
-    boxes = {v.name: box_of(bench, v) for v in core.decision_variables}
+    if boxes is None:
+        boxes = {v.name: box_of(bench, v) for v in core.decision_variables}
     if any(not (np.isfinite(b.lower) & np.isfinite(b.upper)).all() for b in boxes.values()):
         boxes = implied_bounds(bench, core, boxes)
     starts: dict[int, int] = {}
@@ -255,7 +301,7 @@ def _tightened(relaxation: Relaxation, needs: Bools, point: Floats, value: float
     best: float | None = None
     stalled = 0
     for _ in range(ROUNDS if relaxation.blocks else 1):
-        solved = _linear(relaxation, point)
+        solved = linear(relaxation, point)
         if solved is None:
             break
         optimum, y, w = solved
@@ -282,7 +328,7 @@ def _enough(value: float, best: float) -> bool:
     return value - best <= CLOSE * max(abs(value), abs(best))
 
 
-def _linear(relaxation: Relaxation, point: Floats) -> tuple[Floats, Floats, Floats] | None:
+def linear(relaxation: Relaxation, point: Floats) -> tuple[Floats, Floats, Floats] | None:
     """Solve the linear programme; returns its point and multipliers of rows and of pieces."""
     import scipy.sparse as sp
     from scipy.optimize import linprog

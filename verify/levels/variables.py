@@ -3,7 +3,7 @@
 Also the values that a schedule claims for named expressions.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from engiagent.verify.levels.algebra import (
     worst_of,
 )
 from engiagent.verify.relations import Part, slack_of
+from engiagent.verify.requirements import Counted
 from engiagent.verify.series import bind
 from engiagent.verify.tolerances import TOLERANCES, row_tolerance
 from engiagent.verify.values import Floats, Value
@@ -150,6 +151,32 @@ def _check_whole(
     slack = np.where(bounds.exists, -np.abs(shown - np.rint(shown)), 0.0)
     tolerance = np.full(frame.size, TOLERANCES["integrality"])
     return outcome(rule, level, frame, worst_of(Part(None, slack, tolerance, values.ONE)))
+
+
+def check_counted(
+    bench: Bench, counted: Sequence[Counted], level: str = "algebra"
+) -> Iterator[Outcome]:
+    """Yield the outcome for every quantity that requirements want whole, and yes or no."""
+    for item in counted:
+        try:
+            symbol = bench.evaluator.environment.symbol(item.name)
+        except EvaluationError as error:
+            rule = Rule(f"integer:{item.name}", f"{item.name} is whole", quote=item.quote)
+            yield Outcome(record(rule, "unchecked", note=str(error)))
+            continue
+        assert symbol.value is not None
+        size = symbol.value.data.size
+        binary = item.type == "binary"
+        ends = (0.0, 1.0) if binary else (-np.inf, np.inf)
+        low, high = (np.full(size, end) for end in ends)
+        bounds = Bounds(low, high, np.ones(size, dtype=bool))
+        index = tuple(dim.name for dim in symbol.dims)
+        definition = VariableDef(name=item.name, index=index, type=item.type)
+        yield _check_whole(bench, definition, symbol.value, bounds, level)
+        if binary:
+            text = f"0 <= {item.name} <= 1"
+            rule = Rule(f"bounds:{item.name}", text, f"bounds of {item.name}", item.quote)
+            yield _check_bounds(bench, definition, rule, symbol.value, bounds, level)
 
 
 def check_expressions(bench: Bench, core: Core, level: str = "algebra") -> Iterator[Outcome]:
