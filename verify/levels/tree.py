@@ -1,0 +1,169 @@
+r"""Bounds by cases: whole numbers, and which side of a minimum or maximum counts.
+
+A linear relaxation says little where a plan has to choose. So the cases are gone through: a whole
+number is at most :math:`k` or at least :math:`k + 1`; of :math:`m = \min(a, b)` either
+:math:`a \le m` or :math:`b \le m`. The bound of the whole is the least of the bounds of its cases,
+each recomputed safely from multipliers (:mod:`engiagent.verify.levels.relaxed`), so that nothing
+hangs on the solver that proposes them. The search is limited by cases, not seconds: the answer must
+not depend on the machine.
+"""
+
+import heapq
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Final
+
+import numpy as np
+
+from engiagent.blueprint.document import Core
+from engiagent.verify.documents import Bench
+from engiagent.verify.levels.forms import Form, stacked
+from engiagent.verify.levels.goals import Objective
+from engiagent.verify.levels.optimality import DualBound
+from engiagent.verify.levels.relaxation import CLOSE, least_violation, linear, prepared
+from engiagent.verify.levels.relaxed import Relaxation, safe_bound
+from engiagent.verify.levels.variables import Bounds
+from engiagent.verify.values import Floats
+
+METHOD: Final = "bound over all cases of the stated requirements, each recomputed from multipliers"
+CASES: Final = 400
+LARGEST: Final = 20_000
+"""Columns above which no cases are tried."""
+WHOLE: Final = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A part of what is allowed: a box and further rows ``form <= 0``."""
+
+    lower: Floats
+    upper: Floats
+    rows: tuple[Form, ...] = ()
+
+
+@dataclass(order=True, frozen=True)
+class _Open:
+    bound: float
+    number: int
+    case: Case = field(compare=False)
+    optimum: Floats = field(compare=False)
+
+
+def bound_by_cases(
+    bench: Bench,
+    core: Core,
+    objective: Objective,
+    boxes: Mapping[str, Bounds],
+) -> DualBound:
+    """Return a bound of the objective from below (from above when maximising), in SI.
+
+    Parameters
+    ----------
+    core
+        Variables of type ``integer`` and ``binary`` have to be whole.
+    """
+    made = prepared(bench, core, objective, boxes)
+    if isinstance(made, str):
+        return DualBound(None, reason=made)
+    relaxation, point, whole = made
+    if relaxation.lower.size > LARGEST:
+        return DualBound(None, reason=f"more than {LARGEST} columns: no cases were tried")
+    sign = 1.0 if objective.sense == "minimize" else -1.0
+    value = sign * float(objective.node.data[0])
+    found = _search(relaxation, point, whole, value)
+    return DualBound(None if found is None else sign * found)
+
+
+def _search(relaxation: Relaxation, point: Floats, whole: Floats, value: float) -> float | None:
+    """Return the least bound over all cases; None when one has no bound."""
+    enough = value - CLOSE * max(abs(value), 1e-9)
+    numbers = count()
+    waiting: list[_Open] = []
+    closed = np.inf
+    first = Case(relaxation.lower, relaxation.upper)
+    fresh = [first]
+    for _ in range(CASES):
+        for case in fresh:
+            bound, optimum = _solved(relaxation, case, point)
+            if bound is None:
+                return None
+            if bound >= enough or optimum is None:
+                closed = min(closed, bound)
+            else:
+                heapq.heappush(waiting, _Open(bound, next(numbers), case, optimum))
+        if not waiting:
+            break
+        worst = heapq.heappop(waiting)
+        fresh = list(_halves(relaxation, worst, whole))
+        if not fresh:  # nothing left to choose: the relaxation itself is what is weak
+            closed = min(closed, worst.bound)
+            fresh = []
+            break
+    else:
+        closed = min([closed, *[item.bound for item in waiting]])
+        return closed if not fresh or waiting else None
+    return float(min([closed, *[item.bound for item in waiting]]))
+
+
+def _part(relaxation: Relaxation, case: Case) -> Relaxation:
+    size = relaxation.lower.size
+    return replace(
+        relaxation,
+        rows=stacked([relaxation.rows, *case.rows], size),
+        equal=np.concatenate(
+            (relaxation.equal, np.zeros(sum(form.size for form in case.rows), dtype=bool))
+        ),
+        lower=case.lower,
+        upper=case.upper,
+    )
+
+
+def _solved(
+    relaxation: Relaxation, case: Case, point: Floats
+) -> tuple[float | None, Floats | None]:
+    """Return the safe bound of a case and the optimum of its relaxation; infinite for no plan."""
+    if (case.lower > case.upper).any():
+        return np.inf, None
+    part = _part(relaxation, case)
+    solved = linear(part, point)
+    if solved is None:
+        least = least_violation(part, point)
+        return (np.inf, None) if least is not None and least > 0 else (None, None)
+    optimum, y, w = solved
+    return safe_bound(part, y, w), optimum
+
+
+def _halves(relaxation: Relaxation, at: _Open, whole: Floats) -> Iterator[Case]:
+    """Yield the cases into which one falls; none when its optimum already keeps everything."""
+    x = at.optimum
+    off = np.where(whole > 0, np.abs(x - np.round(x)), 0.0)
+    place = int(np.argmax(off))
+    if off[place] > WHOLE:
+        down, up = at.case.upper.copy(), at.case.lower.copy()
+        down[place], up[place] = np.floor(x[place]), np.ceil(x[place])
+        yield replace(at.case, upper=np.minimum(down, at.case.upper))
+        yield replace(at.case, lower=np.maximum(up, at.case.lower))
+        return
+    worst: tuple[float, tuple[Form, ...], int] = (0.0, (), 0)
+    for block in relaxation.blocks:
+        if block.kind not in ("min", "max") or block.rows is not None:
+            continue
+        span = slice(block.start, block.start + block.size)
+        side = 1.0 if block.kind == "min" else -1.0
+        reached = np.min([side * form.at(x) for form in block.forms], axis=0)
+        miss = reached - side * x[span]
+        row = int(np.argmax(miss))
+        scale = max(1.0, abs(float(reached[row])))
+        if miss[row] > WHOLE * scale and miss[row] / scale > worst[0]:
+            sided = tuple(form.take([row]).times(np.full(1, side)) for form in block.forms)
+            worst = (float(miss[row] / scale), sided, block.start + row)
+            turn = side
+    if not worst[1]:
+        return
+    import scipy.sparse as sp
+
+    pick = sp.csr_matrix(([turn], ([0], [worst[2]])), shape=(1, x.size))
+    atom = Form(pick, np.zeros(1), np.zeros(1))
+    for form in worst[1]:
+        yield replace(at.case, rows=(*at.case.rows, form.plus(atom, -1.0)))
