@@ -1,0 +1,174 @@
+r"""A boiler by its efficiency over load and water temperature, condensing or not.
+
+.. math:: \dot F = \frac{\dot Q}{\eta_r\, f(\mathrm{PLR}, T)}
+
+Below the least part-load ratio the burner cycles at that ratio, and loses its standby heat while
+off.
+
+Source: EnergyPlus Engineering Reference, Boilers (hot water), with its normalised efficiency
+curves; dew point of flue gas: ASHRAE Handbook HVAC Systems and Equipment (SI), 2016, chapter 32.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.models.hvac.curves import Biquadratic, Mask, Surface
+from engiagent.models.hvac.roots import bracketed_root
+from engiagent.models.parameters import numbers, within
+from engiagent.models.ranges import Floats
+
+CONDENSING_CURVE = Biquadratic(
+    (1.124970374, 0.014963852, -0.02599835, 0.0, -1.40464e-6, -0.00153624),
+    x_range=(0.1, 1.0),
+    y_range=(30.0, 85.0),
+)
+"""Normalised efficiency of a gas-fired condensing boiler with a rated one of 0.89, by part-load
+ratio and water temperature: ``CondensingBoilerEff`` of EnergyPlus's ``datasets/Boilers.idf``, there
+after Condensing Technology, Viessmann Technical Series 9446 803, 2004."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoilerOperation:
+    """What a boiler does for a load; fuel is heat and loss.
+
+    Attributes
+    ----------
+    heat, unmet
+        Heat into the water, and what of the load is above the capacity. [kW]
+    fuel, loss
+        By the heating value of the rated efficiency. [kW]
+    efficiency
+        Heat over fuel; 0 where nothing burns. [-]
+    part_load_ratio, cycling_ratio
+        While on, and share of time on. [-]
+    condensing
+        Whether the water is below the dew point of the flue gas and the burner on.
+    """
+
+    heat: Floats
+    unmet: Floats
+    fuel: Floats
+    loss: Floats
+    efficiency: Floats
+    part_load_ratio: Floats
+    cycling_ratio: Floats
+    condensing: Mask
+
+
+@dataclass(frozen=True, kw_only=True)
+class Boiler:
+    """A boiler; rated numbers may be arrays over units.
+
+    Attributes
+    ----------
+    rated_capacity
+        Above 0. [kW]
+    rated_efficiency
+        By gross heating value at most 1; by net heating value of natural gas up to 1.11. [-]
+    efficiency_curve
+        Factor on it by part-load ratio (x) and water temperature (y), return or supply as the
+        curve was measured; constant when None. [-], [degC]
+    minimum_part_load
+        Below it the burner cycles. 0 to 1. [-]
+    standby_loss
+        Fuel lost while the burner of a boiler in use pauses. At least 0. [kW]
+    flue_dew_point
+        About 55 for natural gas, 47 for oil. [degC]
+    efficiency_max
+        1 by gross, 1.11 by net heating value: what :meth:`valid` accepts. [-]
+
+    Examples
+    --------
+    >>> boiler = Boiler(
+    ...     rated_capacity=100.0, rated_efficiency=0.89, efficiency_curve=CONDENSING_CURVE
+    ... )
+    >>> boiler.operate(50.0, temperature=[30.0, 60.0]).efficiency.round(4).tolist()
+    [0.9805, 0.9566]
+    """
+
+    rated_capacity: npt.ArrayLike
+    rated_efficiency: npt.ArrayLike
+    efficiency_curve: Surface | None = field(default=None)
+    minimum_part_load: npt.ArrayLike = 0.0
+    standby_loss: npt.ArrayLike = 0.0
+    flue_dew_point: npt.ArrayLike = 55.0
+    efficiency_max: npt.ArrayLike = 1.0
+
+    def __post_init__(self) -> None:
+        within(self.rated_capacity, "the rated capacity", "kW", low=0.0, above=True)
+        within(self.rated_efficiency, "the rated efficiency", "-", low=0.0, high=1.2, above=True)
+        within(self.minimum_part_load, "the minimum part load", "-", low=0.0, high=1.0)
+        within(self.standby_loss, "the standby loss", "kW", low=0.0)
+        within(self.flue_dew_point, "the dew point of the flue gas", "degC", low=0.0, high=100.0)
+        within(self.efficiency_max, "the largest efficiency", "-", low=0.0, high=1.2, above=True)
+
+    def efficiency(self, part_load_ratio: npt.ArrayLike, temperature: npt.ArrayLike) -> Floats:
+        """Return the efficiency of the burning boiler. [-].
+
+        Raises
+        ------
+        ParameterError
+            When the curve gives none: the point is far outside its range.
+        """
+        ratio, warm = numbers(part_load_ratio, "the part load"), numbers(temperature, "the water")
+        factor = 1.0 if self.efficiency_curve is None else self.efficiency_curve.at(ratio, warm)
+        value = np.asarray(self.rated_efficiency) * factor + 0.0 * ratio + 0.0 * warm
+        return within(value, "the efficiency by its curve", "-", low=0.0, above=True)
+
+    def operate(self, load: npt.ArrayLike, *, temperature: npt.ArrayLike) -> BoilerOperation:
+        """Return what the boiler does for a load; what is above the capacity is ``unmet``.
+
+        Parameters
+        ----------
+        load
+            Heat that is asked for. At least 0. [kW]
+        temperature
+            Of the water, as the curve means it; for condensing that of the return. [degC]
+        """
+        wanted = within(load, "the heating load", "kW", low=0.0)
+        heat = np.minimum(wanted, np.asarray(self.rated_capacity))
+        ratio = heat / np.asarray(self.rated_capacity)
+        least = np.asarray(self.minimum_part_load, dtype=np.float64)
+        running = np.maximum(ratio, least)
+        cycling = np.where(running > 0, ratio / np.where(running > 0, running, 1.0), 0.0)
+        burning = heat / self.efficiency(running, temperature)
+        idle = np.where(heat > 0, np.asarray(self.standby_loss) * (1.0 - cycling), 0.0)
+        fuel = burning + idle
+        cool = numbers(temperature, "the water") < np.asarray(self.flue_dew_point)
+        return BoilerOperation(
+            heat=np.asarray(heat + 0.0 * fuel),
+            unmet=np.asarray(wanted - heat + 0.0 * fuel),
+            fuel=np.asarray(fuel),
+            loss=np.asarray(fuel - heat),
+            efficiency=np.asarray(heat / np.where(fuel > 0, fuel, 1.0)),
+            part_load_ratio=np.asarray(running + 0.0 * fuel),
+            cycling_ratio=np.asarray(cycling + 0.0 * fuel),
+            condensing=np.asarray(cool & (fuel > 0)),
+        )
+
+    def heat(self, fuel: npt.ArrayLike, *, temperature: npt.ArrayLike) -> Floats:
+        """Return the heat that a fuel power gives: the inverse of :meth:`operate`. [kW].
+
+        Raises
+        ------
+        ParameterError
+            When the fuel is more than at full load.
+        """
+        given = within(fuel, "the fuel", "kW", low=0.0)
+
+        def excess(load: Floats) -> Floats:
+            return self.operate(load, temperature=temperature).fuel - given
+
+        most = np.asarray(self.rated_capacity, dtype=np.float64) + 0.0 * given
+        return bracketed_root(excess, 0.0, most, "the heat of this fuel")
+
+    def valid(self, load: npt.ArrayLike, *, temperature: npt.ArrayLike) -> Mask:
+        """Return where load and water lie in the ranges, and the efficiency is a possible one."""
+        done = self.operate(load, temperature=temperature)
+        value = self.efficiency(done.part_load_ratio, temperature)
+        fits = (done.unmet == 0) & (value <= np.asarray(self.efficiency_max))
+        if self.efficiency_curve is not None:
+            fits = fits & self.efficiency_curve.valid(done.part_load_ratio, temperature)
+        return np.asarray(fits)

@@ -1,0 +1,223 @@
+r"""An electric chiller by the curves of DOE-2 and EnergyPlus.
+
+.. math::
+    \dot Q_a = \dot Q_r\, f_{cap}(T_l, T_e), \quad
+    P = \dot Q_a \frac{f_{eir}(T_l, T_e)}{\mathrm{COP}_r}\, f_{plr}(\mathrm{PLR})\, r_c
+
+with the temperature :math:`T_l` of the chilled water as it leaves and :math:`T_e` of the water (or
+air) as it enters the condenser. Below the minimum part-load ratio the machine cycles, on for the
+share :math:`r_c` (load over minimum); below the minimum unloading ratio it runs at that ratio and
+hot gas bypass makes up a false load. The bypass stays inside the machine, so the condenser gives
+off load and power; EnergyPlus adds the false load there once more.
+
+Source: EnergyPlus Engineering Reference, Electric Chiller Model Based on Condenser Entering
+Temperature; M. Hydeman and K. L. Gillespie, Tools and techniques to calibrate electric chiller
+component models, ASHRAE Transactions 108(1), 2002, 733-741.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.models.hvac.curves import Mask, Polynomial, Surface
+from engiagent.models.hvac.roots import bracketed_root
+from engiagent.models.parameters import within
+from engiagent.models.ranges import Floats, ParameterError
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChillerOperation:
+    """What a chiller does for a load; all arrays of one shape.
+
+    Attributes
+    ----------
+    cooling, unmet
+        Heat taken from the chilled water, and what of the load is above the capacity. [kW]
+    power
+        Electric power of the compressor. [kW]
+    heat_rejected
+        Heat into the condenser's water. [kW]
+    loss
+        Heat of the compressor that goes elsewhere. [kW]
+    false_load
+        Cooling that hot gas bypass destroys. [kW]
+    part_load_ratio, cycling_ratio
+        Load over capacity while on, and share of time on. [-]
+    """
+
+    cooling: Floats
+    unmet: Floats
+    power: Floats
+    heat_rejected: Floats
+    loss: Floats
+    false_load: Floats
+    part_load_ratio: Floats
+    cycling_ratio: Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chiller:
+    """A chiller with one compressor's curves; rated numbers may be arrays over units.
+
+    Attributes
+    ----------
+    rated_capacity
+        At the reference temperatures. Above 0. [kW]
+    rated_cop
+        There, at full load. Above 0. [-]
+    capacity_curve, eir_curve
+        Factors on the capacity, and on power over cooling, by leaving chilled water (x) and
+        entering condenser water (y). [degC]
+    part_load_curve
+        Factor on the full-load power by part-load ratio, about 1 at 1.
+    minimum_part_load
+        Below it the machine cycles. 0 to 1. [-]
+    minimum_unloading
+        Below it it is loaded falsely; at least the minimum part load. [-]
+    maximum_part_load
+        Up to where it can be overloaded. At least the minimum unloading. [-]
+    heat_to_condenser
+        Share of the power that the condenser takes up: 1 for a hermetic machine. [-]
+
+    Examples
+    --------
+    >>> from engiagent.models.hvac.curves import Biquadratic
+    >>> even = Biquadratic((1.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    >>> chiller = Chiller(
+    ...     rated_capacity=500.0, rated_cop=5.0, capacity_curve=even, eir_curve=even,
+    ...     part_load_curve=Polynomial((0.2, 0.3, 0.5)), minimum_part_load=0.1,
+    ... )
+    >>> chiller.operate([500.0, 250.0, 25.0], leaving=7.0, entering=29.0).power.round(3).tolist()
+    [100.0, 47.5, 11.75]
+    """
+
+    rated_capacity: npt.ArrayLike
+    rated_cop: npt.ArrayLike
+    capacity_curve: Surface
+    eir_curve: Surface
+    part_load_curve: Polynomial = field(default=Polynomial((0.0, 1.0)))
+    minimum_part_load: npt.ArrayLike = 0.0
+    minimum_unloading: npt.ArrayLike | None = None
+    maximum_part_load: npt.ArrayLike = 1.0
+    heat_to_condenser: npt.ArrayLike = 1.0
+
+    def __post_init__(self) -> None:
+        within(self.rated_capacity, "the rated capacity", "kW", low=0.0, above=True)
+        within(self.rated_cop, "the rated COP", "-", low=0.0, above=True)
+        least = within(self.minimum_part_load, "the minimum part load", "-", low=0.0, high=1.0)
+        unloading = within(self._unloading, "the minimum unloading", "-", low=0.0, high=1.0)
+        most = within(self.maximum_part_load, "the maximum part load", "-", low=0.0, above=True)
+        if not ((least <= unloading) & (unloading <= most)).all():
+            raise ParameterError(
+                f"the part-load ratios are {least} (minimum), {unloading} (unloading) and {most} "
+                "(maximum); give minimum <= unloading <= maximum"
+            )
+        within(self.heat_to_condenser, "the heat to the condenser", "-", low=0.0, high=1.0)
+
+    @property
+    def _unloading(self) -> npt.ArrayLike:
+        return self.minimum_part_load if self.minimum_unloading is None else self.minimum_unloading
+
+    def capacity(self, leaving: npt.ArrayLike, entering: npt.ArrayLike) -> Floats:
+        """Return the capacity at these temperatures. [kW].
+
+        Raises
+        ------
+        ParameterError
+            When the curve gives none: the temperatures are far outside its range.
+        """
+        available = np.asarray(self.rated_capacity) * self.capacity_curve.at(leaving, entering)
+        return within(available, "the capacity by its curve", "kW", low=0.0, above=True)
+
+    def full_load_power(self, leaving: npt.ArrayLike, entering: npt.ArrayLike) -> Floats:
+        """Return the power at a part-load ratio of 1, where the curve of part load is 1. [kW].
+
+        Raises
+        ------
+        ParameterError
+            When a curve gives none: the temperatures are far outside its range.
+        """
+        ratio = self.eir_curve.at(leaving, entering) / np.asarray(self.rated_cop)
+        power = self.capacity(leaving, entering) * ratio
+        return within(power, "the power by its curve", "kW", low=0.0, above=True)
+
+    def operate(
+        self, load: npt.ArrayLike, *, leaving: npt.ArrayLike, entering: npt.ArrayLike
+    ) -> ChillerOperation:
+        """Return what the chiller does for a load at these temperatures.
+
+        A load above the largest one is served as far as that goes; the rest is ``unmet``.
+
+        Parameters
+        ----------
+        load
+            Cooling that is asked for. At least 0. [kW]
+        leaving, entering
+            Chilled water as it leaves, condenser water or air as it enters. [degC]
+        """
+        wanted = within(load, "the cooling load", "kW", low=0.0)
+        available = self.capacity(leaving, entering)
+        cooling = np.minimum(wanted, available * np.asarray(self.maximum_part_load))
+        ratio = cooling / available
+        least = np.asarray(self.minimum_part_load, dtype=np.float64)
+        cycling = np.where(ratio < least, ratio / np.where(least > 0, least, 1.0), 1.0)
+        # Without a minimum the machine follows down to nothing, and at nothing it is off.
+        cycling = np.where(cooling > 0, cycling, 0.0)
+        running = np.maximum(ratio, np.asarray(self._unloading))
+        share = within(
+            self.part_load_curve.at(running), "the part-load factor by its curve", "-", low=0.0
+        )
+        power = self.full_load_power(leaving, entering) * share * cycling
+        taken = np.asarray(self.heat_to_condenser) * power
+        # Hot gas bypass goes round inside: what it adds to the evaporator it takes from the
+        # condenser, so that the condenser gives off the useful cooling and the power.
+        return ChillerOperation(
+            cooling=cooling + 0.0 * power,
+            unmet=wanted - cooling + 0.0 * power,
+            power=power,
+            heat_rejected=np.asarray(cooling + taken),
+            loss=np.asarray(power - taken),
+            false_load=np.asarray(np.maximum(available * running * cycling - cooling, 0.0)),
+            part_load_ratio=np.asarray(running + 0.0 * power),
+            cycling_ratio=np.asarray(cycling + 0.0 * power),
+        )
+
+    def cooling(
+        self, power: npt.ArrayLike, *, leaving: npt.ArrayLike, entering: npt.ArrayLike
+    ) -> Floats:
+        """Return the largest cooling that an electric power gives. [kW].
+
+        The inverse of :meth:`operate`, which between minimum part load and minimum unloading draws
+        one power for many loads. It supposes that the curve of part load rises.
+
+        Raises
+        ------
+        ParameterError
+            When the power is above that at the maximum part load.
+        """
+        given = within(power, "the power", "kW", low=0.0)
+        available = self.capacity(leaving, entering) + 0.0 * given
+        unloaded = available * np.asarray(self._unloading)
+        least = available * np.asarray(self.minimum_part_load)
+        floor = self.full_load_power(leaving, entering) * self.part_load_curve.at(self._unloading)
+        above = given >= floor
+
+        def excess(load: Floats) -> Floats:
+            drawn = self.operate(load, leaving=leaving, entering=entering).power - given
+            return np.where(above, np.where(load > unloaded, drawn, floor - given), 0.0)
+
+        most = available * np.asarray(self.maximum_part_load)
+        root = bracketed_root(excess, unloaded, most, "the cooling of this power")
+        return np.where(above, root, given / np.where(floor > 0, floor, 1.0) * least)
+
+    def valid(
+        self, load: npt.ArrayLike, *, leaving: npt.ArrayLike, entering: npt.ArrayLike
+    ) -> Mask:
+        """Return where load and temperatures lie in the ranges of capacity and curves."""
+        fits = self.capacity_curve.valid(leaving, entering)
+        fits = fits & self.eir_curve.valid(leaving, entering)
+        most = self.capacity(leaving, entering) * np.asarray(self.maximum_part_load)
+        running = self.operate(load, leaving=leaving, entering=entering).part_load_ratio
+        served = np.asarray(load, dtype=np.float64) <= most * (1.0 + 1e-12)
+        return np.asarray(fits & served & self.part_load_curve.valid(running))

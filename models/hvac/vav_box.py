@@ -1,0 +1,181 @@
+r"""A VAV box with reheat under dual-maximum control.
+
+One signal goes from -1 (all heating) over 0 (dead band) to 1 (all cooling):
+
+* from 0 to 1 the flow goes from its minimum to the cooling maximum, without reheat;
+* from 0 to -1/2 the flow is at its minimum and the discharge temperature goes up to its maximum;
+* from -1/2 to -1 the discharge temperature stays and the flow goes up to the heating maximum.
+
+.. math:: \dot Q_{reheat} = \dot m_a c (T_d - T_s), \quad
+          \dot Q_{zone} = \dot m_a c (T_z - T_d), \quad c = 1.006 + 1.86\,W
+
+Source: S. T. Taylor et al., Dual maximum VAV box control logic, ASHRAE Journal 54(12), 2012, 16-24;
+ASHRAE Guideline 36-2018, section 5.6.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.models.hvac.air_streams import AirStream
+from engiagent.models.hvac.roots import bracketed_root
+from engiagent.models.parameters import numbers, within
+from engiagent.models.ranges import Floats, ParameterError
+
+
+@dataclass(frozen=True, kw_only=True)
+class VavOperation:
+    """What a box does.
+
+    Attributes
+    ----------
+    discharge
+        Air into the zone.
+    reheat
+        Heat into that air. [kW]
+    zone_cooling
+        Sensible heat taken from the zone; negative where the box heats it. [kW]
+    """
+
+    discharge: AirStream
+    reheat: Floats
+    zone_cooling: Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class VavBox:
+    """A box; numbers may be arrays over boxes.
+
+    Attributes
+    ----------
+    flow_min
+        At least 0. [kg/s]
+    flow_cooling_max, flow_heating_max
+        Each at least the minimum; the heating maximum is the minimum when None. [kg/s]
+    discharge_max
+        Temperature that the reheat coil may reach. [degC]
+    reheat_max
+        Capacity; infinite when there is none. [kW]
+
+    Examples
+    --------
+    >>> box = VavBox(flow_min=0.2, flow_cooling_max=1.0, flow_heating_max=0.5, discharge_max=32.0)
+    >>> supply = AirStream(flow=1.0, temperature=13.0, humidity_ratio=0.0)
+    >>> done = box.operate([-1.0, -0.25, 0.0, 1.0], supply, zone_temperature=22.0)
+    >>> done.reheat.round(4).tolist()
+    [9.557, 1.9114, 0.0, 0.0]
+    >>> done.zone_cooling.round(4).tolist()
+    [-5.03, -0.1006, 1.8108, 9.054]
+    """
+
+    flow_min: npt.ArrayLike
+    flow_cooling_max: npt.ArrayLike
+    flow_heating_max: npt.ArrayLike | None = None
+    discharge_max: npt.ArrayLike = 32.0
+    reheat_max: npt.ArrayLike = np.inf
+
+    def __post_init__(self) -> None:
+        least = within(self.flow_min, "the minimum flow", "kg/s", low=0.0)
+        for value, what in (
+            (self.flow_cooling_max, "the largest flow of cooling"),
+            (self._heating_max, "the largest flow of heating"),
+        ):
+            most = within(value, what, "kg/s", low=0.0)
+            if not (most >= least).all():
+                raise ParameterError(
+                    f"{what} {np.min(most):g} kg/s is below the minimum {np.max(least):g} kg/s; "
+                    "give minimum <= maximum"
+                )
+        numbers(self.discharge_max, "the largest discharge temperature")
+        within(self.reheat_max, "the reheat capacity", "kW", low=0.0, finite=False)
+
+    @property
+    def _heating_max(self) -> npt.ArrayLike:
+        return self.flow_min if self.flow_heating_max is None else self.flow_heating_max
+
+    def flow(self, signal: npt.ArrayLike) -> Floats:
+        """Return the flow at a signal of -1 to 1. [kg/s]."""
+        place = within(signal, "the signal", "-", low=-1.0, high=1.0)
+        least = np.asarray(self.flow_min, dtype=np.float64)
+        warming = np.clip(-2.0 * place - 1.0, 0.0, 1.0)
+        cooling = np.clip(place, 0.0, 1.0)
+        return np.asarray(
+            least
+            + cooling * (np.asarray(self.flow_cooling_max) - least)
+            + warming * (np.asarray(self._heating_max) - least)
+        )
+
+    def discharge_temperature(
+        self, signal: npt.ArrayLike, supply_temperature: npt.ArrayLike
+    ) -> Floats:
+        """Return the temperature into the zone at a signal; never below the supply. [degC]."""
+        place = within(signal, "the signal", "-", low=-1.0, high=1.0)
+        supply = numbers(supply_temperature, "the supply temperature")
+        rise = np.maximum(np.asarray(self.discharge_max) - supply, 0.0)
+        return np.asarray(supply + np.clip(-2.0 * place, 0.0, 1.0) * rise)
+
+    def operate(
+        self, signal: npt.ArrayLike, supply: AirStream, *, zone_temperature: npt.ArrayLike
+    ) -> VavOperation:
+        """Return what the box does; the flow of ``supply`` does not count, the box makes it.
+
+        Parameters
+        ----------
+        signal
+            -1 to 1. [-]
+        supply
+            Air from the air handler.
+        zone_temperature
+            Of the air that leaves the zone. [degC]
+        """
+        warm = self.discharge_temperature(signal, supply.temperature)
+        air = supply.with_flow(self.flow(signal))
+        discharge = AirStream(flow=air.flow, temperature=warm, humidity_ratio=supply.humidity_ratio)
+        zone = numbers(zone_temperature, "the zone temperature")
+        return VavOperation(
+            discharge=discharge,
+            reheat=np.asarray(air.heat_rate * (warm - np.asarray(supply.temperature))),
+            zone_cooling=np.asarray(air.heat_rate * (zone - warm)),
+        )
+
+    def signal(
+        self,
+        zone_cooling: npt.ArrayLike,
+        supply: AirStream,
+        *,
+        zone_temperature: npt.ArrayLike,
+    ) -> Floats:
+        """Return the signal that takes a sensible heat from the zone; negative heat warms it. [-].
+
+        A load beyond what the box can do gives the end of the signal's range;
+        :meth:`operate` there says how much it does.
+
+        Raises
+        ------
+        ParameterError
+            When the zone is not between supply and largest discharge temperature, where the
+            signal would not act one way.
+        """
+        wanted = numbers(zone_cooling, "the cooling of the zone")
+        zone = numbers(zone_temperature, "the zone temperature")
+        supplied, most = np.asarray(supply.temperature), np.asarray(self.discharge_max)
+        if not ((supplied <= zone) & (zone <= most)).all():
+            raise ParameterError(
+                f"the zone of {np.min(zone):g} degC is not between the supply and the largest "
+                f"discharge temperature {np.max(most):g} degC; give temperatures in this order"
+            )
+
+        def excess(place: npt.ArrayLike) -> Floats:
+            return self.operate(place, supply, zone_temperature=zone).zone_cooling - wanted
+
+        low, high = excess(-1.0), excess(1.0)
+        inside = (low < 0) & (high > 0)
+        root = bracketed_root(
+            lambda x: np.where(inside, excess(x), 0.0), -1.0, 1.0, "the signal of this cooling"
+        )
+        return np.where(inside, root, np.where(high <= 0, 1.0, -1.0))
+
+    def violations(self, done: VavOperation) -> Floats:
+        """Return by how much the reheat is above its capacity; 0 where it is not. [kW]."""
+        return np.asarray(np.maximum(done.reheat - np.asarray(self.reheat_max), 0.0))

@@ -1,0 +1,144 @@
+r"""A cooling tower by the polynomial YorkCalc: the approach from wet bulb, range and flow ratio.
+
+.. math:: T_{out} - T_{wb} = \sum_{i,j,k=0}^{2} c_{ijk}\, T_{wb}^i\, T_r^j\, R^k, \quad
+          R = \frac{\dot m_w / \dot m_{w,r}}{\dot m_a / \dot m_{a,r}}
+
+Source: EnergyPlus Engineering Reference, Variable Speed Cooling Towers, YorkCalc correlation and
+its table of 27 coefficients, after York International Corporation, YorkCalc Software, 2002; the
+same numbers and bounds stand in the Modelica Buildings library.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.models.hvac.curves import Mask
+from engiagent.models.hvac.water import SPECIFIC_HEAT
+from engiagent.models.parameters import numbers, within
+from engiagent.models.ranges import Floats
+
+_COEFFICIENTS = (
+    -0.359741205, -0.055053608, 0.0023850432,
+    0.173926877, -0.0248473764, 0.00048430224,
+    -0.005589849456, 0.0005770079712, -0.00001342427256,
+    2.84765801111111, -0.121765149, 0.0014599242,
+    1.680428651, -0.0166920786, -0.0007190532,
+    -0.025485194448, 0.0000487491696, 0.00002719234152,
+    -0.0653766255555556, -0.002278167, 0.0002500254,
+    -0.0910565458, 0.00318176316, 0.000038621772,
+    -0.0034285382352, 0.00000856589904, -0.000001516821552,
+)  # fmt: skip
+"""Ratio of flows slowest, then range, then wet bulb."""
+
+
+def approach(wet_bulb: npt.ArrayLike, range_: npt.ArrayLike, flow_ratio: npt.ArrayLike) -> Floats:
+    """Return how far the water leaves above the wet bulb. [K].
+
+    Parameters
+    ----------
+    wet_bulb
+        Of the entering air, -34.4 to 29.4. [degC]
+    range_
+        By which the water is cooled, 1.1 to 22.2. [K]
+    flow_ratio
+        Water over air, each by its rated flow; up to 8. [-]
+
+    Examples
+    --------
+    >>> round(float(approach(25.56, 5.56, 1.0)), 2)
+    3.84
+    """
+    wet = numbers(wet_bulb, "the wet bulb")
+    cooled = numbers(range_, "the range")
+    ratio = numbers(flow_ratio, "the ratio of flows")
+    table = np.asarray(_COEFFICIENTS).reshape(3, 3, 3).transpose(2, 1, 0)
+    points = [np.asarray(axis) for axis in np.broadcast_arrays(wet, cooled, ratio)]
+    return np.asarray(np.polynomial.polynomial.polyval3d(points[0], points[1], points[2], table))
+
+
+@dataclass(frozen=True, kw_only=True)
+class YorkCalcTower:
+    """A tower by YorkCalc, with a fan of variable speed; numbers may be arrays over units.
+
+    Attributes
+    ----------
+    rated_water_flow
+        Above 0. [kg/s]
+    rated_fan_power
+        At full speed. At least 0. [kW]
+    fan_exponent
+        Of power by speed: 3 by the affinity laws. [-]
+
+    Examples
+    --------
+    >>> tower = YorkCalcTower(rated_water_flow=20.0, rated_fan_power=15.0)
+    >>> tower.water_out(465.0, wet_bulb=25.56, water_flow=20.0, speed=1.0).round(2).tolist()
+    29.4
+    """
+
+    rated_water_flow: npt.ArrayLike
+    rated_fan_power: npt.ArrayLike = 0.0
+    fan_exponent: npt.ArrayLike = 3.0
+
+    def __post_init__(self) -> None:
+        within(self.rated_water_flow, "the rated flow of water", "kg/s", low=0.0, above=True)
+        within(self.rated_fan_power, "the rated power of the fan", "kW", low=0.0)
+        within(self.fan_exponent, "the exponent of the fan", "-", low=1.0, high=4.0)
+
+    def water_out(
+        self,
+        heat: npt.ArrayLike,
+        *,
+        wet_bulb: npt.ArrayLike,
+        water_flow: npt.ArrayLike,
+        speed: npt.ArrayLike,
+    ) -> Floats:
+        """Return the temperature of the water that leaves while heat [kW] is rejected. [degC].
+
+        Parameters
+        ----------
+        heat
+            At least 0. [kW]
+        wet_bulb
+            Of the entering air. [degC]
+        water_flow, speed
+            Above 0 [kg/s]; of the fan, above 0, at most 1. [-]
+        """
+        cooled, ratio = self._point(heat, water_flow, speed)
+        return np.asarray(numbers(wet_bulb, "the wet bulb") + approach(wet_bulb, cooled, ratio))
+
+    def fan_power(self, speed: npt.ArrayLike) -> Floats:
+        """Return the power of the fan at a speed of 0 to 1. [kW]."""
+        turns = within(speed, "the speed of the fan", "-", low=0.0, high=1.0)
+        return np.asarray(np.asarray(self.rated_fan_power) * turns ** np.asarray(self.fan_exponent))
+
+    def valid(
+        self,
+        heat: npt.ArrayLike,
+        *,
+        wet_bulb: npt.ArrayLike,
+        water_flow: npt.ArrayLike,
+        speed: npt.ArrayLike,
+    ) -> Mask:
+        """Return where the point lies in the published bounds of the correlation."""
+        cooled, ratio = self._point(heat, water_flow, speed)
+        wet = numbers(wet_bulb, "the wet bulb")
+        near = approach(wet, cooled, ratio)
+        flow = np.asarray(water_flow, dtype=np.float64) / np.asarray(self.rated_water_flow)
+        return np.asarray(
+            (wet >= -34.4) & (wet <= 29.4444)
+            & (cooled >= 1.1111) & (cooled <= 22.2222)
+            & (near >= 1.1111) & (near <= 40.0)
+            & (flow >= 0.75) & (flow <= 1.25)
+            & (ratio <= 8.0)
+        )  # fmt: skip
+
+    def _point(
+        self, heat: npt.ArrayLike, water_flow: npt.ArrayLike, speed: npt.ArrayLike
+    ) -> tuple[Floats, Floats]:
+        power = within(heat, "the heat", "kW", low=0.0)
+        flow = within(water_flow, "the flow of water", "kg/s", low=0.0, above=True)
+        turns = within(speed, "the speed of the fan", "-", low=0.0, high=1.0, above=True)
+        ratio = flow / np.asarray(self.rated_water_flow) / turns
+        return np.asarray(power / (flow * SPECIFIC_HEAT)), np.asarray(ratio)

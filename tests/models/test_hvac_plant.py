@@ -1,0 +1,406 @@
+"""Heat pumps, chillers, boilers, cooling towers, fans and pumps."""
+
+import numpy as np
+import pytest
+from CoolProp.CoolProp import PropsSI
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import brentq
+
+from engiagent.models.hvac import moist_air
+from engiagent.models.hvac.air_streams import AirStream
+from engiagent.models.hvac.boiler import CONDENSING_CURVE, Boiler
+from engiagent.models.hvac.chiller import Chiller
+from engiagent.models.hvac.cooling_tower import CoolingTower
+from engiagent.models.hvac.curves import Biquadratic, Polynomial, TableMap
+from engiagent.models.hvac.heat_pump import CarnotCop, Cycling, Defrost, HeatPump
+from engiagent.models.hvac.turbomachines import PartLoadFan, SystemCurve, Turbomachine
+from engiagent.models.hvac.york_calc import YorkCalcTower, approach
+from engiagent.models.ranges import ParameterError
+
+# EnergyPlus, datasets/Chillers.idf: ElectricEIRChiller McQuay WSC 471kW/5.89COP/Vanes.
+MCQUAY = Chiller(
+    rated_capacity=471.2,
+    rated_cop=5.89,
+    capacity_curve=Biquadratic(
+        (2.521130e-1, 1.324053e-2, -8.637329e-3, 8.581056e-2, -4.261176e-3, 8.661899e-3),
+        x_range=(7.22, 12.78), y_range=(12.78, 26.67),
+    ),
+    eir_curve=Biquadratic(
+        (4.475238e-1, -2.588210e-2, -1.459053e-3, 4.342595e-2, -1.000651e-3, 1.920106e-3),
+        x_range=(7.22, 12.78), y_range=(12.78, 26.67),
+    ),
+    part_load_curve=Polynomial((2.778889e-1, 2.338363e-1, 4.883748e-1), x_range=(0.10, 1.15)),
+    minimum_part_load=0.10,
+    minimum_unloading=0.25,
+    maximum_part_load=1.15,
+)  # fmt: skip
+
+
+def test_a_published_chiller_is_itself_at_its_reference_point() -> None:
+    done = MCQUAY.operate(471.2, leaving=8.89, entering=26.67)
+    assert MCQUAY.capacity(8.89, 26.67) == pytest.approx(471.2, rel=5e-3)
+    assert done.cooling / done.power == pytest.approx(5.89, rel=5e-3)
+    # Warmer water to be cooled and cooler condenser water both make it easier.
+    per_cooling = MCQUAY.full_load_power([8.89, 8.89, 12.0], [26.67, 20.0, 26.67])
+    per_cooling = per_cooling / MCQUAY.capacity([8.89, 8.89, 12.0], [26.67, 20.0, 26.67])
+    assert per_cooling[1] < per_cooling[0]
+    assert per_cooling[2] < per_cooling[0]
+
+
+def as_energyplus(load: float, leaving: float, entering: float) -> tuple[float, float]:
+    """Return power and false load, step by step as the Engineering Reference describes them."""
+    x, y = leaving, entering
+    cap = 471.2 * (
+        0.2521130 + 0.01324053 * x - 0.008637329 * x * x + 0.08581056 * y - 0.004261176 * y * y
+        + 0.008661899 * x * y
+    )  # fmt: skip
+    eir = (
+        0.4475238 - 0.0258821 * x - 0.001459053 * x * x + 0.04342595 * y - 0.001000651 * y * y
+        + 0.001920106 * x * y
+    )  # fmt: skip
+    load = min(load, 1.15 * cap)
+    ratio = load / cap
+    on = min(1.0, ratio / 0.10)
+    ratio = max(ratio, 0.25)
+    factor = 0.2778889 + 0.2338363 * ratio + 0.4883748 * ratio**2
+    return cap / 5.89 * eir * factor * on, max(cap * ratio * on - load, 0.0)
+
+
+@given(st.floats(0.0, 700.0), st.floats(7.22, 12.78), st.floats(12.78, 26.67))
+def test_a_chiller_is_energyplus_and_keeps_energy(
+    load: float, leaving: float, entering: float
+) -> None:
+    done = MCQUAY.operate(load, leaving=leaving, entering=entering)
+    power, false = as_energyplus(load, leaving, entering)
+    assert done.power == pytest.approx(power, rel=1e-12, abs=1e-12)
+    assert done.false_load == pytest.approx(false, rel=1e-9, abs=1e-9)
+    assert done.cooling + done.unmet == pytest.approx(load, rel=1e-12)
+    assert done.heat_rejected + done.loss == pytest.approx(
+        float(done.cooling + done.power), rel=1e-12
+    )
+    if float(done.unmet) == 0:
+        back = MCQUAY.cooling(done.power, leaving=leaving, entering=entering)
+        one_power = 0.1 <= load / float(MCQUAY.capacity(leaving, entering)) < 0.25
+        largest = 0.25 * float(MCQUAY.capacity(leaving, entering)) if one_power else load
+        assert back == pytest.approx(largest, rel=1e-9, abs=1e-9)
+    fits = MCQUAY.valid(load, leaving=leaving, entering=entering)
+    assert bool(fits) == (float(done.unmet) == 0)
+
+
+def test_chillers_side_by_side_over_hours() -> None:
+    even = Biquadratic((1.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    pair = Chiller(
+        rated_capacity=[400.0, 800.0], rated_cop=[4.0, 5.0], capacity_curve=even, eir_curve=even
+    )
+    power = pair.operate(np.full((24, 2), 200.0), leaving=7.0, entering=30.0).power
+    assert power == pytest.approx(np.full((24, 2), [50.0, 40.0]))
+
+
+@pytest.mark.parametrize("fluid", ["R290", "R134a"])
+def test_a_fraction_of_carnot_follows_an_ideal_cycle(fluid: str) -> None:
+    """The cycle of a real refrigerant without losses: below Carnot, by a fraction that lasts."""
+
+    def cycle(cold: float, warm: float) -> float:
+        start = {key: PropsSI(key, "T", cold + 273.15, "Q", 1, fluid) for key in "HS"}
+        high = PropsSI("P", "T", warm + 273.15, "Q", 0, fluid)
+        hot = PropsSI("H", "P", high, "S", start["S"], fluid)
+        liquid = PropsSI("H", "P", high, "Q", 0, fluid)
+        return float((hot - liquid) / (hot - start["H"]))
+
+    model = CarnotCop.from_rating(cop=cycle(0.0, 40.0), source=0.0, sink=40.0)
+    assert 0.7 < model.fraction < 1.0  # type: ignore[operator]
+    for cold, warm in ((-10.0, 40.0), (0.0, 30.0), (10.0, 50.0), (-10.0, 55.0)):
+        assert float(model.at(cold, warm)) == pytest.approx(cycle(cold, warm), rel=0.14)
+
+
+def test_heating_and_cooling_of_one_cycle_differ_by_its_power() -> None:
+    both = [CarnotCop(fraction=1.0, duty=duty) for duty in ("heating", "cooling")]
+    at = (np.array([-7.0, 2.0, 12.0]), 40.0)
+    assert both[0].at(*at) - both[1].at(*at) == pytest.approx(1.0, rel=1e-12)
+    assert both[0].valid([30.0, 31.0], 40.0).tolist() == [True, False]
+    assert both[0].at(60.0, 40.0) == pytest.approx(31.315)  # the least lift, not a negative one
+
+
+def test_cycling_costs_what_en_14825_says() -> None:
+    # Worked by hand: CR = 0.29; 1 - 0.25 * 0.71 and 0.29 / (0.9 * 0.29 + 0.1).
+    assert Cycling(sink="air").factor(0.29) == pytest.approx(0.8225, rel=1e-12)
+    assert Cycling(sink="water").factor(0.29) == pytest.approx(0.29 / 0.361, rel=1e-12)
+    for sink in ("air", "water"):
+        assert Cycling(sink=sink).factor(1.0) == pytest.approx(1.0)
+        assert Cycling(sink=sink, coefficient=0.0).factor(1.0) == pytest.approx(1.0)
+
+
+PUMP = HeatPump(
+    rated_capacity=8.0,
+    rated_cop=4.2,
+    cop_map=Biquadratic((1.49, 0.025, 1e-4, -0.016, 5e-5, -2e-4), (-20.0, 20.0), (25.0, 60.0)),
+    capacity_map=TableMap(
+        x=(-20.0, 0.0, 20.0), y=(25.0, 60.0), values=((0.6, 0.55), (0.9, 0.8), (1.2, 1.1))
+    ),
+    modulation=Polynomial((1.1, -0.1)),
+    minimum_part_load=0.3,
+    defrost=Defrost(low=-3.0, high=5.0, capacity_factor=0.93, cop_factor=0.9),
+    standby_power=0.02,
+)
+
+
+@given(st.floats(0.0, 12.0), st.floats(-20.0, 20.0), st.floats(25.0, 60.0))
+def test_a_heat_pump_keeps_energy_and_its_inverse(load: float, source: float, sink: float) -> None:
+    done = PUMP.operate(load, source=source, sink=sink)
+    assert done.heat + done.unmet == pytest.approx(load, rel=1e-12)
+    assert done.power + done.source_heat == pytest.approx(float(done.heat + done.loss), rel=1e-12)
+    assert done.power * done.cop == pytest.approx(float(done.heat), rel=1e-12, abs=1e-15)
+    assert done.loss >= 0.02 - 1e-12
+    assert bool(PUMP.valid(load, source=source, sink=sink)) == (float(done.unmet) <= 1e-9)
+    if float(done.unmet) == 0 and load > 0.01:
+        assert PUMP.heat(done.power, source=source, sink=sink) == pytest.approx(load, rel=1e-7)
+
+
+def test_part_load_is_the_product_of_its_factors() -> None:
+    capacity = 8.0 * 0.85 * 0.93
+    full = float(PUMP.full_load_cop(0.0, 42.5))
+    at = float(np.array(1.49 - 0.016 * 42.5 + 5e-5 * 42.5**2) * 4.2 * 0.9)
+    assert full == pytest.approx(at, rel=1e-12)
+    assert PUMP.capacity(0.0, 42.5) == pytest.approx(capacity, rel=1e-12)
+    load = 0.15 * capacity
+    cop = full * (1.1 - 0.1 * 0.3) * 0.5 / (0.9 * 0.5 + 0.1)
+    done = PUMP.operate(load, source=0.0, sink=42.5)
+    assert done.power == pytest.approx(load / cop + 0.02, rel=1e-12)
+
+
+def test_maps_say_where_they_end() -> None:
+    table = TableMap(x=(0.0, 1.0, 3.0), y=(0.0, 2.0), values=((0.0, 4.0), (1.0, 5.0), (3.0, 7.0)))
+    x, y = np.meshgrid(np.linspace(0, 3, 7), np.linspace(0, 2, 5))
+    assert table.at(x, y) == pytest.approx(x + 2 * y, abs=1e-14)  # bilinear repeats a plane
+    with pytest.raises(ParameterError, match="outside the table, which spans 0 to 3 and 0 to 2"):
+        table.at(4.0, 1.0)
+    held = TableMap(x=table.x, y=table.y, values=table.values, outside="hold")
+    assert held.at([4.0, -1.0], 1.0) == pytest.approx([5.0, 2.0])
+    with pytest.raises(ParameterError, match="the rows of a table goes from 1 to 1 at place 1"):
+        TableMap(x=(1.0, 1.0), y=(0.0, 1.0), values=((0.0, 0.0), (0.0, 0.0)))
+    with pytest.raises(ParameterError, match="a curve has 5 coefficients; give 6 or 10"):
+        Biquadratic((1.0,) * 5)
+    with pytest.raises(ParameterError, match="the COP by its map is -"):
+        PUMP.full_load_cop(60.0, 180.0)
+
+
+def test_a_bicubic_is_that_of_energyplus() -> None:
+    # datasets/Boilers.idf, NonCondensingBoilerEff, about 1 where the boiler is rated.
+    c = (
+        1.111720116, 0.078614078, -0.400425756, 0.0, -0.000156783, 0.009384599, 0.234257955,
+        1.32927e-06, -0.004446701, -1.22498e-05,
+    )  # fmt: skip
+    x, y = 0.7, 55.0
+    by_hand = (
+        c[0] + c[1] * x + c[2] * x**2 + c[3] * y + c[4] * y**2 + c[5] * x * y + c[6] * x**3
+        + c[7] * y**3 + c[8] * x**2 * y + c[9] * x * y**2
+    )  # fmt: skip
+    assert Biquadratic(c).at(x, y) == pytest.approx(by_hand, rel=1e-14)
+    assert Biquadratic(c).at(1.0, 70.0) == pytest.approx(1.0, abs=0.03)
+
+
+BOILER = Boiler(
+    rated_capacity=100.0,
+    rated_efficiency=0.89,
+    efficiency_curve=CONDENSING_CURVE,
+    minimum_part_load=0.2,
+    standby_loss=1.5,
+)
+
+
+@given(st.floats(0.0, 150.0), st.floats(30.0, 85.0))
+def test_a_boiler_keeps_energy_and_its_inverse(load: float, temperature: float) -> None:
+    done = BOILER.operate(load, temperature=temperature)
+    assert done.fuel == pytest.approx(float(done.heat + done.loss), rel=1e-12)
+    assert done.heat + done.unmet == pytest.approx(load, rel=1e-12)
+    assert bool(done.condensing) == (temperature < 55.0 and load > 0)
+    assert bool(BOILER.valid(load, temperature=temperature)) == (load <= 100.0)
+    if 1e-6 < load <= 100.0:
+        assert BOILER.heat(done.fuel, temperature=temperature) == pytest.approx(load, rel=1e-7)
+
+
+def test_a_condensing_boiler_likes_cold_water_and_low_fire_but_not_cycling() -> None:
+    efficiency = BOILER.operate([100.0, 50.0, 20.0, 2.0], temperature=30.0).efficiency
+    assert efficiency[0] < efficiency[1] < efficiency[2] > efficiency[3]
+    assert (np.diff(BOILER.efficiency(0.5, np.linspace(30, 85, 12))) < 0).all()
+    assert not Boiler(rated_capacity=1.0, rated_efficiency=1.05).valid(1.0, temperature=30.0)
+    by_net = Boiler(rated_capacity=1.0, rated_efficiency=1.05, efficiency_max=1.11)
+    assert by_net.valid(1.0, temperature=30.0)
+
+
+TOWER = CoolingTower(coefficient=2.0, rated_air_flow=20.0, rated_fan_power=15.0, natural_flow=0.1)
+
+
+@given(
+    st.floats(0.0, 1.0), st.floats(2.0, 60.0), st.floats(15.0, 60.0), st.floats(-20.0, 40.0),
+    st.floats(0.05, 1.0), st.floats(8e4, 1.05e5),
+)  # fmt: skip
+def test_a_tower_keeps_air_water_and_energy(
+    speed: float, flow: float, hot: float, t: float, rh: float, p: float
+) -> None:
+    air = AirStream(flow=1.0, temperature=t, humidity_ratio=moist_air.humidity_ratio(t, rh, p))
+    done = TOWER.operate(air, water_flow=flow, water_in=hot, speed=speed, pressure=p)
+    moved = 20.0 * max(speed, 0.1)
+    entering = air.with_flow(moved)
+    into = flow * 4.186 * hot + entering.power
+    out = done.water_flow_out * 4.186 * done.water_out + done.air.power
+    assert into - out == pytest.approx(0.0, abs=1e-9 * (abs(float(into)) + 100.0))
+    assert done.air.water - entering.water == pytest.approx(
+        float(flow - done.water_flow_out), abs=1e-12 * flow
+    )
+    if hot > t:
+        assert float(moist_air.wet_bulb(t, air.humidity_ratio, p)) <= done.water_out <= hot
+
+
+def test_a_tower_is_near_the_integral_of_merkels_equation() -> None:
+    air = AirStream(flow=1.0, temperature=28.0, humidity_ratio=moist_air.humidity_ratio(28.0, 0.5))
+    for water, speed, hot in ((20.0, 1.0, 35.0), (15.0, 0.6, 38.0), (25.0, 0.9, 32.0)):
+        flow = 20.0 * speed
+        ntu = float(TOWER.transfer_units(water, flow))
+
+        def merkel(out: float, hot: float = hot, water: float = water, flow: float = flow) -> float:
+            t = np.linspace(out, hot, 401)
+            heat = float(air.enthalpy) + water * 4.186 * (t - out) / flow
+            drive = moist_air.saturated_enthalpy(t) - heat
+            return float(np.trapezoid(4.186 / drive, t)) if drive.min() > 0 else 1e3
+
+        wanted = ntu * flow / water
+        exact = brentq(lambda out, w=wanted: merkel(out) - w, 21.0, hot - 0.1)
+        done = TOWER.operate(air, water_flow=water, water_in=hot, speed=speed)
+        # The linear saturation line of Braun against Merkel's integral over the curved one.
+        assert hot - done.water_out == pytest.approx(hot - exact, rel=0.04)
+
+
+def test_limits_of_a_tower() -> None:
+    air = AirStream(flow=1.0, temperature=30.0, humidity_ratio=0.014)
+    wet = float(moist_air.wet_bulb(30.0, 0.014))
+    huge = CoolingTower(coefficient=60.0, rated_air_flow=200.0, rated_fan_power=15.0)
+    done = huge.operate(air, water_flow=20.0, water_in=35.0, speed=1.0)
+    assert done.water_out == pytest.approx(wet, abs=0.1)
+    calm = CoolingTower(coefficient=2.0, rated_air_flow=20.0, rated_fan_power=15.0)
+    still = calm.operate(air, water_flow=20.0, water_in=35.0, speed=0.0)
+    assert np.stack((still.heat, still.evaporation, still.fan_power)).max() == 0.0
+    assert still.water_out == 35.0
+
+
+def test_the_speed_of_a_tower_reaches_its_set_point_or_says_that_it_cannot() -> None:
+    air = AirStream(flow=1.0, temperature=25.0, humidity_ratio=0.01)
+    speed = TOWER.speed(air, water_flow=20.0, water_in=35.0, water_out=[20.0, 26.0, 34.0])
+    assert (speed[0], speed[2]) == (1.0, 0.0)
+    done = TOWER.operate(air, water_flow=20.0, water_in=35.0, speed=speed)
+    assert done.water_out[1] == pytest.approx(26.0, abs=1e-9)
+    assert done.water_out[0] > 20.0
+    assert done.water_out[2] < 34.0
+    makeup = CoolingTower.makeup(0.3, 20.0, cycles_of_concentration=4.0, drift=2e-5)
+    assert makeup == pytest.approx(0.4, rel=1e-12)
+
+
+def test_york_calc_is_its_published_sum_and_design_point() -> None:
+    t, r, m = 20.0, 6.0, 1.3
+    published = (
+        -0.359741205 - 0.055053608 * t + 0.0023850432 * t**2 + 0.173926877 * r
+        - 0.0248473764 * t * r + 0.00048430224 * t**2 * r - 0.005589849456 * r**2
+        + 0.0005770079712 * t * r**2 - 0.00001342427256 * t**2 * r**2 + 2.84765801111111 * m
+        - 0.121765149 * t * m + 0.0014599242 * t**2 * m + 1.680428651 * r * m
+        - 0.0166920786 * t * r * m - 0.0007190532 * t**2 * r * m - 0.025485194448 * r**2 * m
+        + 0.0000487491696 * t * r**2 * m + 0.00002719234152 * t**2 * r**2 * m
+        - 0.0653766255555556 * m**2 - 0.002278167 * t * m**2 + 0.0002500254 * t**2 * m**2
+        - 0.0910565458 * r * m**2 + 0.00318176316 * t * r * m**2
+        + 0.000038621772 * t**2 * r * m**2 - 0.0034285382352 * r**2 * m**2
+        + 0.00000856589904 * t * r**2 * m**2 - 0.000001516821552 * t**2 * r**2 * m**2
+    )  # fmt: skip
+    assert approach(t, r, m) == pytest.approx(published, rel=1e-12)
+    # 78 degF wet bulb, 10 degF range and 7 degF approach at rated flows: its design conditions.
+    assert approach(25.56, 5.56, 1.0) == pytest.approx(3.89, abs=0.06)
+    tower = YorkCalcTower(rated_water_flow=20.0, rated_fan_power=8.0)
+    at = {"wet_bulb": 25.56, "water_flow": 20.0}
+    assert tower.water_out(465.0, **at, speed=0.5) > tower.water_out(465.0, **at, speed=1.0)
+    assert tower.valid(465.0, **at, speed=[1.0, 0.1]).tolist() == [True, False]
+    assert tower.fan_power(0.5) == pytest.approx(1.0)
+
+
+MACHINE = Turbomachine(
+    pressure_curve=Polynomial((300.0, -1000.0, -2.0e5)),
+    efficiency_curve=Polynomial((0.0, 60.0, -1100.0)),
+    flow_max=0.034,
+    motor_power=11.0,
+    motor_efficiency=Polynomial((0.80, 0.25, -0.13)),
+    drive_efficiency=Polynomial((0.90, 0.07)),
+)
+
+
+@given(st.floats(0.0, 0.034), st.floats(0.1, 1.0))
+def test_affinity_laws(full: float, speed: float) -> None:
+    flow = full * speed
+    assert MACHINE.pressure_rise(flow, speed) == pytest.approx(
+        float(speed**2 * MACHINE.pressure_rise(full, 1.0)), rel=1e-9
+    )
+    assert MACHINE.shaft_power(flow, speed) == pytest.approx(
+        float(speed**3 * MACHINE.shaft_power(full, 1.0)), rel=1e-9, abs=1e-12
+    )
+    if full > 1e-6:
+        useful = flow * MACHINE.pressure_rise(flow, speed)
+        assert MACHINE.shaft_power(flow, speed) * MACHINE.efficiency(flow, speed) == pytest.approx(
+            float(useful), rel=1e-9
+        )
+    near = MACHINE.shaft_power(1e-9 * speed, speed)
+    assert MACHINE.shaft_power(0.0, speed) == pytest.approx(float(near), rel=1e-6)
+
+
+@given(st.floats(0.3, 1.0), st.floats(1e4, 1e6), st.floats(0.0, 20.0))
+def test_machine_and_system_meet_where_the_quadratics_say(
+    speed: float, resistance: float, static: float
+) -> None:
+    a, b, c = 300.0 * speed**2 - static, -1000.0 * speed, -2.0e5 - resistance
+    root = (-b - np.sqrt(b * b - 4 * a * c)) / (2 * c)
+    system = SystemCurve(static=static, resistance=resistance)
+    if root >= 0.034 * speed:
+        with pytest.raises(ParameterError, match="the flow of machine and system"):
+            MACHINE.operating_flow(system, speed)
+        return
+    flow = MACHINE.operating_flow(system, speed)
+    assert flow == pytest.approx(root, rel=1e-9)
+    assert MACHINE.speed(flow, system.pressure(flow)) == pytest.approx(speed, rel=1e-9)
+
+
+def test_motor_drive_and_what_warms_the_stream() -> None:
+    shaft = float(MACHINE.shaft_power(0.02, 0.8))
+    share = shaft / 11.0
+    motor, drive = 0.80 + 0.25 * share - 0.13 * share**2, 0.90 + 0.07 * 0.8
+    electric = MACHINE.electric_power(0.02, 0.8)
+    assert electric == pytest.approx(shaft / motor / drive, rel=1e-12)
+    assert MACHINE.heat(0.02, 0.8, motor_in_stream=True) == pytest.approx(float(electric))
+    assert MACHINE.heat(0.02, 0.8) == pytest.approx(shaft)
+    assert MACHINE.operating_flow(SystemCurve(static=200.0, resistance=1e5), 0.5) == 0.0
+    assert MACHINE.valid([0.02, 0.034, 0.02], [1.0, 0.5, 0.01]).tolist() == [True, False, False]
+
+
+def test_a_fan_by_flow_stops_with_it() -> None:
+    fan = PartLoadFan(rated_flow=[2.0, 4.0], rated_power=3.0, heat_fraction=0.9)
+    assert fan.power(0.0).tolist() == [0.0, 0.0]
+    assert fan.power(2.0)[0] == pytest.approx(3.0, rel=1e-3)
+    assert fan.heat(2.0) == pytest.approx(0.9 * fan.power(2.0))
+    assert fan.valid(3.0).tolist() == [False, True]
+
+
+def test_bad_plant_says_what_to_give() -> None:
+    even = Biquadratic((1.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    with pytest.raises(ParameterError, match="give minimum <= unloading <= maximum"):
+        Chiller(
+            rated_capacity=1.0, rated_cop=3.0, capacity_curve=even, eir_curve=even,
+            minimum_part_load=0.4, minimum_unloading=0.2,
+        )  # fmt: skip
+    with pytest.raises(
+        ParameterError, match=r"the fraction of Carnot is 1\.2; give a number above 0"
+    ):
+        CarnotCop(fraction=1.2)
+    with pytest.raises(ParameterError, match="the pressure rises with the flow"):
+        Turbomachine(
+            pressure_curve=Polynomial((100.0, 50.0, -10.0)),
+            efficiency_curve=Polynomial((0.5,)), flow_max=10.0,
+        )  # fmt: skip
+    with pytest.raises(ParameterError, match="the heating load is nan"):
+        PUMP.operate(float("nan"), source=0.0, sink=35.0)
+    with pytest.raises(ParameterError, match="the capacity by its curve is -"):
+        MCQUAY.operate(10.0, leaving=60.0, entering=26.0)
