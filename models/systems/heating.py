@@ -12,6 +12,7 @@ from engiagent.models.systems.ports import (
     Port,
     State,
     Values,
+    Way,
     action,
     balance,
     disturbance,
@@ -40,10 +41,21 @@ class RoomsModule(Module):
     ``cooling`` that balance a thermal bus each, and ``gains``, a disturbance; ``ambient`` is a
     disturbance of all. Where there are several rooms, their names stand in front, as in
     ``office.heating``; one room goes without.
+
+    Attributes
+    ----------
+    network
+        The rooms.
+    scheme
+        Of discretisation.
+    planned
+        True when ``heating`` and ``cooling`` are actions that need no bus: heat of ideal emitters,
+        which enters from the environment and leaves to it.
     """
 
     network: ThermalNetwork
     scheme: ThermalScheme = "exact"
+    planned: bool = False
     stepping: _Stepping | None = field(default=None, repr=False)
 
     @property
@@ -61,13 +73,18 @@ class RoomsModule(Module):
                 port
                 for room in self.prefixes
                 for port in (
-                    balance(f"{room}heating", "thermal", way="takes"),
-                    balance(f"{room}cooling", "thermal", way="gives"),
+                    self._emitter(f"{room}heating", "takes"),
+                    self._emitter(f"{room}cooling", "gives"),
                     disturbance(f"{room}gains", "kW", "thermal", default=0.0),
                     observation(f"{room}temperature", "degC", "thermal", instant=True),
                 )
             ),
         )
+
+    def _emitter(self, name: str, way: Way) -> Port:
+        if self.planned:
+            return action(name, default=0.0)
+        return balance(name, "thermal", way=way)
 
     @property
     def states(self) -> tuple[State, ...]:
@@ -113,9 +130,9 @@ class RoomsModule(Module):
         if self.stepping is None:
             raise ParameterError("the rooms are not initialized for a length of step")
         before = self._vector(state, "temperature")
-        heat = self._vector(inputs, "heating") - self._vector(inputs, "cooling")
+        heating, cooling = self._vector(inputs, "heating"), self._vector(inputs, "cooling")
         gains = self._vector(inputs, "gains")
-        drive = np.concatenate(([float(inputs["ambient"])], heat + gains))
+        drive = np.concatenate(([float(inputs["ambient"])], heating - cooling + gains))
         after = self.stepping.transition @ before + self.stepping.drive @ drive
         mean = self.stepping.mean_transition @ before + self.stepping.mean_drive @ drive
         resistance = np.array([zone.resistance for zone in self.network.zones])
@@ -124,8 +141,12 @@ class RoomsModule(Module):
                 f"{room}temperature": value
                 for room, value in zip(self.prefixes, after, strict=True)
             },
-            entered={"energy": float(gains.sum())},
-            left={"energy": float(((mean - drive[0]) / resistance).sum())},
+            entered={"energy": float(gains.sum() + self.planned * heating.sum())},
+            left={
+                "energy": float(
+                    ((mean - drive[0]) / resistance).sum() + self.planned * cooling.sum()
+                )
+            },
         )
 
     def stored(self, state: Values) -> Mapping[str, float]:

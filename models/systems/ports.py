@@ -172,7 +172,7 @@ def balance(
 
 def total(value: Floats) -> float:
     """Return the sum over units; a single number has a short way, for it is in every step."""
-    return float(value) if value.ndim == 0 else float(value.sum())
+    return float(value) if np.ndim(value) == 0 else float(value.sum())
 
 
 def shaped(value: npt.ArrayLike, shape: tuple[int, ...], what: str, unit: str) -> Floats:

@@ -60,7 +60,7 @@ class PvModule(Module):
                 "power": power,
                 "night_power": done.night_power,
                 "available": done.ac_power,
-                "cell_temperature": done.cell_temperature,
+                "cell_temperature": np.broadcast_to(done.cell_temperature, power.shape),
             },
             entered={"energy": float(power.sum())},
             left={"energy": float(done.night_power.sum())},

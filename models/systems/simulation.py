@@ -81,7 +81,11 @@ class Simulation:
             name: [p for p in module.ports if p.is_input] for name, module in wiring.modules.items()
         }
         self._outputs = {
-            name: {p.name for p in module.ports if not p.is_input and not p.instant}
+            name: {p.name: p.shape for p in module.ports if not p.is_input and not p.instant}
+            for name, module in wiring.modules.items()
+        }
+        self._states = {
+            name: {state.name: state.shape for state in module.states}
             for name, module in wiring.modules.items()
         }
         self._flows = {
@@ -246,11 +250,16 @@ class Simulation:
 
     def _check(self, name: str, outcome: Outcome) -> None:
         """Refuse an outcome that is not what the module's ports and states promise."""
-        promised = (self._outputs[name], {state.name for state in self._modules[name].states})
+        promised = self._outputs[name], self._states[name]
         for got, wanted in zip((outcome.outputs, outcome.state), promised, strict=True):
-            if got.keys() != wanted:
+            if got.keys() != wanted.keys():
                 raise WiringError(f"{name} returned {sorted(got)}; it promises {sorted(wanted)}")
             for key, value in got.items():
+                if np.shape(value) != wanted[key]:
+                    raise WiringError(
+                        f"{name}.{key} came out with the shape {np.shape(value)}; it promises "
+                        f"{wanted[key]}"
+                    )
                 if not math.isfinite(total(value)):
                     raise ParameterError(f"{name}.{key} came out as {value}; check its inputs")
 

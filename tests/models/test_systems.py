@@ -317,6 +317,21 @@ def test_two_sensors_do_not_share_their_noise() -> None:
     assert abs(np.corrcoef(record["a.reading"], record["b.reading"])[0, 1]) < 0.6
 
 
+@given(st.integers(0, 2**32 - 1))
+def test_rooms_with_a_plan_of_their_own_need_no_bus(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    system = System(modules={"rooms": RoomsModule(ROOMS, planned=True)})
+    names = [
+        f"rooms.{room}.{way}" for room in ("living", "attic") for way in ("heating", "cooling")
+    ]
+    plan = {name: rng.uniform(0, 5, 6) for name in names}
+    record = system.initialize(0.5).replay(plan, {"rooms.ambient": AMBIENT[:6]})
+    heating, cooling = (np.column_stack([plan[name] for name in names[k::2]]) for k in (0, 1))
+    rooms = ROOMS.simulate(AMBIENT[:6], 0.5, heating, cooling)
+    assert record["rooms.attic.temperature"] == pytest.approx(rooms[:, 1], rel=1e-12)
+    assert record.worst_imbalance() <= 1e-9
+
+
 def test_a_plan_with_its_own_import_shows_its_error_on_the_bus() -> None:
     members = tuple(m for m in ELECTRIC.members if m != "grid.exchange")
     system = house(

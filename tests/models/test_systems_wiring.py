@@ -302,6 +302,11 @@ BROKEN = [
     (Outcome(), WiringError, r"broken returned \[\]; it promises \['power'\]"),
     (Outcome(outputs={"power": NAN}), ParameterError, "broken.power came out as nan"),
     (
+        Outcome(outputs={"power": np.ones(2)}),
+        WiringError,
+        r"broken.power came out with the shape \(2,\); it promises \(\)",
+    ),
+    (
         Outcome(outputs={"power": np.asarray(1.0)}, state={"x": NAN}),
         WiringError,
         r"broken returned \['x'\]; it promises \[\]",
