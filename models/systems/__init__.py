@@ -18,6 +18,7 @@ from engiagent.models.systems.electrical import (
 )
 from engiagent.models.systems.generation import ExtractionChpModule, GensetModule, PartLoadChpModule
 from engiagent.models.systems.heating import CoolerModule, HeaterModule, RoomsModule
+from engiagent.models.systems.hvac import BoilerModule, ChillerModule, HeatPumpModule
 from engiagent.models.systems.junctions import (
     SplitterModule,
     WaterStoreModule,
@@ -37,15 +38,19 @@ from engiagent.models.systems.signals import (
 )
 from engiagent.models.systems.simulation import Simulation
 from engiagent.models.systems.system import System
+from engiagent.models.systems.tower import CoolingTowerModule
 from engiagent.models.systems.vehicles import EvFleetModule
 from engiagent.models.systems.wiring import Bus, Link
 
 __all__ = [
     "BatteryModule",
     "BatterySystemModule",
+    "BoilerModule",
     "Bus",
+    "ChillerModule",
     "ControllerModule",
     "CoolerModule",
+    "CoolingTowerModule",
     "EvFleetModule",
     "ExtractionChpModule",
     "FeederModule",
@@ -53,6 +58,7 @@ __all__ = [
     "GensetModule",
     "GridModule",
     "HeatNetworkModule",
+    "HeatPumpModule",
     "HeaterModule",
     "Link",
     "LoadModule",
