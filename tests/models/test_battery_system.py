@@ -58,6 +58,16 @@ def test_constant_efficiencies_are_the_plain_battery() -> None:
     assert ours == pytest.approx(plain.simulate(charge, discharge, 0.25, 100.0), rel=1e-12)
 
 
+def test_standby_is_drawn_from_the_store_and_no_load_only_while_it_runs() -> None:
+    points = PiecewiseLoss(power=(0.0, 10.0), losses=(0.3, 0.5), standby=0.05)
+    for loss, standby, running in ((LOSS, 0.1, 0.4), (points, 0.05, 0.3), (POINTS, 0.3, 0.3)):
+        assert float(loss.loss(0.0)) == standby
+        assert float(loss.loss(1e-12)) == pytest.approx(running)
+        system = BatterySystem(energy_capacity=10.0, charge_loss=loss, discharge_loss=loss)
+        idle = system.simulate(np.zeros(4), np.zeros(4), 0.5, BatteryState(energy=5.0))
+        assert idle.energy[-1] == pytest.approx(5.0 - 2.0 * standby)
+
+
 def test_part_load_costs_what_a_constant_efficiency_hides() -> None:
     loss = QuadraticLoss(rated_power=50.0, no_load=0.5, proportional=0.01, quadratic=0.01)
     full = loss.loss(50.0) / 50.0

@@ -137,6 +137,15 @@ def test_excess_says_who_leaves_too_empty_and_who_charges_while_away() -> None:
     assert not excess.both.any()
 
 
+def test_a_vehicle_that_arrives_above_its_range_may_stay_there() -> None:
+    cars = EvFleet(energy_capacity=[50.0], charge_power_max=10.0, minimum_energy=5.0)
+    for arrived in (52.0, 3.0):
+        session = Sessions(vehicle=[0], arrival=[0.0], departure=[2.0], arrival_energy=[arrived])
+        bounds = flexibility(cars, session, 2, 1.0)
+        assert bounds.lowest[:, 0].tolist() == [arrived] * 3
+        assert bounds.highest[:, 0].tolist() == ([52.0] * 3 if arrived > 50 else [3.0, 13.0, 23.0])
+
+
 @settings(deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_driving_takes_what_the_distance_needs(seed: int) -> None:

@@ -354,6 +354,49 @@ def test_minimum_and_taxes_come_last() -> None:
     assert result.total == pytest.approx(33.6)
 
 
+def test_a_tax_on_a_credit_is_none_and_a_minimum_of_a_year_is_shared_by_its_months() -> None:
+    clock = times(datetime(2026, 1, 1, tzinfo=UTC), 59 * 24)
+    paid = Tariff(export=NetBilling(credit=EnergyCharge.flat(0.1, "sell")), taxes=(Tax(rate=0.2),))
+    assert bill(paid, clock, 0.0, 1.0).total == pytest.approx(-0.1 * 59 * 24)
+    least = Tariff(energy=(EnergyCharge.flat(0.1),), minimum_per_year=1200.0)
+    assert bill(least, clock, 0.0).by_month.tolist() == [0.0, 200.0]
+    assert bill(least, clock, 10.0).of("minimum") == 0.0
+
+
+def test_a_day_has_its_own_tiers_whatever_their_unit_says() -> None:
+    clock = times(datetime(2026, 1, 1, tzinfo=UTC), 48)
+    power = np.repeat([1.0, 3.0], 24)
+    for unit in ("kWh", "kWh/day"):
+        tiers = ((EnergyTier(price=0.1, limit=30.0, unit=unit), EnergyTier(price=0.5)),)
+        charge = EnergyCharge(periods=tiers, tiers_reset="day")
+        due = bill(Tariff(energy=(charge,)), clock, power).total
+        assert due == pytest.approx(0.1 * (24 + 30) + 0.5 * 42)
+
+
+def test_a_tier_that_ends_before_the_one_below_it_holds_nothing() -> None:
+    clock = times(datetime(2026, 1, 1, tzinfo=UTC), 100)
+    tiers = (
+        EnergyTier(price=0.1, limit=60.0),
+        EnergyTier(price=9.0, limit=50.0, unit="kWh/kW"),
+        EnergyTier(price=0.2),
+    )
+    charge = EnergyCharge(periods=(tiers,))
+    assert bill(Tariff(energy=(charge,)), clock, 1.0).total == pytest.approx(6.0 + 8.0)
+    assert bill(Tariff(energy=(charge,)), clock, 2.0).total == pytest.approx(
+        0.1 * 60 + 9.0 * 40 + 0.2 * 100
+    )
+
+
+def test_a_minimum_demand_is_billed_where_a_period_occurs() -> None:
+    charge = DemandCharge(
+        periods=((DemandTier(price=1.0),), (DemandTier(price=100.0),)), schedule=PEAK,
+        minimum_demand=20.0,
+    )  # fmt: skip
+    sunday = times(datetime(2026, 5, 10, tzinfo=UTC), 24)
+    assert bill(Tariff(demand=(charge,)), sunday, 5.0).total == 20.0
+    assert bill(Tariff(demand=(charge,)), sunday, 25.0).total == 25.0
+
+
 def test_a_series_of_prices_is_paid_period_by_period() -> None:
     rng = np.random.default_rng(5)
     prices, power, back = rng.uniform(-0.1, 0.4, (3, 96))
