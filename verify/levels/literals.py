@@ -71,8 +71,13 @@ def _stands_in_text(problem: ProblemLike, hours: float) -> bool:
 
 
 def _rival(figure: Figure, unit: Unit | None) -> bool:
-    """Whether a figure of the source could be what a literal was meant to be."""
-    if unit is None or figure.unit is None:
+    """Whether a figure of the source could be what a literal was meant to be.
+
+    A bare number beside an amount with a unit is a factor of its own, without a source.
+    """
+    if unit is None:
+        return figure.unit is None or figure.unit.is_dimensionless
+    if figure.unit is None:
         return True
     hour = parse_unit("h").dimension
     return unit.dimension != hour or figure.unit.dimension == hour
