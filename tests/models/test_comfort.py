@@ -93,7 +93,7 @@ def test_adaptive_limits_are_those_of_another_implementation() -> None:
                 mean,
                 category=category,
                 speed=speed,
-                operative=26.0,  # type: ignore[arg-type]
+                operative=26.0,
             )
             assert ours.low == pytest.approx(np.asarray(low), abs=1e-9)
             assert ours.high == pytest.approx(np.asarray(high), abs=1e-9)
