@@ -118,7 +118,10 @@ class Conditions(ABC):
         if not isinstance(group, Ref):
             raise EvaluationError("'in' needs a set or a list in brackets")
         target = self.environment.set(group.name)
-        found = self.places.positions(item, target, frame)
+        if isinstance(item, Members):
+            found = self.places.in_tuples(item.items, target, frame)
+        else:
+            found = self.places.positions(item, target, frame)
         return np.asarray((found >= 0) & (found < target.size))
 
 

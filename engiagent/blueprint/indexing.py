@@ -374,7 +374,8 @@ class Indexer(ABC):
         item, group = node.operands
         if isinstance(group, Ref):
             target = self.sets(group.name)
-            positions = self._positions((item,), target, grid)
+            parts = item.items if isinstance(item, Members) else (item,)
+            positions = self._positions(parts, target, grid)
             return np.asarray((positions >= 0) & (positions < target.size))
         assert isinstance(group, Members)
         result = np.zeros((), dtype=bool)

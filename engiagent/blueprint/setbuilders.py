@@ -118,7 +118,9 @@ def _subset(elaboration: "Elaboration", d: SetDef) -> IndexSet:
     parent = elaboration.index_set(single_parent(d))
     if d.where is not None:
         text = d.binder or ("t" if parent.root.kind in ("time", "instants", "periods") else "i")
-        binder = parse_binder(text if " in " in text else f"{text} in {parent.name}")
+        if " in " not in text:
+            text = f"({text.strip('() ')}) in {parent.name}"
+        binder = parse_binder(text)
         if binder.set != parent.name:
             raise ValueError(f"the binder is over {binder.set}, the subset of {parent.name}")
         _, positions = elaboration.grid_with_positions((binder,), d.where)

@@ -448,6 +448,8 @@ class TypeChecker:
             raise type_error(
                 "EB010", "'in' cannot be part of a chain", node, "join conditions by 'and'"
             )
+        if isinstance(node.operands[0], Members):
+            return self._tuple_membership(node, node.operands[0], scope)
         item = self._operand(node.operands[0], scope)
         group = node.operands[1]
         if isinstance(group, Ref) and group.name in self.sets and not group.indices:
@@ -468,6 +470,20 @@ class TypeChecker:
             items = tuple(self.number(part, scope, item.unit).node for part in parts)
             group = replace(group, items=items)
         return Typed(replace(node, operands=(item.node, group)), "condition")
+
+    def _tuple_membership(self, node: Compare, item: Members, scope: Scope) -> Typed:
+        """Check whether a combination of elements, as ``(i, j)``, is one of a tuple set."""
+        group = node.operands[1]
+        named = isinstance(group, Ref) and group.name in self.sets and not group.indices
+        factors = self.sets[group.name].factors if isinstance(group, Ref) and named else ()
+        if not factors:
+            raise type_error("EB003", "elements in brackets can only be in a set of tuples", group)
+        if len(item.items) != len(factors):
+            text = f"here are {len(item.items)} elements, a tuple has {len(factors)}"
+            raise type_error("EB003", text, item, f"it is made from {', '.join(factors)}")
+        self.used.add(group.name)
+        parts = tuple(self.index(part, scope) for part in item.items)
+        return Typed(replace(node, operands=(replace(item, items=parts), group)), "condition")
 
     def _logic(self, node: Node, scope: Scope) -> Typed:
         assert isinstance(node, Logic)

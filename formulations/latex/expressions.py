@@ -153,6 +153,8 @@ class Printer:
     def _compare(self, node: Compare) -> str:
         least = Level(Level.COMPARE + 1)
         text = self.node(node.operands[0], least)
+        if isinstance(node.operands[0], Members):
+            text = self._tuple(node.operands[0])
         for op, operand in zip(node.ops, node.operands[1:], strict=True):
             text += f" {RELATIONS[op]} {self.node(operand, least)}"
         return text
@@ -164,6 +166,9 @@ class Printer:
 
     def _members(self, node: Members) -> str:
         return rf"\{{{', '.join(self.node(part) for part in node.items)}\}}"
+
+    def _tuple(self, node: Members) -> str:
+        return rf"\left({', '.join(self.node(part) for part in node.items)}\right)"
 
     # -- functions ------------------------------------------------------------------------------
 
