@@ -1,4 +1,5 @@
 from collections import Counter
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from engiagent.models.battery_ageing import (
     CycleLifeTable,
     WoehlerCurve,
 )
-from engiagent.models.rainflow import rainflow, turning_points
+from engiagent.models.rainflow import Cycles, rainflow, turning_points
 from engiagent.models.ranges import ParameterError
 
 # ASTM E1049-85, figure 6: peaks and valleys A to I, and its table of counted ranges.
@@ -41,8 +42,8 @@ SAM_REST = [
 ]
 
 
-def counted(cycles) -> Counter:
-    totals: Counter = Counter()
+def counted(cycles: Cycles) -> Counter[float]:
+    totals: Counter[float] = Counter()
     for size, count in zip(cycles.range.tolist(), cycles.count.tolist(), strict=True):
         totals[size] += count
     return totals
@@ -55,7 +56,7 @@ def test_the_example_of_the_standard() -> None:
 @settings(deadline=None, max_examples=150)
 @given(st.lists(st.integers(-9, 9), min_size=3, max_size=80))  # of two points it counts nothing
 def test_counts_equal_those_of_the_rainflow_package(values: list[int]) -> None:
-    theirs: Counter = Counter()
+    theirs: Counter[float] = Counter()
     for size, _, count, _, _ in reference.extract_cycles(values):
         theirs[float(size)] += count
     theirs.pop(0.0, None)
@@ -147,6 +148,14 @@ def test_a_year_of_rest_loses_what_sam_says(
     assert ours[places] == pytest.approx(capacity, abs=0.003)
 
 
+def test_a_report_takes_the_charge_of_the_middle_of_each_period() -> None:
+    calendar = CalendarAgeing(rate=0.002, activation_temperature=4000.0, charge_stress=900.0)
+    soc = np.array([0.2, 0.8, 0.8, 0.1])
+    report = BatteryAgeing(calendar=calendar).assess(soc, [20.0, 30.0, 25.0], 24.0)
+    expected = calendar.loss([0.5, 0.8, 0.45], [20.0, 30.0, 25.0], 24.0)
+    assert report.calendar_loss == pytest.approx(expected, rel=1e-12)
+
+
 def test_calendar_loss_does_not_depend_on_the_step_and_continues() -> None:
     calendar = CalendarAgeing(rate=0.002, activation_temperature=4000.0, charge_stress=300.0)
     coarse = calendar.loss([0.3, 0.8], [10.0, 40.0], 240.0)
@@ -189,6 +198,6 @@ def test_a_battery_that_does_nothing_and_does_not_age_lives_for_ever() -> None:
         (lambda: rainflow([0.0, float("nan")]), "nan at place 1"),
     ],
 )
-def test_what_means_nothing_is_refused(build, words: str) -> None:
+def test_what_means_nothing_is_refused(build: Callable[[], object], words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         build()

@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -5,29 +7,36 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 from engiagent.models import Battery
-from engiagent.models.battery_losses import PiecewiseLoss, QuadraticLoss
+from engiagent.models.battery_losses import (
+    ConverterLoss,
+    Direction,
+    PiecewiseLoss,
+    QuadraticLoss,
+)
 from engiagent.models.battery_system import BatteryState, BatterySystem, Derating
 from engiagent.models.ranges import ParameterError
 
 LOSS = QuadraticLoss(rated_power=50.0, no_load=0.4, proportional=0.01, quadratic=0.03, standby=0.1)
 POINTS = PiecewiseLoss(power=(0.0, 10.0, 30.0, 50.0), losses=(0.3, 0.5, 1.4, 3.0))
 
+DIRECTIONS: tuple[Direction, ...] = ("charge", "discharge")
 
-def linear(efficiency: float, direction: str) -> PiecewiseLoss:
+
+def linear(efficiency: float, direction: Direction) -> PiecewiseLoss:
     return PiecewiseLoss.from_efficiency([100.0], [efficiency], direction)
 
 
 @settings(deadline=None)
 @given(st.floats(0.01, 50.0), st.sampled_from([LOSS, POINTS]))
-def test_terminal_power_inverts_internal_power(power: float, loss) -> None:
-    for direction in ("charge", "discharge"):
+def test_terminal_power_inverts_internal_power(power: float, loss: ConverterLoss) -> None:
+    for direction in DIRECTIONS:
         inner = loss.internal_power(power, direction)
         assert loss.terminal_power(inner, direction) == pytest.approx(power, rel=1e-9)
 
 
 def test_a_loss_through_measured_efficiencies_gives_them_back() -> None:
     power, efficiency = np.array([5.0, 20.0, 50.0]), np.array([0.9, 0.97, 0.95])
-    for direction in ("charge", "discharge"):
+    for direction in DIRECTIONS:
         loss = PiecewiseLoss.from_efficiency(power, efficiency, direction)
         inner = loss.internal_power(power, direction)
         ratio = inner / power if direction == "charge" else power / inner
@@ -184,7 +193,7 @@ def test_cold_locks_energy_without_losing_it_and_derates_power() -> None:
 @settings(deadline=None, max_examples=60)
 @given(st.floats(0, 100), st.floats(0.05, 3), st.sampled_from([LOSS, POINTS]), st.booleans())
 def test_powers_at_the_limits_reach_no_further_than_the_energy_limits(
-    energy: float, hours: float, loss, leaks: bool
+    energy: float, hours: float, loss: ConverterLoss, leaks: bool
 ) -> None:
     system = BatterySystem(
         energy_capacity=100.0, charge_loss=loss, discharge_loss=loss, charge_power_max=40.0,
@@ -193,8 +202,8 @@ def test_powers_at_the_limits_reach_no_further_than_the_energy_limits(
     )  # fmt: skip
     state = BatteryState(energy=energy)
     limits = system.limits(state, hours)
-    full = system.step(state, limits.charge_max, 0.0, hours).state.energy
-    empty = system.step(state, 0.0, limits.discharge_max, hours).state.energy
+    full = np.asarray(system.step(state, limits.charge_max, 0.0, hours).state.energy)
+    empty = np.asarray(system.step(state, 0.0, limits.discharge_max, hours).state.energy)
     if float(limits.charge_max) > 0:
         assert full <= 80.0 + 1e-9
     if float(limits.discharge_max) > 0:
@@ -239,6 +248,6 @@ def test_excess_says_where_a_plan_leaves_the_limits() -> None:
         (lambda: LOSS.loss(-1.0), "at least 0"),
     ],
 )  # fmt: skip
-def test_what_means_nothing_is_refused(build, words: str) -> None:
+def test_what_means_nothing_is_refused(build: Callable[[], object], words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         build()

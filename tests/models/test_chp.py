@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -138,6 +140,6 @@ def test_heat_costs_less_fuel_than_a_boiler() -> None:
         (lambda: ENGINE.output(-1.0), "at least 0 kW"),
     ],
 )  # fmt: skip
-def test_what_means_nothing_is_refused(build, words: str) -> None:
+def test_what_means_nothing_is_refused(build: Callable[[], object], words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         build()

@@ -1,4 +1,7 @@
+from collections.abc import Callable
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,7 +28,7 @@ def random_sessions(rng: np.random.Generator, vehicles: int, horizon: float) -> 
     return Sessions(**dict(zip(names, columns, strict=True)))
 
 
-def fleet(**change: object) -> EvFleet:
+def fleet(**change: npt.ArrayLike) -> EvFleet:
     return EvFleet(**{
         "energy_capacity": [50.0, 60.0, 40.0], "charge_power_max": [11.0, 22.0, 7.4],
         "discharge_power_max": [11.0, 0.0, 5.0], "charge_efficiency": 0.93,
@@ -40,7 +43,8 @@ def test_availability_is_the_overlap_with_each_period(seed: int, step: float) ->
     count = round(24 / step)
     expected = np.zeros((count, 3))
     edges = step * np.arange(count + 1)
-    for vehicle, a, d in zip(sessions.vehicle, sessions.arrival, sessions.departure, strict=True):
+    rows = (np.asarray(v) for v in (sessions.vehicle, sessions.arrival, sessions.departure))
+    for vehicle, a, d in zip(*rows, strict=True):
         overlap = np.minimum(d, edges[1:]) - np.maximum(a, edges[:-1])
         expected[:, vehicle] += np.maximum(overlap, 0.0) / step
     assert sessions.availability(count, 3, step) == pytest.approx(expected, abs=1e-9)
@@ -57,15 +61,17 @@ def test_every_session_is_a_battery_of_its_own(seed: int) -> None:
     path = cars.simulate(sessions, charge, discharge, step)
     battery = Battery(energy_capacity=1e6, charge_efficiency=0.93, discharge_efficiency=0.9)
     away = np.ones((count + 1, 3), dtype=bool)
-    for number, vehicle in enumerate(sessions.vehicle):
-        begin = max(int(np.floor(sessions.arrival[number] / step)), 0)
-        end = int(np.ceil(sessions.departure[number] / step))
+    arrival, departure = np.asarray(sessions.arrival), np.asarray(sessions.departure)
+    arrived = np.asarray(sessions.arrival_energy)
+    for number, vehicle in enumerate(np.asarray(sessions.vehicle).tolist()):
+        begin = max(int(np.floor(arrival[number] / step)), 0)
+        end = int(np.ceil(departure[number] / step))
         stop = min(end, count)
         if begin >= count or stop <= 0:
             continue
         energy = battery.simulate(
             charge[begin:stop, vehicle], discharge[begin:stop, vehicle], step,
-            sessions.arrival_energy[number],
+            float(arrived[number]),
         )  # fmt: skip
         assert path.energy[begin : stop + 1, vehicle] == pytest.approx(energy, rel=1e-9)
         away[begin : stop + 1, vehicle] = False
@@ -77,25 +83,30 @@ def test_every_session_is_a_battery_of_its_own(seed: int) -> None:
     assert np.isnan(path.energy[away]).all()
 
 
-def highest_and_lowest(cars: EvFleet, session: Sessions, n: int, step: float, at: int) -> list:
+def highest_and_lowest(
+    cars: EvFleet, session: Sessions, n: int, step: float, at: int
+) -> list[float]:
     """A second route: the linear programme of one session, its energy at one instant."""
     part = session.availability(n, 1, step)[:, 0]
     up, down = 0.93 * step, step / 0.9
     rise = np.concatenate((np.tril(np.ones((n, n))) * up, -np.tril(np.ones((n, n))) * down), axis=1)
-    start = float(session.arrival_energy[0])
-    full, least = float(cars.energy_capacity[0]), float(cars.minimum_energy)
+    start = float(np.asarray(session.arrival_energy)[0])
+    full, least = 50.0, 5.0
+    wanted = float(np.asarray(session.required_energy)[0])
+    most_in, most_out = (
+        float(np.asarray(limit)) for limit in (cars.charge_power_max, cars.discharge_power_max)
+    )
     upper, lower = np.full(n, full - start), np.full(n, least - start)
-    lower[-1] = max(lower[-1], float(session.required_energy[0]) - start)
-    bounds = [(0, p * cars.charge_power_max) for p in part] + [
-        (0, p * cars.discharge_power_max) for p in part
-    ]
+    lower[-1] = max(lower[-1], wanted - start)
+    bounds = [(0, p * most_in) for p in part] + [(0, p * most_out) for p in part]
     found = []
     for sign in (1.0, -1.0):
         result = linprog(
             sign * rise[at - 1], A_ub=np.concatenate((rise, -rise)),
             b_ub=np.concatenate((upper, -lower)), bounds=bounds,
         )  # fmt: skip
-        found.append(start + sign * result.fun if result.status == 0 else None)
+        assert result.status == 0
+        found.append(start + sign * float(result.fun))
     return found
 
 
@@ -114,7 +125,7 @@ def test_flexibility_is_what_a_linear_programme_can_reach(seed: int) -> None:
         arrival_energy=[rng.uniform(6, 45)], required_energy=[rng.uniform(0, 50)],
     )  # fmt: skip
     bounds = flexibility(cars, session, n, step)
-    reachable = float(cars.deliverable(session)[0]) >= float(session.required_energy[0])
+    reachable = float(cars.deliverable(session)[0]) >= float(np.asarray(session.required_energy)[0])
     assert bool((bounds.lowest <= bounds.highest + 1e-9).all()) == reachable
     if reachable:
         for at in (1, 4, 8):
@@ -189,7 +200,7 @@ def test_driving_takes_what_the_distance_needs(seed: int) -> None:
         ),
     ],
 )  # fmt: skip
-def test_what_means_nothing_is_refused(build, words: str) -> None:
+def test_what_means_nothing_is_refused(build: Callable[[], object], words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         build()
 

@@ -1,5 +1,7 @@
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta, timezone
 from time import perf_counter
+from typing import Any, Literal, cast
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -7,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engiagent.models.ranges import ParameterError
+from engiagent.models.ranges import Floats, ParameterError
 from engiagent.models.tariffs import (
     BillHistory,
     CoincidentCharge,
@@ -27,7 +29,9 @@ from engiagent.models.tariffs import (
     Tax,
     bill,
 )
+from engiagent.models.tariffs.charges import TierUnit
 
+By = Literal["period", "total", "share"]
 BERLIN = ZoneInfo("Europe/Berlin")
 PEAK = Schedule.of(Rule(period=1, start_hour=8, end_hour=20, days="weekday"))
 
@@ -73,33 +77,40 @@ def test_a_fixed_charge_by_day_counts_wall_clock_days() -> None:
     assert result.by_month.tolist() == [5.0 + 3.0, 5.0 + 1.0]
 
 
-def naive(tariff: Tariff, clock: MeterTimes, power: np.ndarray) -> float:
+def naive(
+    energy_charges: Sequence[EnergyCharge],
+    demand_charges: Sequence[DemandCharge],
+    clock: MeterTimes,
+    power: Floats,
+) -> float:
     """A second route: one period after another, with Python's own calendar."""
-    total, filled, peaks = 0.0, {}, {}
+    total = 0.0
+    filled: dict[tuple[object, ...], float] = {}
+    peaks: dict[tuple[int, int, int, int], float] = {}
     for place in range(clock.count):
         moment = clock.start.astimezone(UTC) + timedelta(seconds=place * clock.step_seconds)
         local = moment.astimezone(clock.zone)
         energy = power[place] * clock.step_hours
-        for charge in tariff.energy:
+        for charge in energy_charges:
             grid = charge.schedule.weekend if local.weekday() > 4 else charge.schedule.weekday
             period = grid[local.month - 1][local.hour]
-            group = local.date() if charge.tiers_reset == "day" else (local.year, local.month)
+            day = local.day if charge.tiers_reset == "day" else 0
+            group = (local.year, local.month, day)
             key = (charge.name, group, period if charge.tiers_by == "period" else "all")
             left, low = energy, filled.get(key, 0.0)
             for tier in charge.periods[period]:
-                part = min(left, max(tier.limit - low, 0.0))
-                total, left, low = total + part * tier.price, left - part, low + part
+                inside = min(left, max(tier.limit - low, 0.0))
+                total, left, low = total + inside * tier.price, left - inside, low + inside
             filled[key] = filled.get(key, 0.0) + energy
-        for charge in tariff.demand:
-            grid = charge.schedule.weekend if local.weekday() > 4 else charge.schedule.weekday
-            key = (charge.name, local.year, local.month, grid[local.month - 1][local.hour])
-            peaks[key] = max(peaks.get(key, 0.0), power[place])
-    for (name, _, _, period), peak in peaks.items():
-        charge = next(c for c in tariff.demand if c.name == name)
+        for number, part in enumerate(demand_charges):
+            grid = part.schedule.weekend if local.weekday() > 4 else part.schedule.weekday
+            when = (number, local.year, local.month, grid[local.month - 1][local.hour])
+            peaks[when] = max(peaks.get(when, 0.0), power[place])
+    for (number, _, _, period), peak in peaks.items():
         low = 0.0
-        for tier in charge.periods[period]:
-            total += max(min(peak, tier.limit) - low, 0.0) * tier.price
-            low = tier.limit
+        for step in demand_charges[number].periods[period]:
+            total += max(min(peak, step.limit) - low, 0.0) * step.price
+            low = step.limit
     return total
 
 
@@ -109,7 +120,7 @@ def naive(tariff: Tariff, clock: MeterTimes, power: np.ndarray) -> float:
     st.sampled_from(["month", "day"]), st.sampled_from([1.0, 0.5, 0.25]),
 )  # fmt: skip
 def test_a_bill_is_the_sum_over_periods_one_by_one(
-    seed: int, by: str, reset: str, step: float
+    seed: int, by: By, reset: Literal["month", "day"], step: float
 ) -> None:
     rng = np.random.default_rng(seed)
     start = datetime(2026, 3, 20, 7, tzinfo=BERLIN)
@@ -123,26 +134,21 @@ def test_a_bill_is_the_sum_over_periods_one_by_one(
         return (EnergyTier(price=low, limit=limits[0]), EnergyTier(price=mid, limit=limits[1]),
                 EnergyTier(price=high))  # fmt: skip
 
-    tariff = Tariff(
-        energy=(
-            EnergyCharge(periods=(energy_tiers(), energy_tiers()), schedule=PEAK, tiers_by=by,
-                         tiers_reset=reset),
-            EnergyCharge.flat(0.05, name="levy"),
+    energy = (
+        EnergyCharge(
+            periods=(energy_tiers(), energy_tiers()), schedule=PEAK, tiers_by=by, tiers_reset=reset
         ),
-        demand=(
-            DemandCharge(
-                periods=((DemandTier(price=3.0),),
-                         (DemandTier(price=2.0, limit=30.0), DemandTier(price=9.0))),
-                schedule=PEAK,
-            ),
-        ),
-    )  # fmt: skip
-    assert bill(tariff, clock, power).total == pytest.approx(naive(tariff, clock, power), rel=1e-9)
+        EnergyCharge.flat(0.05, name="levy"),
+    )
+    stepped = (DemandTier(price=2.0, limit=30.0), DemandTier(price=9.0))
+    demand = (DemandCharge(periods=((DemandTier(price=3.0),), stepped), schedule=PEAK),)
+    result = bill(Tariff(energy=energy, demand=demand), clock, power)
+    assert result.total == pytest.approx(naive(energy, demand, clock, power), rel=1e-9)
 
 
 @settings(deadline=None, max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["period", "total", "share"]))
-def test_tiers_of_one_price_are_no_tiers(seed: int, by: str) -> None:
+def test_tiers_of_one_price_are_no_tiers(seed: int, by: By) -> None:
     rng = np.random.default_rng(seed)
     power = rng.uniform(0, 80, 2000)
     clock = times(datetime(2026, 1, 25, tzinfo=BERLIN), 2000)
@@ -172,7 +178,7 @@ def test_demand_is_the_mean_of_its_window() -> None:
     power = np.array([0.0, 60.0, 60.0, 0.0, 0.0, 0.0, 0.0, 0.0])
     quarter = times(start, 8, 0.25)
 
-    def peak(**more: object) -> float:
+    def peak(**more: Any) -> float:
         return bill(Tariff(demand=(DemandCharge.flat(1.0),), **more), quarter, power).total
 
     assert peak() == 60.0
@@ -212,7 +218,7 @@ def test_a_horizon_within_a_month_knows_what_is_billed_already() -> None:
 
 
 @pytest.mark.parametrize("by", ["period", "total", "share"])
-def test_a_horizon_within_a_month_fills_the_tiers_from_where_they_are(by: str) -> None:
+def test_a_horizon_within_a_month_fills_the_tiers_from_where_they_are(by: By) -> None:
     rng = np.random.default_rng(8)
     prices = ((0.1, 0.3), (0.2, 0.5))
     tiers = tuple((EnergyTier(price=a, limit=900.0), EnergyTier(price=b)) for a, b in prices)
@@ -239,7 +245,10 @@ def test_moments_of_the_system_bill_the_demand_of_their_window() -> None:
         datetime(2026, *moment, tzinfo=UTC)
         for moment in ((1, 31, 22, 20), (1, 31, 23, 59), (2, 1, 0, 30), (2, 1, 2, 0))
     )
-    for combine, due in (("max", [7.0, 10.0]), ("sum", [8.0, 10.0])):
+    combinations: tuple[tuple[Literal["max", "sum"], list[float]], ...] = (
+        ("max", [7.0, 10.0]), ("sum", [8.0, 10.0]),
+    )  # fmt: skip
+    for combine, due in combinations:
         charge = CoincidentCharge(price=1.0, moments=moments, combine=combine)
         assert bill(Tariff(coincident=(charge,)), clock, power).by_month.tolist() == due
     hourly = Tariff(coincident=(CoincidentCharge(price=2.0, moments=moments[:1]),),
@@ -323,18 +332,22 @@ def test_a_surplus_is_sold_once_however_many_charges_there_are() -> None:
 @settings(deadline=None, max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.booleans(), st.sampled_from(["all", "energy"]))
 def test_money_that_is_carried_is_neither_made_nor_lost(
-    seed: int, same_month: bool, offsets: str
+    seed: int, same_month: bool, offsets: Literal["all", "energy"]
 ) -> None:
     rng = np.random.default_rng(seed)
     clock = times(datetime(2026, 1, 1, tzinfo=UTC), 24 * 200)
     power_in, power_out = rng.uniform(0, 10, (2, clock.count))
-    rule = NetBilling(credit=EnergyCharge.flat(float(rng.uniform(0.1, 0.6)), "sell"), carry=True,
+    price = float(rng.uniform(0.1, 0.6))
+    rule = NetBilling(credit=EnergyCharge.flat(price, "sell"), carry=True,
                       same_month=same_month, offsets=offsets)  # fmt: skip
-    parts = {"fixed": (FixedCharge(per_month=10.0),), "energy": (EnergyCharge.flat(0.3),)}
+    parts: dict[str, Any] = {
+        "fixed": (FixedCharge(per_month=10.0),),
+        "energy": (EnergyCharge.flat(0.3),),
+    }
     plain = bill(Tariff(**parts), clock, power_in).total
     history = BillHistory(carried_credit=25.0)
     result = bill(Tariff(**parts, export=rule), clock, power_in, power_out, history)
-    earned = rule.credit.periods[0][0].price * power_out.sum()
+    earned = price * power_out.sum()
     assert plain - result.total == pytest.approx(25.0 + earned - result.carried_credit[-1])
     assert (result.by_month >= -1e-9).all()
 
@@ -366,7 +379,8 @@ def test_a_tax_on_a_credit_is_none_and_a_minimum_of_a_year_is_shared_by_its_mont
 def test_a_day_has_its_own_tiers_whatever_their_unit_says() -> None:
     clock = times(datetime(2026, 1, 1, tzinfo=UTC), 48)
     power = np.repeat([1.0, 3.0], 24)
-    for unit in ("kWh", "kWh/day"):
+    units: tuple[TierUnit, ...] = ("kWh", "kWh/day")
+    for unit in units:
         tiers = ((EnergyTier(price=0.1, limit=30.0, unit=unit), EnergyTier(price=0.5)),)
         charge = EnergyCharge(periods=tiers, tiers_reset="day")
         due = bill(Tariff(energy=(charge,)), clock, power).total
@@ -447,14 +461,14 @@ def test_fifteen_years_of_hours_are_billed_in_a_second() -> None:
         (lambda: EnergyCharge.time_of_use((0.1,), PEAK), "names period 1"),
         (lambda: EnergyCharge(periods=((EnergyTier(price=1.0, limit=5.0),),)), "without limit"),
         (lambda: EnergyTier(price=float("nan")), "nan"),
-        (lambda: EnergyTier(price=0.1, unit="MWh"), "kWh/kW"),
+        (lambda: EnergyTier(price=0.1, unit=cast(Any, "MWh")), "kWh/kW"),
         (lambda: Ratchet(fraction=75.0), "at most 1"),
         (lambda: Tariff(energy=(EnergyCharge.flat(1.0), EnergyCharge.flat(2.0))), "its own name"),
         (lambda: Tariff(taxes=(Tax(rate=0.1, on=("energie",)),)), "no charge is called"),
         (lambda: Tariff(billing_day=31), "1 to 28"),
     ],
 )
-def test_what_means_nothing_is_refused(build, words: str) -> None:
+def test_what_means_nothing_is_refused(build: Callable[[], object], words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         build()
 

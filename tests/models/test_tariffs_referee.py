@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 
+from engiagent.models.ranges import Floats
 from engiagent.models.tariffs import (
     Bill,
     BillHistory,
@@ -24,8 +25,10 @@ from engiagent.models.tariffs import (
     Tariff,
     bill,
 )
+from engiagent.models.tariffs.charges import TierUnit
 
 HOURS = np.arange(8760)
+Rows = list[tuple[float, ...]]
 # SAM's year starts on a Monday and has no leap day, as 2018.
 YEAR = MeterTimes(start=datetime(2018, 1, 1, tzinfo=UTC), step_hours=1.0, count=8760)
 NONE = 1e38
@@ -42,24 +45,26 @@ FIXED = (FixedCharge(per_month=30.0),)
 EARLIER = [150.0 + month for month in range(12)]
 
 
-def load() -> np.ndarray:
+def load() -> Floats:
     day = 25 * np.sin(2 * np.pi * (HOURS % 24 - 9) / 24)
-    return 60 + day + 12 * np.cos(2 * np.pi * HOURS / 8760) + 0.2 * ((37 * HOURS) % 101)
+    season = 12 * np.cos(2 * np.pi * HOURS / 8760)
+    return np.asarray(60 + day + season + 0.2 * ((37 * HOURS) % 101))
 
 
-def peaky_load() -> np.ndarray:
+def peaky_load() -> Floats:
     power = load()
     power[5000], power[100] = 300.0, 180.0
     return power
 
 
-def sun(size: float) -> np.ndarray:
+def sun(size: float) -> Floats:
     season = 1 - 0.4 * np.cos(2 * np.pi * HOURS / 8760)
     cloud = 0.4 + 0.6 * ((53 * HOURS) % 97) / 96
-    return size * np.maximum(np.sin(2 * np.pi * (HOURS % 24 - 6) / 24), 0) * season * cloud
+    height = np.maximum(np.sin(2 * np.pi * (HOURS % 24 - 6) / 24), 0)
+    return np.asarray(size * height * season * cloud)
 
 
-def tiers(limit: float, unit: str = "kWh") -> tuple[tuple[EnergyTier, ...], ...]:
+def tiers(limit: float, unit: TierUnit = "kWh") -> tuple[tuple[EnergyTier, ...], ...]:
     prices = ((0.10, 0.20), (0.18, 0.25), (0.35, 0.50))
     return tuple(
         (EnergyTier(price=low, limit=limit, unit=unit), EnergyTier(price=high))
@@ -71,12 +76,12 @@ def net(tariff: Tariff, size: float) -> Bill:
     return bill(tariff, YEAR, np.maximum(load() - sun(size), 0), np.maximum(sun(size) - load(), 0))
 
 
-def tiered(by: str) -> Bill:
+def tiered(by: Literal["total", "share"]) -> Bill:
     charge = EnergyCharge(periods=tiers(15000), schedule=TIMES_OF_USE, tiers_by=by)
     return bill(Tariff(energy=(charge,)), YEAR, load())
 
 
-def tiered_unit(limit: float, unit: str) -> Bill:
+def tiered_unit(limit: float, unit: TierUnit) -> Bill:
     return bill(Tariff(energy=(EnergyCharge(periods=tiers(limit, unit)[:1]),)), YEAR, load())
 
 
@@ -131,17 +136,17 @@ def billed_both_ways() -> Bill:
     return bill(tariff, YEAR, load(), sun(250.0))
 
 
-ROWS = [(p, 1, NONE, 0, BUY[p - 1], SELL[p - 1]) for p in (1, 2, 3)]
-EVEN = [(p, 1, NONE, 0, BUY[p - 1], BUY[p - 1]) for p in (1, 2, 3)]
-ONE = [(1, 1, NONE, 0, 0.1, 0.0)]
-STEPS = [
+ROWS: Rows = [(p, 1, NONE, 0, BUY[p - 1], SELL[p - 1]) for p in (1, 2, 3)]
+EVEN: Rows = [(p, 1, NONE, 0, BUY[p - 1], BUY[p - 1]) for p in (1, 2, 3)]
+ONE: Rows = [(1, 1, NONE, 0, 0.1, 0.0)]
+STEPS: Rows = [
     row
     for p, (low, high) in enumerate(((0.10, 0.20), (0.18, 0.25), (0.35, 0.50)), start=1)
     for row in ((p, 1, 15000, 0, low, 0), (p, 2, NONE, 0, high, 0))
 ]
 
 
-def two(limit: float, unit: int) -> list[tuple[float, ...]]:
+def two(limit: float, unit: int) -> Rows:
     return [(1, 1, limit, unit, 0.1, 0.0), (1, 2, NONE, unit, 0.2, 0.0)]
 
 
@@ -150,7 +155,7 @@ MONTHLY = [
 ]  # fmt: skip
 
 # Name, our bill, the inputs of SAM: energy table, schedule, and the rest by SAM's names.
-CASES: dict[str, tuple[Callable[[], Bill], list[tuple[float, ...]], Schedule, dict[str, Any]]] = {
+CASES: dict[str, tuple[Callable[[], Bill], Rows, Schedule, dict[str, Any]]] = {
     "time of use": (
         lambda: bill(Tariff(fixed=FIXED, energy=(ENERGY,)), YEAR, load()),
         ROWS, TIMES_OF_USE, {"ur_monthly_fixed_charge": 30.0},
@@ -227,7 +232,7 @@ CASES: dict[str, tuple[Callable[[], Bill], list[tuple[float, ...]], Schedule, di
 }  # fmt: skip
 
 
-def by_sam(rows: list[tuple[float, ...]], schedule: Schedule, other: dict[str, Any]) -> list[float]:
+def by_sam(rows: Rows, schedule: Schedule, other: dict[str, Any]) -> list[float]:
     """Run SAM; its twelve monthly bills."""
     module = pytest.importorskip("PySAM.Utilityrate5")
     more = dict(other)

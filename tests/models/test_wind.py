@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -78,10 +80,10 @@ def test_running_is_the_loop_over_time(wind: list[float], first: bool, restart: 
     assert turbine.running(wind, first).tolist() == expected
     both = turbine.running(np.column_stack((wind, wind)), [first, not first])
     assert both[:, 0].tolist() == expected
-    state = np.array(first)
+    runs = np.array(first)
     for place, speed in enumerate(wind):
-        state, power = turbine.step(state, speed)
-        assert bool(state) == expected[place]
+        runs, power = turbine.step(runs, speed)
+        assert bool(runs) == expected[place]
         assert float(power) == float(turbine.power(speed, running=expected[place]))
 
 
@@ -109,6 +111,6 @@ def test_power_stays_within_the_curve_and_below_betz(speed: float, density: floa
         (lambda: air_density(288.15), "at most 70"),
     ],
 )
-def test_what_means_nothing_is_refused(build, words: str) -> None:
+def test_what_means_nothing_is_refused(build: Callable[[], object], words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         build()
