@@ -21,10 +21,12 @@ from engiagent.models.systems.heating import CoolerModule, HeaterModule, RoomsMo
 from engiagent.models.systems.hvac import BoilerModule, ChillerModule, HeatPumpModule
 from engiagent.models.systems.junctions import (
     SplitterModule,
+    SurroundingsModule,
     WaterStoreModule,
     WaterSupplyModule,
     WaterUseModule,
 )
+from engiagent.models.systems.machines import FanModule, PumpModule
 from engiagent.models.systems.module import Module, Outcome
 from engiagent.models.systems.ports import Port, State, WiringError
 from engiagent.models.systems.record import Record, Step
@@ -53,6 +55,7 @@ __all__ = [
     "CoolingTowerModule",
     "EvFleetModule",
     "ExtractionChpModule",
+    "FanModule",
     "FeederModule",
     "GeneratorModule",
     "GensetModule",
@@ -69,6 +72,7 @@ __all__ = [
     "Port",
     "ProfileModule",
     "ProportionalIntegralModule",
+    "PumpModule",
     "PvModule",
     "Record",
     "RoomsModule",
@@ -77,6 +81,7 @@ __all__ = [
     "SplitterModule",
     "State",
     "Step",
+    "SurroundingsModule",
     "System",
     "ThermostatModule",
     "WaterStoreModule",

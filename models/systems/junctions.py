@@ -1,4 +1,4 @@
-"""Modules between buses: a splitter, a store of water, mains and uses of water."""
+"""Modules between buses: surroundings, a splitter, a store of water, mains and uses of water."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from engiagent.models.ranges import ParameterError, not_negative, positive
 from engiagent.models.systems.module import Module, Outcome, above
 from engiagent.models.systems.ports import (
+    QUANTITIES,
     Domain,
     Port,
     State,
@@ -16,6 +17,30 @@ from engiagent.models.systems.ports import (
     observation,
     output,
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurroundingsModule(Module):
+    """Gives or takes whatever a bus leaves, as ambient air, ground or a large network do.
+
+    Attributes
+    ----------
+    domain, unit
+        Of ``exchange``, which is below 0 where the surroundings take.
+    """
+
+    domain: Domain
+    unit: str = "kW"
+
+    @property
+    def ports(self) -> tuple[Port, ...]:
+        """One flow."""
+        return (balance("exchange", self.domain, way="gives", unit=self.unit),)
+
+    def step(self, state: Values, inputs: Values, step_hours: float) -> Outcome:
+        """Let the exchange enter."""
+        quantity = QUANTITIES[self.unit][0]
+        return Outcome(entered={quantity: float(inputs["exchange"])})
 
 
 @dataclass(frozen=True, kw_only=True)

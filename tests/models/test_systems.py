@@ -97,6 +97,7 @@ def random_plan(seed: int, periods: int = PERIODS) -> dict[str, np.ndarray]:
     return plan | {"pv.curtailed": rng.uniform(-1, 1, periods)}
 
 
+@settings(max_examples=50)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.05, 0.25, 1.0, 3.0]))
 def test_no_energy_comes_from_nowhere_under_random_actions(seed: int, hours: float) -> None:
     run = house().initialize(hours)
@@ -317,6 +318,7 @@ def test_two_sensors_do_not_share_their_noise() -> None:
     assert abs(np.corrcoef(record["a.reading"], record["b.reading"])[0, 1]) < 0.6
 
 
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1))
 def test_rooms_with_a_plan_of_their_own_need_no_bus(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -77,7 +77,7 @@ def heated(**more: Module) -> System:
     )
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.1, 0.5, 2.0]))
 def test_a_building_with_a_heat_pump_is_what_both_simulate(seed: int, hours: float) -> None:
     rng = np.random.default_rng(seed)
