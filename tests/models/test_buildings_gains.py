@@ -1,4 +1,5 @@
 import sys
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ from engiagent.models.buildings.gains import ACTIVITIES, Use, WeekProfile
 from engiagent.models.buildings.solar import Window, on_surfaces, sol_air_temperature, sun
 from engiagent.models.ranges import ParameterError
 
-PLACE = {"latitude": 52.5, "longitude": 13.4}
+PLACE: dict[str, Any] = {"latitude": 52.5, "longitude": 13.4}
 
 
 def clear_day() -> tuple[pd.DatetimeIndex, dict[str, np.ndarray]]:
@@ -75,7 +76,7 @@ def test_without_pvlib_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch
 
 def test_wrong_light_and_places_are_refused() -> None:
     starts, light = clear_day()
-    args = {"starts": starts, "step_hours": 0.25, **PLACE, **light}
+    args: dict[str, Any] = {"starts": starts, "step_hours": 0.25, **PLACE, **light}
     with pytest.raises(ParameterError, match="no time zone"):
         on_surfaces(90, 180, **{**args, "starts": starts.tz_localize(None)})
     with pytest.raises(ParameterError, match="latitude is 95"):
