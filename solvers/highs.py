@@ -56,9 +56,11 @@ class Run:
 
     @property
     def iterations(self) -> int:
-        """Simplex and interior-point iterations."""
+        """Iterations of simplex, interior-point and active-set methods."""
         info = self.highs.getInfo()
-        counts = (info.simplex_iteration_count, info.ipm_iteration_count)
+        counts = (
+            info.simplex_iteration_count, info.ipm_iteration_count, info.qp_iteration_count
+        )  # fmt: skip
         return sum(max(0, int(count)) for count in counts)
 
     @property

@@ -18,8 +18,12 @@ KINDS: Final = {
     "kModelEmpty": "solved",
     "kInfeasible": "infeasible",
     "kUnbounded": "unbounded",
-} | dict.fromkeys(LIMITS, "limit") | dict.fromkeys(INTERRUPTED, "interrupted")  # fmt: skip
+} | dict.fromkeys(LIMITS, "limit") | dict.fromkeys(INTERRUPTED, "interrupted") | {
+    "kIterationLimit": "failed",  # nobody sets one but this module
+}  # fmt: skip
 
+ITERATIONS_EACH: Final = 50
+"""For each column and row, and for as many more: the method can go round in circles for ever."""
 ADVICE: Final = (
     "HiGHS's method for quadratic programs failed; piqp and clarabel take them, as does the choice "
     "of the backend when it is left open"
@@ -28,7 +32,8 @@ ADVICE: Final = (
 
 def solve_qp(program: Program, options: SolveOptions, watch: Watch | None) -> SolverResult:
     """Solve a convex quadratic program in this process."""
-    run = run_highs(program, options, watch)
+    most = ITERATIONS_EACH * (program.column_count + program.row_count + ITERATIONS_EACH)
+    run = run_highs(program, options, watch, {"qp_iteration_limit": most})
     words = f"{LIMITS.get(run.status, 'HiGHS ended with ' + run.status)}"
     x = run.point()
     ending = Ending(

@@ -14,7 +14,7 @@ from engiagent.solvers import highs, linear
 from engiagent.solvers.highs import Run, load
 from engiagent.solvers.result import Floats, SolveOptions, SolverResult, Status, relative_gap
 from engiagent.solvers.session_changes import Snapshot, crosses
-from engiagent.solvers.validate import find_crossing
+from engiagent.solvers.solving import solve
 
 if TYPE_CHECKING:
     from engiagent.solvers.session import Sources
@@ -186,7 +186,8 @@ class HighsEngine:
     def _solve(self, started: float) -> SolverResult:
         program, model = self.program, self._model
         if not model.prepare():
-            return contradiction(program)
+            # It says which, or that it is rounding.
+            return solve(program, self.options, isolate=False)
         model.highs.run()
         if model.highs.getModelStatus() == model.optimal:
             result = self._optimal(started)
@@ -268,7 +269,8 @@ class HighsMipEngine:
         if self._start is not None:
             self._model.start_from(self._start)
         if not self._model.prepare():
-            return contradiction(program)
+            # It says which, or that it is rounding.
+            return solve(program, self.options, isolate=False)
         self._model.highs.run()
         run = self._model.outcome()
         stopped = run.status in highs.LIMITS
@@ -322,19 +324,6 @@ class HighsMipEngine:
         """Start from the last schedule moved in time."""
         if self._start is not None:
             self._start = self._start[sources()[0]]
-
-
-def contradiction(program: Program) -> SolverResult:
-    """Return the result of a program whose bounds cross; no solver is needed for it."""
-    from engiagent import __version__
-
-    return SolverResult(
-        status="infeasible",
-        reason=find_crossing(program) or "bounds cross",
-        is_mip=program.is_mip,
-        solver="engiagent",
-        solver_version=__version__,
-    )
 
 
 def limited(program: Program, options: SolveOptions, run: Run, x: Floats | None) -> SolverResult:

@@ -26,7 +26,6 @@ from engiagent.formulations.values import Floats, Ints
 from engiagent.solvers.convex.curvature import is_positive, of_objective
 from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.session_changes import Snapshot, crosses
-from engiagent.solvers.session_highs import contradiction
 from engiagent.solvers.session_shift import stages_of
 from engiagent.solvers.solving import solve
 
@@ -96,7 +95,8 @@ class PiqpEngine:
             program.row_lower, program.row_upper
         ):
             self._solver = None
-            return contradiction(program)
+            # It says which, or that it is rounding.
+            return solve(program, self.options, isolate=False)
         if self._solver is None or not self._pattern.fits(program):
             self._setup()
         elif changes:

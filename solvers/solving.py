@@ -5,13 +5,15 @@ import time
 from dataclasses import replace
 from typing import Final
 
+import numpy as np
+
 from engiagent import __version__
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import Program
 from engiagent.solvers.adapter import Watch
 from engiagent.solvers.registry import adapter
 from engiagent.solvers.result import OnProgress, SolveOptions, SolverResult
-from engiagent.solvers.validate import check_program, find_crossing
+from engiagent.solvers.validate import check_program, find_crossing, settled
 
 SELF_PROVEN: Final = ("highs", "chain")
 """Backends whose points are known to obey linear programs."""
@@ -64,9 +66,12 @@ def solve(
         adapter(options.backend).check(options, isolated=isolate)
     _check_start(program, options)
     check_program(program)
+    program = settled(program)
     crossing = find_crossing(program)
     if crossing is not None:
         return _contradiction(program, crossing)
+    if not program.column_count:
+        return replace(_nothing_to_decide(program), seconds=time.perf_counter() - started)
     result = _short_way(program, options)
     if result is None:
         backend = _backend(program, options, isolate)
@@ -172,6 +177,32 @@ def _examined(program: Program, result: SolverResult) -> SolverResult:
         bound=result.bound,
         iterations=result.iterations,
         nodes=result.nodes,
+    )
+
+
+def _nothing_to_decide(program: Program) -> SolverResult:
+    """Return the answer of a program without columns, which half of the solvers crash at."""
+    from engiagent.solvers.feasibility import ACCEPTED, worst_violation
+
+    x = np.zeros(0)
+    worst = worst_violation(program, x)
+    if not worst.amount <= ACCEPTED:
+        wrong = _contradiction(program, f"{worst.place} does not hold, and there are no variables")
+        low, high = program.row_lower, program.row_upper
+        return replace(wrong, farkas=(low > 0).astype(float) - (high < 0))
+    objective = program.objective_at(x)
+    return SolverResult(
+        status="optimal",
+        reason="optimal",
+        is_mip=program.is_mip,
+        solver="engiagent",
+        solver_version=__version__,
+        x=x,
+        row_dual=np.zeros(program.row_count),
+        column_dual=x,
+        objective=objective,
+        bound=objective,
+        gap=0.0,
     )
 
 

@@ -5,6 +5,7 @@ mere warning, and reads a bound of 1e20 as none. All of these are refused here, 
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy.typing as npt
 
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import OBJECTIVE, Block, Program
-from engiagent.formulations.values import Atom
+from engiagent.formulations.values import Atom, Floats
 
 SMALLEST_COEFFICIENT = 1e-12
 LARGEST_COEFFICIENT = 1e15
@@ -216,6 +217,36 @@ def _refuse(
         index = int(np.argmax(bad))
         place = what.format(place_of(program, blocks, index))
         raise ProgramError(f"{place} is {values[index]}; it must be a number below 1e20 in size")
+
+
+ROUNDING = 1e-12
+"""Crossing of bounds, relative to them and to 1, that is rounding: 0.1 + 0.2 is more than 0.3."""
+
+
+def settled(program: Program) -> Program:
+    """Return the program with bounds that cross by rounding alone made equal, at their middle."""
+    if not np.any(program.column_lower > program.column_upper) and not np.any(
+        program.row_lower > program.row_upper
+    ):
+        return program
+    column_lower, column_upper = _uncrossed(program.column_lower, program.column_upper)
+    row_lower, row_upper = _uncrossed(program.row_lower, program.row_upper)
+    return replace(
+        program,
+        column_lower=column_lower,
+        column_upper=column_upper,
+        row_lower=row_lower,
+        row_upper=row_upper,
+    )
+
+
+def _uncrossed(lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+    places = np.flatnonzero(lower > upper)
+    low, high = lower[places], upper[places]
+    near = low - high <= ROUNDING * np.maximum(1.0, np.abs(high))
+    lower, upper = lower.copy(), upper.copy()
+    lower[places[near]] = upper[places[near]] = (0.5 * (low + high))[near]
+    return lower, upper
 
 
 def find_crossing(program: Program) -> str | None:

@@ -193,7 +193,7 @@ def test_solving_from_several_threads_at_once() -> None:
 
 ROOT = Path(__file__).parents[2]
 BESIDE = os.pathsep.join([str(ROOT), str(ROOT / "tests" / "solvers")])
-"""Where a script finds engiagent and ``programs``; some installed package may be named ``tests``."""
+"""Where a script finds engiagent and ``programs``; an installed package may be named ``tests``."""
 
 SCRIPT = """
 import os, signal, sys, threading

@@ -109,6 +109,10 @@ CASES = [
                                   bounds=[FREE, FREE]), 1),
     Case("LP: fixed column", make([1, 1], [([1, 1], 5, INF)], bounds=[(2, 2), (0, 9)]), 5),
     Case("LP: no rows", make([1, -1], bounds=[(-3, 8), (1, 6)]), -9),
+    Case("LP: nothing to decide", make([], [([], -1, 1)], offset=4.0), 4),
+    Case("LP: bounds that cross by rounding",
+         make([1, 1], [([0, 1], 1.1 + 2.2, 3.3)],
+              bounds=[(0.1 + 0.2, 0.3), (0, 9)]), 3.6),
     Case("LP: rows without terms", make([1], [([0], -1, 1), ([1], 2, INF)]), 2),
     Case("LP: twice the same row", make([1, 1], [([1, 2], 4, INF), ([1, 2], 4, INF)]), 2),
     Case(
@@ -205,6 +209,7 @@ CASES = [
 ]  # fmt: skip
 
 INFEASIBLE = [
+    Case("LP: nothing to decide", make([], [([], 0, 1), ([], -2, -1)]), INF),
     Case("LP", make([1, 1], [([1, 1], 5, INF), ([1, 1], -INF, 4)]), INF),
     Case("LP: bounds", make([1], [([1], 9, INF)], bounds=[(0, 4)]), INF),
     Case("QP", make([0, 0], [([1, 1], 5, 5), ([1, 1], -INF, 4)], squares=[(-1, 0, 0, 1)]), INF),

@@ -3,7 +3,9 @@
 ``ENGIAGENT_EXAMPLES=500`` sets how many programs of each class are tried; a few otherwise.
 """
 
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,12 +22,15 @@ from tests.solvers.conformance.cases import ALL, make, the, why_not
 from tests.solvers.conformance.test_conformance import gradient, jacobian
 from tests.solvers.effort import examples
 
-EXAMPLES = examples(5)
+EXAMPLES = examples(3)
 AGREE = 1e-5
 CHOSEN = ("highs", "piqp", "clarabel", "ipopt", "scip")
 """What is chosen by itself must prove what it says; others may admit that they did not."""
-TOUCHING = 1e-3
-"""Gap that the tolerances of branch and bounds leave at most."""
+ROOT = 3.0
+"""A point that breaks curved rows by v may be better by this times the root of v, of the
+objective's size: where points touch a row without room, as (x - 1)² <= 0 has none, x moves by the
+root of what the row gives. Of 400 seeds in each class one point needs it (SOCP 133 by fatrop, which
+breaks a row by 7e-10 and is better by 3.6e-5, 1.4 times the root), and no chosen solver does."""
 LOWER, UPPER = -4, 5
 
 
@@ -105,8 +110,6 @@ def nlp(draw: Draw, **more: Any) -> Program:
             strict=True,
         )
     )
-    from dataclasses import replace
-
     return replace(program, nonlinear=parts)
 
 
@@ -210,12 +213,6 @@ def _solvers_agree(name: str, seed: int) -> None:
         if result.status in ("optimal", "infeasible")
         and (convex or "global" in the(backend).features)
     }
-    # Where points touch curved rows without room, a tolerance leaves a gap, which must be said.
-    proven = proven or {
-        backend: result
-        for backend, result in results.items()
-        if result.gap is not None and result.gap <= TOUCHING
-    }
     assert proven, {backend: result.reason for backend, result in results.items()}
     told = {backend: (result.status, result.objective) for backend, result in results.items()}
     assert len({result.status for result in proven.values()}) == 1, told
@@ -228,9 +225,10 @@ def _solvers_agree(name: str, seed: int) -> None:
         best = min(sign * value for value in values)
         for result in results.values():
             if result.x is not None and result.objective is not None:
-                # A point that admits a gap may owe it to rows that it breaks within tolerance.
-                broken = result.status == "feasible" and worst_violation(program, result.x).amount
-                more = TOUCHING / AGREE if broken and result.gap is not None else 1.0
+                broken = 0.0
+                if result.status == "feasible" and result.gap is not None:
+                    broken = worst_violation(program, result.x).amount
+                more = max(1.0, ROOT * math.sqrt(broken) / AGREE)
                 assert sign * result.objective >= best - more * room, told
             if result.bound is not None:
                 assert sign * result.bound <= best + room, told

@@ -366,3 +366,21 @@ def test_a_shift_takes_each_stage_from_the_next_one() -> None:
 def test_a_shift_leaves_alone_what_a_filter_left_out() -> None:
     holes = staged(np.array([0, 1, 3, 5]))  # (G1, t0), (G1, t1), (G2, t0), (G2, t2)
     assert stage_sources(holes, 1)[0][:4].tolist() == [1, 1, 2, 3]
+
+
+@pytest.mark.parametrize("quadratic", [False, True])
+@pytest.mark.parametrize("integer", [False, True])
+def test_bounds_that_cross_by_rounding_are_equal(quadratic: bool, integer: bool) -> None:
+    program = random_program(np.random.default_rng(4), integer=integer, quadratic=quadratic)
+    session = Session(program, HERE)
+    session.solve()
+    program.column_lower[7], program.column_upper[7] = 1.1 + 2.2, 3.3
+    program.row_lower[4] = program.row_lower[4] - 9  # the value of the column needs room
+    program.row_upper[:] = np.where(np.arange(6) < 2, program.row_upper, program.row_upper + 9)
+    result = session.solve()
+    assert result.status == solve(program, HERE).status
+    if result.x is not None:
+        assert result.x[7] == pytest.approx(3.3)
+    program.column_lower[7] = 3.4
+    assert session.solve().status == "infeasible"
+    assert "contradict each other" in session.solve().reason
