@@ -410,6 +410,12 @@ def subset(program: Program, families: Mapping[Family, tuple[Ints, Ints]]) -> Pr
     )
 
 
+def without(program: Program, families: Sequence[Family]) -> Program:
+    """Return the program in which the limits of some families are left out."""
+    rest = {f: places for f, places in families_of(program).items() if f not in families}
+    return subset(program, rest)
+
+
 def _only_generated(blocks: Sequence[Block], lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
     keep: Bools = np.zeros(lower.size, dtype=np.bool_)
     for block in blocks:

@@ -14,6 +14,7 @@ import click
 
 from engiagent import __version__
 from engiagent.cli import exit_codes
+from engiagent.cli.audit import audit
 from engiagent.cli.check import check
 from engiagent.cli.doctor import doctor
 from engiagent.cli.emit import emit, report
@@ -114,7 +115,7 @@ def app() -> None:
 
 
 COMMANDS = (
-    run, solve, study, check, emit, import_model, report, problems, lint, schema, doctor,
+    run, audit, solve, study, check, emit, import_model, report, problems, lint, schema, doctor,
 )  # fmt: skip
 for command in COMMANDS:
     app.add_command(command)

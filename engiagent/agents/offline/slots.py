@@ -113,11 +113,27 @@ def _candidates(place: Place, owners: Owners, merchant: bool) -> list[Candidate]
         for slot in card.slots.values():
             if place.amount.kind not in slot.kinds or bound not in slot.bounds:
                 continue
+            if _of_another(slot, place):
+                continue
             best = _best(slot.patterns, place, owners, merchant)
             if best is not None:
                 bonus = int(_is_about(card, place))
                 result.append(Candidate(2 * best[0] + bonus, slot, best[1]))
     return sorted(result, key=lambda c: -c.score)
+
+
+def _of_another(slot: Slot, place: Place) -> bool:
+    """Whether words in the clause of an amount say that it is no value of the slot.
+
+    What is delivered over a day is no energy that is kept, however much 'at least' it is.
+    """
+    words = slot.options.get("not_beside")
+    if words is None:
+        return False
+    ends = [m.start() for m in re.finditer(r"[,;]| but | while ", place.text)]
+    start = max([end for end in ends if end < place.position], default=0)
+    end = min([end for end in ends if end > place.position], default=len(place.text))
+    return re.search(words, place.text[start:end]) is not None
 
 
 def _is_about(card: Card, place: Place) -> bool:

@@ -79,7 +79,8 @@ def read_axis(draft: Draft, times: list[Times], lengths: list[int]) -> Axis | No
     step = (stamped.step_minutes if stamped and stamped.step_minutes else None) or said_step
     counts = {t.count for t in times} | set(lengths)
     if len(counts) > 1:
-        _contradiction(draft, f"series of {' and '.join(map(str, sorted(counts)))} values")
+        said = f"series of {' and '.join(map(str, sorted(counts)))} values"
+        _contradiction(draft, said, "shorter")
     count = next(iter(sorted(counts)), None)
     if step is None and (draft.has("horizon") or draft.has("step_word") or count == 24):
         step = 60.0
@@ -109,13 +110,13 @@ def _agreed(draft: Draft, times: list[Times]) -> Times | None:
     return next(iter([*dated, *stepped, *times]), None)
 
 
-def _contradiction(draft: Draft, what: str) -> None:
+def _contradiction(draft: Draft, what: str, code: str = "lengths") -> None:
     n = next((f.line for f in draft.facts if f.name.startswith("horizon")), 0)
     if draft.lines:
         places = [f.span for f in draft.facts if f.name in ("horizon", "horizon_hours", "step")]
         draft.clash(
             n,
-            "lengths",
+            code,
             ("time", "periods"),
             f"the lengths contradict each other: {what}",
             tuple(dict.fromkeys(places)),

@@ -1,0 +1,181 @@
+"""What an audit says: findings with their places, and the verdict that follows from them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+SCHEMA: Final = "engiagent-audit/1"
+
+Verdict = Literal["complete", "suspicious", "missing", "contradictory"]
+Severity = Literal["suspicious", "missing", "contradictory"]
+
+ORDER: Final[tuple[Verdict, ...]] = ("complete", "suspicious", "missing", "contradictory")
+"""From good to bad; an audit is as bad as its worst finding."""
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """Where something stands.
+
+    Attributes
+    ----------
+    file
+        The file's name as the user knows it.
+    line, column
+        Counted from 1; None where a file has no lines or the place is the whole file.
+    quote
+        The words or the cell, white space collapsed.
+    """
+
+    file: str
+    line: int | None
+    column: int | None
+    quote: str
+
+    def __str__(self) -> str:
+        where = ":".join(str(p) for p in (self.file, self.line, self.column) if p is not None)
+        return f"{where}: {self.quote!r}" if self.quote else where
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class Part:
+    """One member of a set of statements that clash.
+
+    Attributes
+    ----------
+    text
+        What it says, in words.
+    expression
+        The same as the blueprint has it.
+    where
+        At which elements it takes part, as ``T: 07:00 to 09:00``; empty for all, or for a scalar.
+    """
+
+    text: str
+    expression: str
+    where: str
+    places: tuple[Place, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        return {**vars(self), "places": [place.to_dict() for place in self.places]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One thing that is missing, clashes or looks like a slip.
+
+    Attributes
+    ----------
+    code
+        A stable name, as ``missing-value`` or ``infeasible``.
+    component, quantity
+        Of what; ``time`` and ``objective`` count as components.
+    places
+        Where the text or the data speaks of it; empty where nothing does.
+    parts
+        The members of a set that clashes.
+    proof
+        How it is known that they clash: ``method``, ``checked`` (whether the checker, or an
+        evaluation of multipliers here, confirmed it), ``margin``.
+    """
+
+    code: str
+    severity: Severity
+    component: str
+    quantity: str
+    explanation: str
+    suggestion: str
+    places: tuple[Place, ...] = ()
+    parts: tuple[Part, ...] = ()
+    proof: Mapping[str, Any] | None = None
+
+    @property
+    def subject(self) -> str:
+        """The quantity with its component, as ``battery.energy_capacity``."""
+        return f"{self.component}.{self.quantity}" if self.quantity else self.component
+
+    @property
+    def proven(self) -> bool:
+        """Whether a proof was checked."""
+        return self.proof is not None and bool(self.proof.get("checked"))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON has it; ``parts`` and ``proof`` only where there are any."""
+        result: dict[str, Any] = {
+            "code": self.code,
+            "severity": self.severity,
+            "component": self.component,
+            "quantity": self.quantity,
+            "explanation": self.explanation,
+            "suggestion": self.suggestion,
+            "places": [place.to_dict() for place in self.places],
+        }
+        if self.parts:
+            result["parts"] = [part.to_dict() for part in self.parts]
+        if self.proof is not None:
+            result["proof"] = dict(self.proof)
+        return result
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audit:
+    """What an audit found.
+
+    Attributes
+    ----------
+    findings
+        The worst first.
+    not_understood
+        Sentences that nothing here can judge; a verdict counts only as far as the rest goes.
+    notes
+        Standard values that apply because the text gives none, and what was not examined.
+    """
+
+    problem: str
+    findings: tuple[Finding, ...] = ()
+    not_understood: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst severity; ``complete`` without findings."""
+        return max((f.severity for f in self.findings), key=ORDER.index, default="complete")
+
+    def of(self, severity: Severity) -> tuple[Finding, ...]:
+        """Return the findings of one severity."""
+        return tuple(f for f in self.findings if f.severity == severity)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        return {
+            "schema": SCHEMA,
+            "problem": self.problem,
+            "verdict": self.verdict,
+            "findings": [finding.to_dict() for finding in self.findings],
+            "not_understood": list(self.not_understood),
+            "notes": list(self.notes),
+        }
+
+
+def ordered(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Return findings without repeats, the worst first, else in the order of discovery.
+
+    A second finding of the same kind about the same quantity repeats the first, unless it names
+    other places.
+    """
+    kept: list[Finding] = []
+    for finding in findings:
+        same = [
+            f
+            for f in kept
+            if (f.code, f.subject) == (finding.code, finding.subject)
+            and (not finding.places or set(finding.places) <= set(f.places))
+        ]
+        if not same:
+            kept.append(finding)
+    return tuple(sorted(kept, key=lambda f: -ORDER.index(f.severity)))

@@ -1,0 +1,204 @@
+"""What a problem does not give: values, series, files, columns, horizon, objective, limits."""
+
+import difflib
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from engiagent.agents.offline import Understanding
+from engiagent.agents.offline.cards import lexicon
+from engiagent.agents.offline.draft import Draft
+from engiagent.agents.offline.results import Missing
+from engiagent.audit.findings import Finding, Place
+from engiagent.audit.places import Span, Text
+from engiagent.audit.tables import ranges
+from engiagent.tabular import SUFFIXES
+
+if TYPE_CHECKING:
+    from engiagent.problems import Problem
+
+_FILE: Final = re.compile(
+    r"(?<![\w./\\-])[\w-][\w./-]*?(?:" + "|".join(re.escape(s) for s in SUFFIXES) + r")(?![\w-])",
+    re.I,
+)
+_CODE: Final = re.compile(r"`([A-Za-z_][\w .]*)`")
+_PLAIN: Final = re.compile(
+    r"the|its|their|this|that|our|an?|of|for|on|in|at|contracted|agreed|allowed|given"
+)
+_SPECIAL: Final = {
+    ("time", "periods"): ("missing-horizon", "say how many periods of what length are planned"),
+    ("objective", "sense"): ("missing-objective", "say what is to be minimised or maximised"),
+}
+
+
+def missing_values(found: Understanding, text: Text) -> Iterator[Finding]:
+    """Yield what the engine needs and the text does not give."""
+    modelled = bool({"battery", "zone"} & found.owners.present)
+    for item in found.analysis.missing:
+        # Of a problem in which nothing is recognised, nobody here knows what it needs.
+        if not modelled and item.component in ("problem", "time"):
+            continue
+        code, advice = _SPECIAL.get((item.component, item.slot), ("missing-value", ""))
+        said, _, suggestion = item.message.partition("; ")
+        yield Finding(
+            code=code,
+            severity="missing",
+            component=item.component,
+            quantity=item.slot.rpartition(".")[2],
+            explanation=said,
+            suggestion=advice or suggestion or "add it to the text",
+            places=text.spans(_mentions(found, item)),
+        )
+
+
+def _mentions(found: Understanding, item: Missing) -> list[Span]:
+    """Return where the text first speaks of a component."""
+    kinds = found.owners.names
+    pattern = next((names[item.component] for names in kinds.values() if item.component in names),
+                   None)  # fmt: skip
+    card = lexicon().cards.get(item.component)
+    if pattern is None and card is None:
+        kind = next((k for k in lexicon().cards if item.component.endswith(k)), None)
+        card = lexicon().cards["heater" if item.component == "heat_pump" else kind or "grid"]
+        if kind is None and item.component != "heat_pump":
+            return []
+    pattern = pattern or (card.nouns if card is not None else None)
+    for line in found.draft.lines:
+        match = pattern.search(line.line) if pattern is not None else None
+        if match is not None and line.sentence.passage >= 0 and not line.sentence.is_heading:
+            tokens = [line.tokens[i] for i in line.covered(*match.span())]
+            return [(tokens[0].span[0], tokens[-1].span[1])]
+    return []
+
+
+# --- files and columns -----------------------------------------------------------------------
+
+
+def missing_files(problem: "Problem", text: Text) -> Iterator[Finding]:
+    """Yield the data files that the text names and that do not lie beside it."""
+    seen: set[str] = set()
+    for match in _FILE.finditer(problem.text, problem.body_start):
+        name = match[0]
+        known = name in problem.data or (problem.folder / name).is_file()
+        if known or name in seen or name == problem.path.name:
+            continue
+        seen.add(name)
+        beside = sorted(p.name for p in problem.folder.iterdir() if p.suffix.lower() in SUFFIXES)
+        close = difflib.get_close_matches(name, beside, 1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        yield Finding(
+            code="missing-file",
+            severity="missing",
+            component="data",
+            quantity=name,
+            explanation=f"the file {name} does not lie beside the problem",
+            suggestion=f"put it there{hint}",
+            places=(text.at(match.span()),),
+        )
+
+
+def missing_columns(found: Understanding, problem: "Problem", text: Text) -> Iterator[Finding]:
+    """Yield names in code marks that stand beside a file or a column and are neither."""
+    known = {
+        name.lower()
+        for file in problem.data.values()
+        for column in file.columns.values()
+        for name in (column.name, column.header)
+    }
+    listed = [c.header for file in problem.data.values() for c in file.columns.values()]
+    files = {name.lower() for name in problem.data}
+    if not files:
+        return
+    for line in found.draft.lines:
+        start, end = line.sentence.span
+        names = list(_CODE.finditer(problem.text, start, end))
+        words = {m[1].strip().lower() for m in names}
+        beside = words & (known | files) or _FILE.search(problem.text, start, end)
+        for match in names if beside else ():
+            name = match[1].strip()
+            if name.lower() in known | files or _FILE.fullmatch(name):
+                continue
+            close = difflib.get_close_matches(name, listed, 1)
+            hint = f"; did you mean {close[0]}?" if close else ""
+            yield Finding(
+                code="missing-column",
+                severity="missing",
+                component="data",
+                quantity=name,
+                explanation=f"no data file has a column {name}",
+                suggestion=f"the columns are {', '.join(listed)}{hint}",
+                places=(text.at(match.span()),),
+            )
+
+
+def short_series(found: Understanding, problem: "Problem", text: Text) -> Iterator[Finding]:
+    """Yield series that end before the horizon does, and those that go on beyond it."""
+    for conflict in found.analysis.conflicts:
+        if conflict.code not in ("shorter", "longer"):
+            continue
+        files = tuple(
+            Place(name, file.rows + 1, None, f"{file.rows} rows")
+            for name, file in problem.data.items()
+        )
+        short = conflict.code == "shorter"
+        yield Finding(
+            code="series-too-short" if short else "series-too-long",
+            severity="missing" if short else "suspicious",
+            component="data",
+            quantity="periods",
+            explanation=conflict.message,
+            suggestion="complete the series, or correct the horizon"
+            if short
+            else "say which part of the series counts, or correct the horizon",
+            places=(*text.spans(conflict.spans), *files),
+        )
+
+
+# --- demands on what nobody gives -----------------------------------------------------------------
+
+
+def unknown_limits(found: Understanding, problem: "Problem", text: Text) -> Iterator[Finding]:
+    """Yield demands that refer to a limit, budget, setpoint … of which no value is given."""
+    draft = found.draft
+    demands = lexicon().scope["requirement"]
+    for n, line in enumerate(draft.lines):
+        if line.sentence.is_heading or n in draft.table_lines:
+            continue
+        if any(t.amount is not None or t.kind == "list" for t in line.tokens):
+            continue
+        if demands.search(line.line) is None:
+            continue
+        for pattern in (ranges().reference, ranges().referred):
+            match = pattern.search(line.line)
+            noun = match["noun"] if match is not None else ""
+            if not noun or _is_given(draft, problem, n, noun):
+                continue
+            yield Finding(
+                code="unknown-limit",
+                severity="missing",
+                component="requirement",
+                quantity=noun,
+                explanation=f"the text asks for something about the {noun}, and nobody gives it",
+                suggestion=f"say what the {noun} is, as a number with its unit or as a column",
+                places=(text.at(line.sentence.span),),
+            )
+            break
+
+
+def _is_given(draft: Draft, problem: "Problem", here: int, noun: str) -> bool:
+    """Whether some other sentence, table or column gives a value under the same words."""
+    words = [w for w in re.findall(r"[a-z-]{3,}", noun) if not _PLAIN.fullmatch(w)]
+    for n, line in enumerate(draft.lines):
+        shown = line.line + " " + line.sentence.heading.lower()
+        valued = any(t.amount is not None or t.kind in ("list", "period") for t in line.tokens)
+        if n != here and valued and all(_stem(word) in shown for word in words[:-1] or words):
+            return True
+    columns = " ".join(
+        c.header.lower().replace("_", " ") for f in problem.data.values() for c in f.series
+    )
+    headers = " ".join(c.text.lower() for t in problem.tables for c in t.header)
+    return any(_stem(word) in columns + " " + headers for word in words)
+
+
+def _stem(word: str) -> str:
+    return word.removesuffix("s").removesuffix("e")

@@ -1,0 +1,92 @@
+"""From spans, source references and rows of files to places with line, column and words."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from engiagent.audit.findings import Place
+from engiagent.errors import EngiagentError
+
+if TYPE_CHECKING:
+    from engiagent.problems import Problem
+
+Span = tuple[int, int]
+LONGEST: Final = 160
+MOST_CELLS: Final = 6
+"""How many cells of one column are shown."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """What places are found in: a problem with its data, or a blueprint's folder alone."""
+
+    problem: "Problem | None"
+    blueprint: str = "blueprint.json"
+    folder: Path | None = None
+
+    def at(self, span: Span) -> Place:
+        """Return the place of a span of the problem's text."""
+        assert self.problem is not None
+        line, column = self.problem.place(span[0])
+        words = " ".join(self.problem.text[span[0] : span[1]].split())
+        return Place(self.problem.path.name, line, column, _short(words))
+
+    def spans(self, spans: Iterable[Span]) -> tuple[Place, ...]:
+        """Return the places of several spans, each once, in the order of the text."""
+        if self.problem is None:
+            return ()
+        return tuple(self.at(span) for span in sorted(set(spans)) if span[1] > span[0])
+
+    def of(self, reference: Any, rows: Sequence[int] = ()) -> tuple[Place, ...]:
+        """Return the places that a source reference leads to.
+
+        ``rows`` are rows of a data column, counted from 0, whose cells are wanted.
+        """
+        return tuple(dict.fromkeys(self._leaves(reference, rows)))
+
+    def _leaves(self, reference: Any, rows: Sequence[int]) -> Iterator[Place]:
+        if isinstance(reference, list | tuple):
+            for part in reference:
+                yield from self._leaves(part, rows)
+            return
+        if not hasattr(reference, "get"):
+            return
+        yield from self._leaves(reference.get("of"), rows)
+        yield from self._leaves([{**s, "kind": "text"} for s in reference.get("spans") or ()], ())
+        kind, span = reference.get("kind"), reference.get("span")
+        if kind in ("text", "table") and span is not None and self.problem is not None:
+            if 0 <= int(span[0]) < int(span[1]) <= len(self.problem.text):
+                yield self.at((int(span[0]), int(span[1])))
+        elif kind == "text" and reference.get("quote"):
+            yield from self._quoted(str(reference["quote"]))
+        elif kind == "file":
+            yield from self.cells(str(reference.get("file")), reference.get("column"), rows)
+        elif kind == "user":
+            yield Place("the user", None, None, str(reference.get("note", "")))
+
+    def _quoted(self, quote: str) -> Iterator[Place]:
+        start = self.problem.text.find(quote) if self.problem is not None else -1
+        if start >= 0:
+            yield self.at((start, start + len(quote)))
+
+    def cells(self, file: str, column: Any, rows: Sequence[int]) -> Iterator[Place]:
+        """Yield the cells of a column; the column itself where no rows are asked for."""
+        data = self.problem.data.get(file) if self.problem is not None else None
+        if data is None or column is None:
+            yield Place(file, None, None, str(column or ""))
+            return
+        try:
+            found = data.column(str(column))
+        except EngiagentError:
+            yield Place(file, None, None, str(column))
+            return
+        wanted = [row for row in rows if 0 <= row < len(found)]
+        if not wanted:
+            yield Place(file, 1, None, str(column))
+        for row in wanted[:MOST_CELLS]:
+            yield Place(file, found.line(row), None, f"{column} = {found.values[row]}")
+
+
+def _short(words: str) -> str:
+    return words if len(words) <= LONGEST else words[: LONGEST - 2].rstrip() + " …"

@@ -1,0 +1,152 @@
+"""The numbers of a blueprint's components: usual or not, alone and in proportion to each other."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.agents.offline.cards import Slot, lexicon
+from engiagent.audit.findings import Finding
+from engiagent.audit.labels import shown
+from engiagent.audit.places import Text
+from engiagent.audit.tables import Ratio, ranges
+from engiagent.blueprint import Blueprint
+from engiagent.blueprint.document import ComponentDef, ParameterDef
+from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.units import convert, parse_unit
+from engiagent.errors import EngiagentError
+
+Floats = npt.NDArray[np.float64]
+LISTED: Final = 6
+
+
+@dataclass(frozen=True)
+class Known:
+    """A parameter of a component with its numbers.
+
+    Attributes
+    ----------
+    values
+        In ``unit``, flattened.
+    """
+
+    component: ComponentDef
+    slot: str
+    parameter: ParameterDef | None
+    values: Floats
+    unit: str
+
+
+def components_of(blueprint: Blueprint, folder: Path) -> tuple[Known, ...]:
+    """Return the parameters of all components whose numbers are known."""
+    elaboration = Elaboration(blueprint.core, folder)
+    named = {p.name: p for p in blueprint.core.parameters}
+    found = []
+    for component in blueprint.core.components:
+        for slot, given in component.parameters.items():
+            parameter = named.get(given) if isinstance(given, str) else None
+            try:
+                if parameter is None:
+                    values, unit = np.array([float(given)]), ""
+                elif parameter.status == "missing":
+                    continue
+                else:
+                    values = np.asarray(elaboration.table(parameter.name).values, dtype=float)
+                    unit = str(parameter.unit or "1")
+            except (EngiagentError, ValueError, TypeError):
+                continue
+            found.append(Known(component, slot, parameter, values.ravel(), unit))
+    return tuple(found)
+
+
+def odd_parameters(known: tuple[Known, ...], text: Text) -> Iterator[Finding]:
+    """Yield parameters of components outside what is usual, or possible, for their slot."""
+    cards = {card.model: card for card in lexicon().cards.values()}
+    for item in known:
+        card = cards.get(item.component.model)
+        slot = card.slots.get(item.slot) if card is not None else None
+        if slot is not None:
+            yield from _odd(item, slot, text)
+
+
+def _odd(item: Known, slot: Slot, text: Text) -> Iterator[Finding]:
+    numbers = _in_unit(item, slot.range_unit)
+    if numbers is None:
+        return
+    usual = slot.options.get("usual", (slot.low, slot.high))
+    low, high = max(float(usual[0]), slot.low), min(float(usual[1]), slot.high)
+    wrong = np.flatnonzero(~((numbers >= low - 1e-12) & (numbers <= high + 1e-12)))
+    if not wrong.size:
+        return
+    worst = int(wrong[np.argmax(np.abs(numbers[wrong]))])
+    possible = bool(slot.low - 1e-12 <= numbers[worst] <= slot.high + 1e-12)
+    because = str(slot.options.get("because", ""))
+    reference = item.parameter.source_reference if item.parameter is not None else None
+    yield Finding(
+        code="unusual-value" if possible else "implausible-value",
+        severity="suspicious",
+        component=item.component.name,
+        quantity=item.slot,
+        explanation=f"{shown(float(numbers[worst]), slot.range_unit)} "
+        f"{'is unusual for' if possible else 'cannot be'} the {slot.said}; "
+        f"{'usual are' if possible else 'possible are'} "
+        f"{shown(low, slot.range_unit)} to {shown(high, slot.range_unit)}"
+        + (f": {because}" if because else ""),
+        suggestion="check number and unit",
+        places=text.of(reference, [int(k) for k in wrong[:LISTED]]),
+    )
+
+
+def odd_ratios(known: tuple[Known, ...], text: Text) -> Iterator[Finding]:
+    """Yield components two of whose parameters are out of proportion."""
+    for ratio in ranges().ratios:
+        names = dict.fromkeys(
+            item.component.name for item in known if item.component.model == ratio.component
+        )
+        for name in names:
+            parts = {k.slot: k for k in known if k.component.name == name}
+            first, second = parts.get(ratio.first), parts.get(ratio.second)
+            if first is not None and second is not None:
+                yield from _disproportion(ratio, first, second, text)
+
+
+def _disproportion(ratio: Ratio, first: Known, second: Known, text: Text) -> Iterator[Finding]:
+    a, b = float(np.max(first.values)), float(np.max(second.values))
+    joint = "*" if ratio.product else "/"
+    measure = f"({first.unit or '1'}){joint}({second.unit or '1'})"
+    if b == 0.0 and not ratio.product:
+        return
+    try:
+        value = convert(a * b if ratio.product else a / b, parse_unit(measure),
+                        parse_unit(ratio.unit))  # fmt: skip
+    except EngiagentError:
+        return
+    if ratio.low <= value <= ratio.high:
+        return
+    said = f"{value * 3600:.3g} s" if value < ratio.low else shown(value, ratio.unit)
+    references = [k.parameter.source_reference for k in (first, second) if k.parameter is not None]
+    yield Finding(
+        code="out-of-proportion",
+        severity="suspicious",
+        component=first.component.name,
+        quantity=f"{ratio.first}/{ratio.second}".replace("/", joint),
+        explanation=f"{ratio.first.replace('_', ' ')} {shown(a, first.unit)} and "
+        f"{ratio.second.replace('_', ' ')} {shown(b, second.unit)} make a {ratio.said} of {said}; "
+        f"usual are {shown(ratio.low, ratio.unit)} to {shown(ratio.high, ratio.unit)}: "
+        f"{ratio.because}",
+        suggestion="check both numbers and their units, kW against MW and kWh against MWh",
+        places=text.of(references),
+    )
+
+
+def _in_unit(item: Known, unit: str) -> Floats | None:
+    if not item.unit or not unit:
+        return item.values
+    try:
+        source, target = parse_unit(item.unit), parse_unit(unit)
+        return np.array([convert(float(x), source, target) for x in item.values])
+    except EngiagentError:
+        return None

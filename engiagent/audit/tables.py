@@ -1,0 +1,91 @@
+"""What the YAML files of this package hold, read once."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Two parameters of a component whose quotient, or product, has a usual range."""
+
+    component: str
+    first: str
+    second: str
+    product: bool
+    unit: str
+    low: float
+    high: float
+    said: str
+    because: str
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """A kind of amount that stands where another is wanted, and what was meant."""
+
+    given: str
+    wanted: str
+    meant: str
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """What is usual; ``prices`` are per kWh by currency."""
+
+    prices: Mapping[str, tuple[float, float]]
+    price_reason: str
+    ratios: tuple[Ratio, ...]
+    confusions: tuple[Confusion, ...]
+    reference: re.Pattern[str]
+    referred: re.Pattern[str]
+
+
+def _load(name: str) -> Any:
+    from ruamel.yaml import YAML
+
+    text = files("engiagent.audit").joinpath(f"{name}.yaml").read_text("utf-8")
+    return YAML(typ="safe", pure=True).load(text)
+
+
+def bounded(text: str) -> re.Pattern[str]:
+    """Return a pattern that begins and ends between words."""
+    return re.compile(rf"(?<![a-z0-9-])(?:{text})(?![a-z0-9-])")
+
+
+@lru_cache(maxsize=1)
+def ranges() -> Ranges:
+    """Return what is usual."""
+    table = _load("ranges")
+    words = table["references"]
+    noun = rf"{words['determiners']} (?P<noun>(?:[a-z-]+ ){{0,3}}?{words['heads']})"
+    return Ranges(
+        {name: (float(low), float(high)) for name, (low, high) in table["prices"]["usual"].items()},
+        str(table["prices"]["because"]).strip(),
+        tuple(
+            Ratio(
+                r["component"], r["first"], r["second"], bool(r.get("product")), r["unit"],
+                float(r["usual"][0]), float(r["usual"][1]), r["said"], str(r["because"]).strip(),
+            )
+            for r in table["ratios"]
+        ),
+        tuple(Confusion(c["given"], c["wanted"], c["meant"]) for c in table["confusions"]),
+        bounded(rf"{words['verbs']}(?: (?:of|by|with|to|in))? {noun}"),
+        bounded(rf"{noun}(?: [a-z-]+){{0,3}} (?:be|been|is|are) (?:never |not )?{words['verbs']}"),
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def flow_words() -> Mapping[str, Any]:
+    """Return the patterns of flows; ``flows`` holds one pattern for each."""
+    table = _load("flows")
+    found: dict[str, Any] = {
+        name: re.compile(text) if "◆" in text else bounded(text)
+        for name, text in table.items()
+        if isinstance(text, str)
+    }
+    found["flows"] = {name: bounded(text) for name, text in table["flows"].items()}
+    return found

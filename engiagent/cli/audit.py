@@ -1,0 +1,129 @@
+"""``engiagent audit``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from engiagent.cli import exit_codes
+from engiagent.cli.exit_codes import ExitCode
+from engiagent.cli.output import WORST, clean, print_json, say, say_items
+
+if TYPE_CHECKING:
+    from engiagent.audit import Audit, Finding
+
+_STYLES = {
+    "complete": "bold green",
+    "suspicious": "bold yellow",
+    "missing": "bold yellow",
+    "contradictory": "bold red",
+}
+
+
+@click.command(epilog=exit_codes.table())
+@click.argument("problem", type=click.Path(path_type=Path))
+@click.option(
+    "--blueprint",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Audit this blueprint of the problem instead of what the offline engine reads.",
+)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Give a missing value or replace one, as battery.charge_efficiency=0.95; repeatable.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["suspicious", "missing"]),
+    default="missing",
+    show_default=True,
+    help="The mildest finding that makes the exit code other than 0.",
+)
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    default=30.0,
+    show_default=True,
+    metavar="S",
+    help="For each search for demands that cannot hold together.",
+)
+def audit(
+    problem: Path,
+    blueprint: Path | None,
+    settings: tuple[str, ...],
+    as_json: bool,
+    fail_on: str,
+    time_limit: float,
+) -> int:
+    """Say whether PROBLEM gives enough to be solved, and whether what it gives can hold.
+
+    PROBLEM is a problem file or folder, or a blueprint. It makes no schedule. A text is complete,
+    suspicious (a number looks like a slip), missing (something is not given) or contradictory.
+    Exit code 3 when a contradiction is proven, 4 when something is missing, contradictory without
+    such a proof, or not understood, 1 when something is suspicious and --fail-on asks for it.
+    """
+    from engiagent.audit import audit_path
+    from engiagent.cli.run import parse_settings
+
+    if blueprint is not None and settings:
+        raise click.UsageError("--set belongs to the offline engine, not to --blueprint")
+    found = audit_path(problem, blueprint, parse_settings(settings), time_limit)
+    code = exit_code(found, fail_on)
+    tell(found)
+    if as_json:
+        print_json({**found.to_dict(), "exit_code": int(code)})
+    return int(code)
+
+
+def exit_code(found: "Audit", fail_on: str = "missing") -> ExitCode:
+    """Return the exit code of an audit, as a run on the same problem would return it."""
+    if found.verdict == "contradictory" and any(f.proven for f in found.of("contradictory")):
+        return ExitCode.INFEASIBLE
+    if found.verdict in ("contradictory", "missing") or found.not_understood:
+        return ExitCode.UNDECIDED
+    if found.verdict == "suspicious" and fail_on == "suspicious":
+        return ExitCode.VIOLATED
+    return ExitCode.FEASIBLE
+
+
+def tell(found: "Audit") -> None:
+    """Print an audit for people."""
+    say(f"{found.problem}: {found.verdict}", _STYLES[found.verdict])
+    for finding in found.findings[:WORST]:
+        for line in finding_lines(finding):
+            say(clean(line))
+    if len(found.findings) > WORST:
+        say(f"  and {len(found.findings) - WORST} more; --json lists all")
+    say_items("not understood", found.not_understood)
+    say_items("note", found.notes)
+
+
+def finding_lines(finding: "Finding") -> list[str]:
+    """Return a finding as lines: what it is, what it rests on with the places, what to do."""
+    lines = [f"  {finding.severity}: {finding.subject} [{finding.code}]"]
+    if finding.parts:
+        lines.append(f"    {finding.explanation.split(': (1) ')[0]}")
+        for number, part in enumerate(finding.parts, 1):
+            lines.append(f"    ({number}) {part.text}")
+            lines += [f"          {place}" for place in part.places]
+    else:
+        lines.append(f"    {finding.explanation}")
+        lines += [f"          {place}" for place in finding.places]
+    if finding.proof is not None:
+        lines.append(f"    = {proof_line(finding)}")
+    lines.append(f"    = {finding.suggestion}")
+    return lines
+
+
+def proof_line(finding: "Finding") -> str:
+    """Return how a clash is known."""
+    proof = finding.proof or {}
+    checked = "checked" if proof.get("checked") else "not confirmed"
+    margin = proof.get("margin")
+    by = f" with a margin of {margin:.3g}" if isinstance(margin, float) else ""
+    least = ", and nothing in the set can be left out" if proof.get("irreducible") else ""
+    return f"proof by {proof.get('method')}, {checked}{by}{least}"
