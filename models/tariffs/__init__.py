@@ -3,6 +3,30 @@
 A :class:`Tariff` holds what a rate sheet says: fixed charges, energy by time of use and tier,
 demand by window, tier and ratchet, export by net billing or net metering, minimum bill, taxes.
 :func:`bill` applies it to the import and export of a meter whose clock knows its time zone.
+
+Where the fields of a rate of the Utility Rate Database (URDB) belong:
+
+==============================================  ====================================================
+URDB                                            here
+==============================================  ====================================================
+energyweekdayschedule, energyweekendschedule    ``Schedule(weekday=…, weekend=…)``, numbers kept
+energyratestructure: rate + adj, max, unit      ``EnergyTier``; unit "kWh daily" is ``kWh/day``
+energyratestructure: sell                       ``NetBilling(credit=EnergyCharge(…))``
+fueladjustmentsmonthly                          a second ``EnergyCharge`` by ``Schedule.by_month``
+flatdemandstructure, flatdemandmonths           ``DemandCharge`` by ``Schedule.by_month``
+demandratestructure, demandweekdayschedule      ``DemandCharge`` with that ``Schedule``
+demandratchetpercentage                         ``Ratchet(fraction=(…12…))``
+lookbackpercent, lookbackmonths                 ``Ratchet(months=None, seasons=…)``
+lookbackpercent, lookbackrange                  ``Ratchet(months=…)``
+coincidentratestructure                         ``CoincidentCharge``
+demandwindow                                    ``Tariff(demand_window_hours=…)``
+fixedchargefirstmeter, fixedchargeunits         ``FixedCharge(per_month=…)`` or ``per_day``
+mincharge, minchargeunits                       ``Tariff(minimum_per_month=…)`` or ``_per_year``
+dgrules, usenetmetering                         ``NetMetering`` or ``NetBilling``
+==============================================  ====================================================
+
+Tiers that all periods share in a month are ``tiers_by="share"`` (monthly netting, as SAM bills it)
+or ``"total"`` (in the order of time). Reactive power and demand in kVA have no place here.
 """
 
 from engiagent.models.tariffs.billing import Bill, bill

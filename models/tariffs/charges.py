@@ -58,7 +58,9 @@ class EnergyCharge:
     tiers_by
         ``period``: the energy of each period fills tiers of its own. ``total``: all energy in the
         order of time fills the tiers, and the price is that of the period at that time.
-        ``share``: all energy fills the tiers, and each period has its share of every tier.
+        ``share``: all energy fills the tiers, and each period has its share of every tier; the
+        periods of a calendar month then have the same limits. Where a billing month spans two
+        calendar months, the limits of its lowest period with energy hold.
     tiers_reset
         ``month``: tiers start anew with the billing month; ``day``: with each day.
 
@@ -80,14 +82,22 @@ class EnergyCharge:
             _ends_open([tier.limit for tier in tiers], self.name)
         if self.tiers_by not in ("period", "total", "share"):
             raise ParameterError(f"tiers go by {self.tiers_by!r}; give period, total or share")
-        limits = {tuple((tier.limit, tier.unit) for tier in tiers) for tiers in self.periods}
-        if self.tiers_by == "share" and len(limits) > 1:
-            raise ParameterError(
-                f"the periods of {self.name!r} share tiers and have different limits; give each "
-                "the same limits, or tiers_by='period'"
-            )
+        if self.tiers_by == "share":
+            self._shares()
         if self.tiers_reset not in ("month", "day"):
             raise ParameterError(f"tiers reset by {self.tiers_reset!r}; give 'month' or 'day'")
+
+    def _shares(self) -> None:
+        for month, rows in enumerate(
+            zip(self.schedule.weekday, self.schedule.weekend, strict=True), start=1
+        ):
+            present = {period for row in rows for period in row}
+            limits = {tuple((t.limit, t.unit) for t in self.periods[p]) for p in present}
+            if len(limits) > 1:
+                raise ParameterError(
+                    f"the periods of {self.name!r} in month {month} share tiers and have different "
+                    "limits; give each the same limits, or tiers_by='period'"
+                )
 
     @staticmethod
     def flat(price: float, name: str = "energy") -> "EnergyCharge":

@@ -67,7 +67,8 @@ def _cost(charge: EnergyCharge, amount: Floats, upper: Floats, price: Floats) ->
         return np.asarray(tier_cost(amount, upper, price).sum(axis=1))
     total = amount.sum(axis=1, keepdims=True)
     share = np.divide(amount, total, out=np.zeros_like(amount), where=total != 0)
-    portion = _portions(total[:, 0], upper[:, 0])
+    first = np.argmax(amount != 0, axis=1)
+    portion = _portions(total[:, 0], upper[np.arange(len(amount)), first])
     return np.asarray(((share @ price) * portion).sum(axis=1))
 
 

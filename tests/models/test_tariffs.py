@@ -401,6 +401,24 @@ def test_a_tier_that_ends_before_the_one_below_it_holds_nothing() -> None:
     )
 
 
+def test_seasons_that_share_tiers_have_limits_of_their_own() -> None:
+    tiers = tuple(
+        (EnergyTier(price=low, limit=limit), EnergyTier(price=1.0))
+        for low, limit in ((0.1, 100.0), (0.2, 100.0), (0.3, 500.0))
+    )
+    winter = Rule(period=2, months=(1,))
+    day = Rule(period=1, start_hour=12, end_hour=24, months=(2,))
+    charge = EnergyCharge(periods=tiers, schedule=Schedule.of(winter, day), tiers_by="share")
+    clock = times(datetime(2026, 1, 1, tzinfo=UTC), 59 * 24)
+    due = bill(Tariff(energy=(charge,)), clock, 1.0).by_month
+    assert due == pytest.approx([0.3 * 500 + 244, 0.15 * 100 + 572])
+    with pytest.raises(ParameterError, match="in month 6 share tiers"):
+        EnergyCharge(
+            periods=tiers, schedule=Schedule.of(Rule(period=2, months=(6,), start_hour=8)),
+            tiers_by="share",
+        )  # fmt: skip
+
+
 def test_a_minimum_demand_is_billed_where_a_period_occurs() -> None:
     charge = DemandCharge(
         periods=((DemandTier(price=1.0),), (DemandTier(price=100.0),)), schedule=PEAK,
