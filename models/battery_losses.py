@@ -29,9 +29,14 @@ def _powers(values: npt.ArrayLike) -> Floats:
 
 def _losses_of(power: Floats, efficiency: npt.ArrayLike, direction: Direction) -> Floats:
     ratio = within(efficiency, "an efficiency", "-", low=0.0, high=1.0, above=True)
+    compatible(power=power, efficiency=ratio)
+    return power * (1.0 - ratio if _charges(direction) else 1.0 / ratio - 1.0)
+
+
+def _charges(direction: Direction) -> bool:
     if direction not in ("charge", "discharge"):
         raise ParameterError(f"the direction is {direction!r}; give 'charge' or 'discharge'")
-    return power * (1.0 - ratio if direction == "charge" else 1.0 / ratio - 1.0)
+    return direction == "charge"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +126,7 @@ class QuadraticLoss:
     def internal_power(self, power: npt.ArrayLike, direction: Direction) -> Floats:
         """Return what the cells take in or give up; below 0 where charging feeds losses only."""
         at, lost = _powers(power), self.loss(power)
-        return np.asarray(at - lost if direction == "charge" else at + lost)
+        return np.asarray(at - lost if _charges(direction) else at + lost)
 
     def terminal_power(self, internal: npt.ArrayLike, direction: Direction) -> Floats:
         """Return the terminal power for a power of the cells; the inverse of the running converter.
@@ -131,7 +136,7 @@ class QuadraticLoss:
         """
         inner = numbers(internal, "the internal power", finite=False)
         none, p1, p2, rated = self._coefficients()
-        sign = -1.0 if direction == "charge" else 1.0
+        sign = -1.0 if _charges(direction) else 1.0
         linear = 1.0 + sign * p1
         constant = inner - sign * none
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -227,7 +232,7 @@ class PiecewiseLoss:
     def internal_power(self, power: npt.ArrayLike, direction: Direction) -> Floats:
         """Return what the cells take in or give up; below 0 where charging feeds losses only."""
         at, lost = _powers(power), self.loss(power)
-        return np.asarray(at - lost if direction == "charge" else at + lost)
+        return np.asarray(at - lost if _charges(direction) else at + lost)
 
     def terminal_power(self, internal: npt.ArrayLike, direction: Direction) -> Floats:
         """Return the terminal power for a power of the cells; the inverse of the running converter.
@@ -236,7 +241,7 @@ class PiecewiseLoss:
         """
         inner = numbers(internal, "the internal power", finite=False)
         points, lost = np.array(self.power), np.array(self.losses)
-        cells = points - lost if direction == "charge" else points + lost
+        cells = points - lost if _charges(direction) else points + lost
         slope = (points[-1] - points[-2]) / (cells[-1] - cells[-2])
         within_points = np.interp(inner, cells, points)
         return np.asarray(within_points + slope * np.maximum(inner - cells[-1], 0.0))

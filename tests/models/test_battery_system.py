@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 import pytest
@@ -246,6 +247,12 @@ def test_excess_says_where_a_plan_leaves_the_limits() -> None:
             "minimum <= maximum",
         ),
         (lambda: LOSS.loss(-1.0), "at least 0"),
+        (lambda: LOSS.terminal_power(1.0, cast(Direction, "up")), "'charge' or 'discharge'"),
+        (lambda: POINTS.internal_power(1.0, cast(Direction, "")), "'charge' or 'discharge'"),
+        (
+            lambda: QuadraticLoss.from_efficiency([1, 2, 3], [0.9, 0.9], "charge", 3.0),
+            "these shapes do not fit",
+        ),
     ],
 )  # fmt: skip
 def test_what_means_nothing_is_refused(build: Callable[[], object], words: str) -> None:
