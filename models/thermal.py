@@ -7,6 +7,10 @@ r"""Rooms as capacities joined by resistances.
 With inputs held over a step the exact solution is a matrix exponential; the explicit and the
 implicit Euler scheme are there because problems are stated with them.
 
+Nodes without capacity, streams of air, several given temperatures and thousands of nodes are the
+business of :mod:`engiagent.models.buildings.network`; :meth:`ThermalNetwork.heat_network` leads
+there.
+
 Source: lumped-capacity (RC) networks as in ISO 13790 and EN ISO 52016-1; discretisation by the
 matrix exponential of the augmented system, C. F. Van Loan, doi:10.1109/TAC.1978.1101743.
 """
@@ -14,15 +18,20 @@ matrix exponential of the augmented system, C. F. Van Loan, doi:10.1109/TAC.1978
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from engiagent.models.ranges import Floats, ParameterError, positive, series, steps
-from engiagent.models.recursion import matrix_recursion
+from engiagent.models.recursion import matrix_recursion, switched_recursion
+
+if TYPE_CHECKING:
+    from engiagent.models.buildings.network import HeatNetwork
 
 ThermalScheme = Literal["exact", "euler", "implicit"]
+
+_PAIRED = 8  # zones up to which products of changing steps cost less than going step by step
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,6 +129,32 @@ class ThermalNetwork:
         capacitance = np.array([zone.capacitance for zone in self.zones])
         return np.column_stack((outer / capacitance, np.diag(1.0 / capacitance)))
 
+    def heat_network(self) -> "HeatNetwork":
+        """Return the same zones as a network of nodes with the boundary ``ambient``."""
+        from engiagent.models.buildings.network import HeatNetwork, Link, Node
+
+        names = [zone.name for zone in self.zones]
+        return HeatNetwork(
+            nodes=tuple(
+                Node(
+                    name=zone.name,
+                    capacity=zone.capacitance,
+                    initial_temperature=zone.initial_temperature,
+                )
+                for zone in self.zones
+            ),
+            links=(
+                *(
+                    Link(one="ambient", other=zone.name, conductance=1.0 / zone.resistance)
+                    for zone in self.zones
+                ),
+                *(
+                    Link(one=names[i], other=names[j], conductance=1.0 / resistance)
+                    for (i, j), resistance in self._walls().items()
+                ),
+            ),
+        )
+
     def discretise(
         self, step_hours: float, scheme: ThermalScheme = "exact"
     ) -> tuple[Floats, Floats]:
@@ -199,9 +234,13 @@ class ThermalNetwork:
         start = self._start(initial)
         if len(pairs) == 1:
             return matrix_recursion(pairs[0][0], inputs @ pairs[0][1].T, start)
-        transition = np.stack([a for a, _ in pairs])[which]
-        driven = np.einsum("kij,kj->ki", np.stack([b for _, b in pairs])[which], inputs)
-        return matrix_recursion(transition, driven, start)
+        transition = np.stack([a for a, _ in pairs])
+        driven = np.empty((length, len(self.zones)))
+        for number, (_, response) in enumerate(pairs):
+            driven[which == number] = inputs[which == number] @ response.T
+        if len(self.zones) > _PAIRED:
+            return switched_recursion(transition, which, driven, start)
+        return matrix_recursion(transition[which], driven, start)
 
     def _start(self, initial: npt.ArrayLike | None) -> Floats:
         if initial is None:

@@ -20,7 +20,7 @@ Source: EN 15377-3 / ISO 11855-4:2021 (resistance method of Koschenz and Lehmann
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -218,23 +218,51 @@ class PipedFloor:
         inputs = np.column_stack(
             [series(v, length, f"the {n} temperature") for n, v in given.items()]
         )
-        shape = self.network(0.0)
+        shape = self._still
         heavy = shape.capacities > 0
         state = series(initial, int(heavy.sum()), "the initial temperature")
         temperature, mean = np.empty((length + 1, len(state))), np.empty((length, len(shape.nodes)))
         temperature[0] = state
 
-        @lru_cache(maxsize=4096)
-        def stepping(speed: float, step: float) -> Discretised:
-            return self.network(speed).discretise(step)
-
         for k in range(length):  # flow and step make the matrices, so that steps follow each other
-            d = stepping(float(stream[k]), float(hours[k]))
+            d = self._stepping(float(stream[k]), float(hours[k]))
             wide = np.concatenate((inputs[k], np.zeros(len(shape.nodes))))
             middle = d.mean_transition @ temperature[k] + d.mean_drive @ wide
             mean[k] = d.spread @ middle + d.direct @ wide
             temperature[k + 1] = d.transition @ temperature[k] + d.drive @ wide
         return self._report(shape, inputs, stream, temperature, mean)
+
+    def step(
+        self,
+        state: npt.ArrayLike,
+        supply: float,
+        flow: float,
+        step_hours: float,
+        *,
+        room: float,
+        below: float,
+    ) -> tuple[Floats, FloorRun]:
+        """Return the temperatures of the capacities after one period, and its run.
+
+        Arguments are those of :meth:`simulate`, each a number.
+        """
+        run = self.simulate(supply, [flow], step_hours, room=room, below=below, initial=state)
+        return run.temperature[-1], run
+
+    def _stepping(self, flow: float, step_hours: float) -> Discretised:
+        key = (flow, step_hours)
+        if key not in self._steps:
+            self._steps[key] = self.network(flow).discretise(step_hours)
+        return self._steps[key]
+
+    @cached_property
+    def _still(self) -> HeatNetwork:
+        return self.network(0.0)
+
+    @cached_property
+    def _steps(self) -> dict[tuple[float, float], Discretised]:
+        """The steps found so far, by flow [kg/s] and length [h]."""
+        return {}
 
     def _report(
         self, shape: HeatNetwork, inputs: Floats, stream: Floats, temperature: Floats, mean: Floats

@@ -20,7 +20,7 @@ Source: ISO 13790:2008, 7.2.2, 12.2.2, 12.3.1 and Annex C.
 """
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -286,6 +286,25 @@ class Zone5R1C:
             unmet,
         )  # fmt: skip
 
+    def step(
+        self,
+        mass: npt.ArrayLike,
+        ambient: npt.ArrayLike,
+        step_hours: float,
+        *,
+        ventilation: npt.ArrayLike,
+        **given: Any,
+    ) -> tuple[Floats, ZoneRun]:
+        """Return the temperature of the mass after one period, and its run with N = 1.
+
+        Arguments are those of :meth:`simulate`, each a number or of shape (zones,).
+        """
+        series = {k: v if isinstance(v, str) else _row(v) for k, v in given.items()}
+        run = self.simulate(
+            _row(ambient), step_hours, ventilation=_row(ventilation), initial_mass=mass, **series
+        )
+        return run.mass[-1], run
+
     def _terms(
         self, *, outside: Floats, supply: Floats, flow: Floats, internal: Floats, solar: Floats,
         hours: Floats, scheme: str,
@@ -362,6 +381,11 @@ class Zone5R1C:
                 after.constant[k] + after.by_mass[k] * mass[k] + after.by_load[k] * load[k]
             )
         return mass, load
+
+
+def _row(values: Any) -> Any:
+    """Return what holds for one period as a series of one."""
+    return None if values is None else np.asarray(values, dtype=np.float64)[None]
 
 
 def _setpoints(

@@ -24,7 +24,7 @@ from engiagent.models.buildings.stepping import (
     discretise,
     run,
 )
-from engiagent.models.parameters import within
+from engiagent.models.parameters import numbers, within
 from engiagent.models.ranges import Floats, ParameterError, series, steps
 
 
@@ -101,6 +101,28 @@ class HeatRun:
     mean_temperature: Floats
     flow: Floats
     stored: Floats
+
+
+@dataclass(frozen=True)
+class HeatStep:
+    """What a network, or several alike, do in one period.
+
+    Attributes
+    ----------
+    mass
+        Temperature of the nodes with mass at its end, shape (..., nodes with mass). [degC]
+    temperature
+        Of all nodes at its end, shape (..., nodes). [degC]
+    mean_temperature
+        Of all nodes, mean of the period, shape (..., nodes). [degC]
+    flow
+        Mean heat through each link as in :class:`HeatRun`, shape (..., links). [kW]
+    """
+
+    mass: Floats
+    temperature: Floats
+    mean_temperature: Floats
+    flow: Floats
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,14 +243,70 @@ class HeatNetwork:
         hours = steps(step_hours, len(inputs))
         mass = self.initial_mass(initial)
         temperature, mean = run(self, mass, inputs, active, hours, method)
-        wide = np.hstack((mean, inputs[:, : len(self.boundaries)]))
-        one, other = self.ends
-        flow = (wide[:, one] - wide[:, other]) * self.conductances
+        flow = self._flows(mean, inputs)
         return HeatRun(temperature, mean, flow, temperature @ self.capacities)
 
+    def step(
+        self,
+        mass: npt.ArrayLike,
+        boundary: Mapping[str, npt.ArrayLike],
+        step_hours: float,
+        heat: Mapping[str, npt.ArrayLike] | None = None,
+    ) -> HeatStep:
+        """Return one period of this network, or of several alike side by side.
+
+        Parameters
+        ----------
+        mass
+            Temperatures of the nodes with mass, shape (nodes with mass,) or (units, nodes with
+            mass); :meth:`initial_mass` has those at the first instant. [degC]
+        boundary, heat
+            As of :meth:`simulate`; numbers, or shape (units,).
+        step_hours
+            Length of the period. [h]
+
+        Raises
+        ------
+        ParameterError
+            As of :meth:`simulate`.
+        """
+        state = numbers(mass, "the temperature of the masses")
+        heavy = int((self.capacities > 0).sum())
+        if state.ndim not in (1, 2) or state.shape[-1] != heavy:
+            raise ParameterError(
+                f"the temperature of the masses has the shape {state.shape}; give ({heavy},) or "
+                f"(units, {heavy})"
+            )
+        wide = self.inputs(boundary, heat or {}, np.full(len(np.atleast_2d(state)), step_hours))
+        d = self.discretise(step_hours)
+        after = np.atleast_2d(state) @ d.transition.T + wide @ d.drive.T
+        middle = np.atleast_2d(state) @ d.mean_transition.T + wide @ d.mean_drive.T
+        ends, mean = (m @ d.spread.T + wide @ d.direct.T for m in (after, middle))
+        flow = self._flows(mean, wide)
+        parts = (after, ends, mean, flow)
+        return HeatStep(*(part[0] if state.ndim == 1 else part for part in parts))
+
     def discretise(self, step_hours: float) -> Discretised:
-        """Return the exact step as dense matrices, for control and optimisation."""
-        return discretise(self, step_hours)
+        """Return the exact step as dense matrices, for control and optimisation.
+
+        Raises
+        ------
+        ParameterError
+            When the step is not above 0.
+        """
+        if step_hours not in self._discretised:
+            self._discretised[step_hours] = discretise(self, step_hours)
+        return self._discretised[step_hours]
+
+    @cached_property
+    def _discretised(self) -> dict[float, Discretised]:
+        """The steps found so far, by their length [h]."""
+        return {}
+
+    def _flows(self, mean: Floats, inputs: Floats) -> Floats:
+        wide = np.hstack((mean, inputs[:, : len(self.boundaries)]))
+        one, other = self.ends
+        return np.asarray((wide[:, one] - wide[:, other]) * self.conductances)
 
     def inputs(
         self,

@@ -103,6 +103,15 @@ def test_a_floor_at_rest_is_resistances_in_series() -> None:
     assert exact == pytest.approx(standard + 1 / (12 * stream**2 * fixed), rel=1e-4)
 
 
+def test_steps_of_a_floor_are_its_run() -> None:
+    unit = floor()
+    run = unit.simulate([40.0, 30.0], [0.06, 0.0], 0.5, room=20.0, below=10.0, initial=20.0)
+    state, first = unit.step(20.0, 40.0, 0.06, 0.5, room=20.0, below=10.0)
+    state, second = unit.step(state, 30.0, 0.0, 0.5, room=20.0, below=10.0)
+    assert state == pytest.approx(run.temperature[-1], rel=1e-13)
+    assert [first.heat[0], second.heat[0]] == pytest.approx(run.heat)
+
+
 def test_a_floor_answers_slowly() -> None:
     run = floor().simulate(40.0, [0.06] * 24, 0.25, room=20.0, below=20.0, initial=20.0)
     assert run.into_room[0] < 0.1 * run.heat[0]

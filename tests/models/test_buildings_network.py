@@ -181,6 +181,13 @@ def test_the_three_routes_and_the_dense_step_agree(seed: int, count: int) -> Non
         assert step.spread @ mean + step.direct @ inputs == pytest.approx(
             eigen.mean_temperature[k], abs=1e-8
         )
+        one = network.step(
+            np.stack((before, before + 1.0)), {b: v[k] for b, v in boundary.items()}, 0.5,
+            {n: v[k] for n, v in heat.items()},
+        )  # fmt: skip
+        assert one.temperature[0] == pytest.approx(eigen.temperature[k + 1], abs=1e-8)
+        assert one.flow[0] == pytest.approx(eigen.flow[k], abs=1e-7)
+        assert one.mass[1] - one.mass[0] == pytest.approx(step.transition.sum(axis=1), abs=1e-9)
 
 
 def test_zones_of_the_small_network_are_the_same_network() -> None:
@@ -190,14 +197,7 @@ def test_zones_of_the_small_network_are_the_same_network() -> None:
     )
     heat = np.random.default_rng(1).uniform(0, 5, (50, 2))
     small = ThermalNetwork(zones).simulate(3.0, 0.5, heat, initial=[18.0, 22.0])
-    network = HeatNetwork(
-        nodes=(Node(name="a", capacity=2.0), Node(name="b", capacity=5.0)),
-        links=(
-            Link(one="ambient", other="a", conductance=1 / 4),
-            Link(one="b", other="ambient", conductance=1 / 8),
-            Link(one="a", other="b", conductance=1 / 3),
-        ),
-    )
+    network = ThermalNetwork(zones).heat_network()
     large = network.simulate(
         {"ambient": 3.0}, 0.5, {"a": heat[:, 0], "b": heat[:, 1]}, initial={"a": 18.0, "b": 22.0}
     )
