@@ -31,6 +31,7 @@ from engiagent.runinputs import (
 from engiagent.solvers.result import OnProgress, SolveOptions
 from engiagent.stages import (
     choice_of,
+    clashing_demands,
     computed,
     gaps,
     save,
@@ -232,22 +233,25 @@ class _Run:
 
     def from_problem(self, overrides: dict[str, str]) -> None:
         """Analyse the problem and go on from its blueprint, if everything was understood."""
-        from engiagent.agents.offline import analyse
+        from engiagent.agents.offline import understand
+        from engiagent.audit import quick_audit
 
         assert self.problem is not None
         with self.folder.stage("load"):
             copy_problem(self.problem, self.folder)
         with self.folder.stage("analyse"):
-            analysis = analyse(self.problem, overrides)
+            found = understand(self.problem, overrides)
+            analysis, audit = found.analysis, quick_audit(self.problem, found)
             blueprint = analysis.blueprint
             self.missing, self.not_understood = gaps(analysis)
             advice = [item.message for item in analysis.missing]
-            for text in dict.fromkeys([*advice, *analysis.assumptions, *analysis.notes]):
+            slips = [f"{f.severity}: {f.explanation}" for f in audit.of("suspicious")]
+            for text in dict.fromkeys([*advice, *slips, *analysis.assumptions, *analysis.notes]):
                 self.folder.note(text)
             if blueprint is not None:
                 self.folder.write(BLUEPRINT, blueprint.to_json())
         if self.missing or self.not_understood or blueprint is None:
-            self.reason = why_not_solved(analysis)
+            self.reason = why_not_solved(analysis, audit)
             self._undecided(blueprint)
             self._report()
             return
@@ -289,6 +293,9 @@ class _Run:
                 self.reason = result.reason
             save(solution, self.folder)
         self._check(blueprint, solution)
+        if result.status == "infeasible":
+            with self.folder.stage("audit"):
+                self._aside(lambda: self._clashes(blueprint))
         with self.folder.stage("emit"):
             self._aside(lambda: self._emit(blueprint))
         if result.status == "interrupted":
@@ -307,6 +314,12 @@ class _Run:
         with self.folder.stage("compile"):
             program: Program = compile_blueprint(blueprint, self.data)
             return program
+
+    def _clashes(self, blueprint: Blueprint) -> None:
+        """Say which demands cannot hold together, with the words of the text behind each."""
+        clashes = clashing_demands(blueprint, self.data, self.problem)
+        if clashes:
+            self.reason = f"{self.reason}: {'; '.join(clashes)}"
 
     def _check(self, blueprint: Blueprint, solution: "xarray.Dataset") -> None:
         from engiagent.certify import certify

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.diagnostics import BlueprintError, MissingDataError
@@ -14,7 +14,13 @@ if TYPE_CHECKING:
     import xarray
 
     from engiagent.agents.offline.results import Analysis
+    from engiagent.audit import Audit
     from engiagent.formulations.program import Program
+    from engiagent.problems import Problem
+
+REFUSED: Final = ("implausible-value", "confused-unit", "band-reversed")
+"""Suspicious findings for which the engine writes no complete blueprint."""
+CLASH_SECONDS: Final = 10.0
 
 
 def gaps(analysis: "Analysis") -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -28,8 +34,14 @@ def gaps(analysis: "Analysis") -> tuple[tuple[str, ...], tuple[str, ...]]:
     return missing, tuple(unclear)
 
 
-def why_not_solved(analysis: "Analysis") -> str:
-    """Return how many things stand in the way of a solve."""
+def why_not_solved(analysis: "Analysis", audit: "Audit") -> str:
+    """Return what the audit found in the way of a solve, else how many things there are."""
+    blocking = [*audit.of("contradictory"), *audit.of("missing")]
+    if not blocking:
+        blocking = [f for f in audit.of("suspicious") if f.code in REFUSED]
+    if blocking:
+        said = "; ".join(f"{f.subject}: {f.explanation}" for f in blocking)
+        return f"{blocking[0].severity}: {said}"
     counts = {
         "value(s) missing": len(analysis.missing),
         "sentence(s) not understood": len(analysis.not_understood),
@@ -37,6 +49,19 @@ def why_not_solved(analysis: "Analysis") -> str:
     }
     parts = [f"{count} {what}" for what, count in counts.items() if count]
     return ", ".join(parts) or "no blueprint could be written"
+
+
+def clashing_demands(
+    blueprint: Blueprint, folder: Path, problem: "Problem | None"
+) -> tuple[str, ...]:
+    """Return the smallest sets of demands of a blueprint that cannot hold, with their places."""
+    from engiagent.audit import clashes_of
+
+    lines = []
+    for finding in clashes_of(blueprint, folder, problem, seconds=CLASH_SECONDS):
+        places = ", ".join(str(place) for place in finding.places)
+        lines.append(finding.explanation + (f" [{places}]" if places else ""))
+    return tuple(lines)
 
 
 @dataclass(frozen=True)

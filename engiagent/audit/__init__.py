@@ -1,6 +1,12 @@
 """Whether a problem says enough to be solved, and whether what it says can hold."""
 
-from engiagent.audit.auditing import audit_blueprint, audit_path, audit_problem, quick_audit
+from engiagent.audit.auditing import (
+    audit_blueprint,
+    audit_path,
+    audit_problem,
+    clashes_of,
+    quick_audit,
+)
 from engiagent.audit.findings import Audit, Finding, Part, Place
 
 __all__ = [
@@ -11,5 +17,6 @@ __all__ = [
     "audit_blueprint",
     "audit_path",
     "audit_problem",
+    "clashes_of",
     "quick_audit",
 ]
