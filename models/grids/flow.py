@@ -172,7 +172,7 @@ def evaluate(
     power_to = voltage[:, network.end] * np.conj(out)
     ampere_from = np.abs(into) * network.base_current[network.begin]
     ampere_to = np.abs(out) * network.base_current[network.end]
-    imported = np.where(converged, left[:, network.source], complex(np.nan, np.nan))
+    imported: Complexes = np.where(converged, left[:, network.source], complex(np.nan, np.nan))
     return Flow(
         converged=converged,
         iterations=iterations,

@@ -84,8 +84,8 @@ def sensitivities(feeder: "Feeder") -> tuple[Floats, Floats, Floats, Floats]:
     by_reactive = above @ (2.0 * tree.impedance.imag[:, None] * behind)
     factor = np.abs(tree.factor) ** 2
     # Referred admittances, at the nominal voltage of their own bus.
-    drawn = np.conj(tree.admittance) * factor
-    charging = by_active @ drawn.real + by_reactive @ drawn.imag
+    drawn = tree.admittance * factor
+    charging = by_active @ drawn.real - by_reactive @ drawn.imag
     return (
         by_active / factor[:, None] / 1000.0,
         by_reactive / factor[:, None] / 1000.0,

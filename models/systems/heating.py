@@ -121,9 +121,9 @@ class RoomsModule(Module):
         chain = np.zeros((3 * count, 3 * count))
         chain[:count, :count] = self.network.state_matrix * step_hours
         chain[:count, count : 2 * count] = chain[count : 2 * count, 2 * count :] = np.eye(count)
-        powers = expm(chain)[:count]
+        powers = np.asarray(expm(chain)[:count], dtype=np.float64)
         first, second = powers[:, count : 2 * count], powers[:, 2 * count :]
-        return np.asarray(first), np.asarray(step_hours * second @ self.network.input_matrix)
+        return first, np.asarray(step_hours * second @ self.network.input_matrix)
 
     def step(self, state: Values, inputs: Values, step_hours: float) -> Outcome:
         """Return the temperatures after the period and the heat lost to the ambient in it."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from engiagent.models.grids import Bus, Feeder, Line, lindistflow, sensitivities
+from engiagent.models.grids import Bus, Feeder, Line, Shunt, lindistflow, sensitivities
 from engiagent.models.ranges import Floats, ParameterError
 from tests.models.test_grids import ACTIVE, REACTIVE, baran_wu, feeders, village
 
@@ -104,3 +104,20 @@ def test_where_the_linear_form_means_nothing_it_refuses() -> None:
     line = Line(name="l", from_bus="a", to_bus="b", resistance=0.16, reactance=0.0)
     with pytest.raises(ParameterError, match="nan at b in period 0"):
         lindistflow(Feeder(buses=buses, lines=(line,), source="a"), [0.0, np.nan])
+
+
+def test_capacitors_and_charging_raise_the_linear_voltage_as_the_true_one() -> None:
+    buses = tuple(Bus(name=name, nominal_voltage=10.0) for name in "ab")
+    errors = []
+    for part in (1.0, 0.5):
+        line = Line(
+            name="l", from_bus="a", to_bus="b", resistance=1.0, reactance=2.0,
+            susceptance=400.0 * part,
+        )  # fmt: skip
+        bank = Shunt(bus="b", active_power=10.0 * part, reactive_power=-200.0 * part)
+        feeder = Feeder(buses=buses, lines=(line,), shunts=(bank,), source="a")
+        linear, true = lindistflow(feeder, [0.0, 0.0]), feeder.flow([0.0, 0.0]).voltage
+        assert linear[0, 1] > 1.001
+        errors.append(abs(linear[0, 1] - true[0, 1]))
+    assert errors[0] < 0.01 * 0.004
+    assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.05)
