@@ -96,10 +96,28 @@ def test_every_scheme_is_its_recursion_and_balances_to_nine_digits(
     ambient, heat = rng.uniform(-10, 30, periods), rng.uniform(-5, 10, (periods, 2))
     for scheme in ("exact", "euler", "implicit"):
         result = network.simulate(ambient, steps, heat, initial=[20.0, 21.0], scheme=scheme)
+        matrices = {step: network.discretise(float(step), scheme) for step in set(steps)}
         for k in range(periods):
-            a, b = network.discretise(float(steps[k]), scheme)
+            a, b = matrices[steps[k]]
             step = a @ result[k] + b @ np.array([ambient[k], *heat[k]])
             assert np.abs(result[k + 1] - step).max() <= 1e-9
+
+
+def test_many_zones_with_changing_steps_go_on_as_with_equal_ones() -> None:
+    zones = tuple(
+        ThermalZone(name=str(i), capacitance=1.0 + i, resistance=4.0, neighbours={str(i + 1): 1.0})
+        if i < 11
+        else ThermalZone(name="11", capacitance=3.0)
+        for i in range(12)
+    )
+    network, start = ThermalNetwork(zones), np.linspace(15, 25, 12)
+    fine = network.simulate(5.0, 0.5, np.ones((12, 12)), initial=start)
+    mixed = network.simulate(5.0, [0.5, 1.5] * 3, np.ones((6, 12)), initial=start)
+    assert mixed == pytest.approx(fine[[0, 1, 4, 5, 8, 9, 12]], rel=1e-11)
+    nodes = network.heat_network().simulate(
+        {"ambient": 5.0}, np.full(12, 0.5), {str(i): 1.0 for i in range(12)}, initial=start
+    )
+    assert nodes.temperature == pytest.approx(fine, rel=1e-11)
 
 
 def test_a_year_of_quarter_hours_of_five_zones_takes_no_loop() -> None:
