@@ -20,7 +20,7 @@ Source: ISO 13790:2008, 7.2.2, 12.2.2, 12.3.1 and Annex C.
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -289,19 +289,34 @@ class Zone5R1C:
     def step(
         self,
         mass: npt.ArrayLike,
-        ambient: npt.ArrayLike,
         step_hours: float,
         *,
+        ambient: npt.ArrayLike,
         ventilation: npt.ArrayLike,
-        **given: Any,
+        supply: npt.ArrayLike | None = None,
+        internal_gains: npt.ArrayLike = 0.0,
+        solar_gains: npt.ArrayLike = 0.0,
+        heating_setpoint: npt.ArrayLike = -np.inf,
+        cooling_setpoint: npt.ArrayLike = np.inf,
+        controlled: Literal["air", "operative"] = "air",
+        scheme: Scheme = "standard",
     ) -> tuple[Floats, ZoneRun]:
         """Return the temperature of the mass after one period, and its run with N = 1.
 
         Arguments are those of :meth:`simulate`, each a number or of shape (zones,).
         """
-        series = {k: v if isinstance(v, str) else _row(v) for k, v in given.items()}
         run = self.simulate(
-            _row(ambient), step_hours, ventilation=_row(ventilation), initial_mass=mass, **series
+            _row(ambient),
+            step_hours,
+            ventilation=_row(ventilation),
+            initial_mass=mass,
+            supply=None if supply is None else _row(supply),
+            internal_gains=_row(internal_gains),
+            solar_gains=_row(solar_gains),
+            heating_setpoint=_row(heating_setpoint),
+            cooling_setpoint=_row(cooling_setpoint),
+            controlled=controlled,
+            scheme=scheme,
         )
         return run.mass[-1], run
 
@@ -383,9 +398,9 @@ class Zone5R1C:
         return mass, load
 
 
-def _row(values: Any) -> Any:
+def _row(values: npt.ArrayLike) -> Floats:
     """Return what holds for one period as a series of one."""
-    return None if values is None else np.asarray(values, dtype=np.float64)[None]
+    return np.asarray(values, dtype=np.float64)[None]
 
 
 def _setpoints(

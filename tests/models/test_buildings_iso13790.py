@@ -156,7 +156,7 @@ def test_a_year_of_many_zones_side_by_side_is_that_of_each_alone() -> None:
         assert both.heating[:, place] == pytest.approx(alone.heating, abs=1e-12)
         assert both.mass[:, place] == pytest.approx(alone.mass, rel=1e-13)
     after, first = office(mass_capacity=capacity).step(
-        [20.0, 20.0, 20.0], ambient[0], 1.0, ventilation=0.05, heating_setpoint=20.0,
+        [20.0, 20.0, 20.0], 1.0, ambient=ambient[0], ventilation=0.05, heating_setpoint=20.0,
         cooling_setpoint=24.0, controlled="air",
     )  # fmt: skip
     assert after == pytest.approx(both.mass[1], rel=1e-13)
