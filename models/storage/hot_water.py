@@ -1,0 +1,356 @@
+r"""Domestic hot water: draws at a temperature of use, and a report on Legionella.
+
+What people draw is tank water mixed with cold water to the temperature of use,
+
+.. math:: \dot m_{tank} = \dot m_{use} \frac{T_{use} - T_{cold}}{T_{tank} - T_{cold}},
+
+and all tank water where the tank is colder than that; the heat that is then missing is reported.
+
+Source: EN 15450:2007, annex E, for draws; thresholds of the report: DVGW W 551 (2004): 60 degC at
+the outlet of the heater; World Health Organization, Legionella and the prevention of legionellosis,
+2007, chapter 2: growth from 20 to 45 degC, none above 50, death within minutes above 60 degC.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.models.hvac.water import SPECIFIC_HEAT
+from engiagent.models.parameters import hours_of_steps, numbers, over_time, within
+from engiagent.models.ranges import Floats, ParameterError
+from engiagent.models.storage.stratified_tank import LayersStep, StratifiedTank
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draw:
+    """Water drawn: from the tank and cold [kg/s], its temperature [degC], missing heat [kW]."""
+
+    from_tank: Floats
+    cold: Floats
+    temperature: Floats
+    missing: Floats
+
+
+def draw(
+    use: npt.ArrayLike,
+    *,
+    use_temperature: npt.ArrayLike,
+    tank_temperature: npt.ArrayLike,
+    cold_temperature: npt.ArrayLike,
+) -> Draw:
+    """Return what a flow of use takes from the tank.
+
+    Parameters
+    ----------
+    use
+        Flow at the tap. At least 0. [kg/s]
+    use_temperature, tank_temperature, cold_temperature
+        Wanted, at the outlet of the tank, of the mains. [degC]
+
+    Raises
+    ------
+    ParameterError
+        When use is wanted colder than the mains.
+
+    Examples
+    --------
+    >>> done = draw(0.1, use_temperature=40.0, tank_temperature=[60.0, 35.0], cold_temperature=10.0)
+    >>> done.from_tank.round(3).tolist(), done.missing.round(3).tolist()
+    ([0.06, 0.1], [0.0, 2.093])
+    """
+    flow = within(use, "the flow of use", "kg/s", low=0.0)
+    wanted = numbers(use_temperature, "the temperature of use")
+    hot = numbers(tank_temperature, "the temperature of the tank")
+    cold = numbers(cold_temperature, "the temperature of the mains")
+    if not (wanted >= cold).all():
+        raise ParameterError(
+            f"use is wanted at {np.min(wanted):g} degC, colder than the mains; give at least "
+            f"{np.max(cold):g} degC"
+        )
+    enough = hot > wanted
+    share = np.where(enough, (wanted - cold) / np.where(enough, hot - cold, 1.0), 1.0)
+    # Where use is wanted as cold as the mains none comes from the tank, however cold that is.
+    share = np.where(wanted == cold, 0.0, share)
+    tapped = share * hot + (1.0 - share) * cold
+    return Draw(
+        from_tank=np.asarray(flow * share),
+        cold=np.asarray(flow * (1.0 - share)),
+        temperature=np.asarray(tapped),
+        missing=np.asarray(flow * SPECIFIC_HEAT * np.maximum(wanted - tapped, 0.0)),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class HotWaterStep:
+    """The tank after a period, and the draw of that period."""
+
+    tank: LayersStep
+    draw: Draw
+
+
+@dataclass(frozen=True, kw_only=True)
+class HotWaterPath:
+    """What a horizon did: layers at N+1 instants, draws and loss [kW] of N periods."""
+
+    temperature: Floats
+    draw: Draw
+    exchanger_heat: Floats
+    loss: Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class HotWaterTank:
+    """A stratified tank whose first port is the draw: cold water in, hot water out.
+
+    Attributes
+    ----------
+    tank
+        Its first port must enter below (or at) where it leaves.
+
+    Examples
+    --------
+    >>> from engiagent.models.storage.tank_parts import Port
+    >>> store = HotWaterTank(
+    ...     tank=StratifiedTank(mass=200.0, layers=5, ports=(Port(inlet=4, outlet=0),))
+    ... )
+    >>> done = store.step([60.0] * 5, step_hours=0.25, use=0.1, use_temperature=40.0)
+    >>> round(float(done.draw.from_tank), 4), round(float(done.tank.temperature[-1]), 2)
+    (0.06, 23.01)
+    """
+
+    tank: StratifiedTank
+
+    def __post_init__(self) -> None:
+        if not self.tank.ports:
+            raise ParameterError(
+                "a hot water tank has no port; give ports=(Port(inlet=…, outlet=0), …), the draw "
+                "first"
+            )
+        first = self.tank.ports[0]
+        if first.inlet < first.outlet:
+            raise ParameterError(
+                f"cold water enters at layer {first.inlet}, above the draw at {first.outlet}; "
+                "swap inlet and outlet"
+            )
+
+    def step(
+        self,
+        temperature: npt.ArrayLike,
+        *,
+        step_hours: npt.ArrayLike,
+        use: npt.ArrayLike,
+        use_temperature: npt.ArrayLike = 40.0,
+        cold_temperature: npt.ArrayLike = 10.0,
+        heat: npt.ArrayLike = 0.0,
+        ambient: npt.ArrayLike = 20.0,
+        flows: tuple[npt.ArrayLike, ...] = (),
+        inlets: tuple[npt.ArrayLike, ...] = (),
+        exchanger_flows: tuple[npt.ArrayLike, ...] = (),
+        exchanger_inlets: tuple[npt.ArrayLike, ...] = (),
+    ) -> HotWaterStep:
+        """Return the tank after a period with a draw held over it.
+
+        The share of tank water is that of the outlet's temperature at the start of the period: give
+        short steps where draws are large. The draw reports what the outlet's mean then made of it.
+
+        Parameters
+        ----------
+        temperature
+            Layers from the top. [degC]
+        step_hours
+            Above 0. [h]
+        use, use_temperature, cold_temperature
+            As in :func:`draw`.
+        heat, ambient, exchanger_flows, exchanger_inlets
+            As in :meth:`StratifiedTank.step`.
+        flows, inlets
+            Of the tank's other ports.
+        """
+        layers = numbers(temperature, "the temperature of a layer")
+        outlet = layers[..., self.tank.ports[0].outlet]
+        planned = draw(
+            use,
+            use_temperature=use_temperature,
+            tank_temperature=outlet,
+            cold_temperature=cold_temperature,
+        )
+        done = self.tank.step(
+            layers,
+            step_hours=step_hours,
+            flows=(planned.from_tank, *flows),
+            inlets=(cold_temperature, *inlets),
+            exchanger_flows=exchanger_flows,
+            exchanger_inlets=exchanger_inlets,
+            heat=heat,
+            ambient=ambient,
+        )
+        total = planned.from_tank + planned.cold
+        parts = planned.from_tank * done.outlets[0] + planned.cold * np.asarray(cold_temperature)
+        tapped = np.where(total > 0, parts / np.where(total > 0, total, 1.0), planned.temperature)
+        short = np.maximum(np.asarray(use_temperature) - tapped, 0.0)
+        return HotWaterStep(
+            tank=done,
+            draw=Draw(
+                from_tank=planned.from_tank,
+                cold=planned.cold,
+                temperature=tapped,
+                missing=np.asarray(total * SPECIFIC_HEAT * short),
+            ),
+        )
+
+    def simulate(
+        self,
+        initial: npt.ArrayLike,
+        *,
+        step_hours: npt.ArrayLike,
+        use: npt.ArrayLike,
+        use_temperature: npt.ArrayLike = 40.0,
+        cold_temperature: npt.ArrayLike = 10.0,
+        heat: npt.ArrayLike = 0.0,
+        ambient: npt.ArrayLike = 20.0,
+        exchanger_flows: tuple[npt.ArrayLike, ...] = (),
+        exchanger_inlets: tuple[npt.ArrayLike, ...] = (),
+    ) -> HotWaterPath:
+        """Return the path of a tank whose one port is the draw, over N periods.
+
+        Parameters
+        ----------
+        initial
+            Layers at the first instant, shape (layers,) or (units, layers). [degC]
+        step_hours
+            Length of each period. [h]
+        use
+            Flow at the tap, shape (N,) or (N, units). [kg/s]
+        use_temperature, cold_temperature, ambient, exchanger_flows, exchanger_inlets
+            As in :meth:`step`, one number, shape (N,) or (N, units).
+        heat
+            0, or shape (N, layers) or (N, units, layers). [kW]
+        """
+        state = numbers(initial, "the initial temperature")
+        length = np.size(use, 0)
+        shape = (length, *state.shape[:-1])
+        hours = hours_of_steps(step_hours, (length,))
+        tapped, wanted, cold, around = (
+            over_time(value, shape, what)
+            for value, what in (
+                (use, "the flow of use"),
+                (use_temperature, "the temperature of use"),
+                (cold_temperature, "the temperature of the mains"),
+                (ambient, "the ambient temperature"),
+            )
+        )
+        coils = [over_time(value, shape, "the flow of an exchanger") for value in exchanger_flows]
+        warm = [over_time(value, shape, "the inlet of an exchanger") for value in exchanger_inlets]
+        warmth = numbers(heat, "the heat")
+        done: list[HotWaterStep] = []
+        for n in range(length):
+            done.append(
+                self.step(
+                    done[-1].tank.temperature if done else state,
+                    step_hours=hours[n],
+                    use=tapped[n],
+                    use_temperature=wanted[n],
+                    cold_temperature=cold[n],
+                    heat=warmth[n] if warmth.ndim else warmth,
+                    ambient=around[n],
+                    exchanger_flows=tuple(value[n] for value in coils),
+                    exchanger_inlets=tuple(value[n] for value in warm),
+                )
+            )
+        return HotWaterPath(
+            temperature=np.stack([state, *(one.tank.temperature for one in done)]),
+            draw=Draw(
+                from_tank=np.stack([one.draw.from_tank for one in done]),
+                cold=np.stack([one.draw.cold for one in done]),
+                temperature=np.stack([one.draw.temperature for one in done]),
+                missing=np.stack([one.draw.missing for one in done]),
+            ),
+            exchanger_heat=np.stack([one.tank.exchanger_heat for one in done]),
+            loss=np.stack([one.tank.loss for one in done]),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LegionellaReport:
+    """How a path of temperatures stands against thresholds; a report, not a limit of the model.
+
+    Attributes
+    ----------
+    hours_below_outlet_limit
+        In which the outlet is below its threshold. [h]
+    longest_growth_hours
+        Longest time without break in which any layer is in the range of growth. [h]
+    longest_hours_without_disinfection
+        Longest time until every layer has been hot for long enough, or to the end. [h]
+    disinfections
+        How often that was. [-]
+    """
+
+    hours_below_outlet_limit: float
+    longest_growth_hours: float
+    longest_hours_without_disinfection: float
+    disinfections: int
+
+
+def legionella_report(
+    temperature: npt.ArrayLike,
+    step_hours: npt.ArrayLike,
+    *,
+    outlet: int = 0,
+    outlet_limit: float = 60.0,
+    growth: tuple[float, float] = (20.0, 45.0),
+    disinfection: float = 60.0,
+    disinfection_hours: float = 0.5,
+) -> LegionellaReport:
+    """Return how the layers of one tank stand against thresholds.
+
+    Between two instants a temperature counts as the lower of both for the outlet and for
+    disinfection, and as in the range of growth where either end is.
+
+    Parameters
+    ----------
+    temperature
+        At N+1 instants, shape (N+1, layers) or (N+1,). [degC]
+    step_hours
+        Of the periods. [h]
+    outlet, outlet_limit
+        Layer of the outlet, and the least temperature there. [degC]
+    growth
+        Range in which the bacteria multiply. [degC]
+    disinfection, disinfection_hours
+        All layers at least so warm [degC], for at least so long. [h]
+
+    Examples
+    --------
+    >>> report = legionella_report([[62.0, 40.0], [62.0, 61.0], [61.0, 61.0], [55.0, 50.0]], 1.0)
+    >>> report.hours_below_outlet_limit, report.longest_growth_hours, report.disinfections
+    (1.0, 1.0, 1)
+    """
+    layers = numbers(temperature, "the temperature of a layer")
+    layers = layers[:, None] if layers.ndim == 1 else layers
+    if layers.ndim != 2 or len(layers) < 2:
+        raise ParameterError(
+            f"the temperatures have the shape {layers.shape}; give (N+1, layers) of one tank"
+        )
+    hours = hours_of_steps(step_hours, (len(layers) - 1,))
+    lower = np.minimum(layers[1:], layers[:-1])
+    grows = np.asarray(((layers >= growth[0]) & (layers <= growth[1])).any(axis=1))
+    hot = np.asarray((lower >= disinfection).all(axis=1))
+    ends, lengths = _runs(hot, hours)
+    done = lengths >= disinfection_hours
+    # A run that is long enough disinfects at its end at the latest; time counts from there.
+    marks = np.concatenate(([0.0], ends[done], [hours.sum()]))
+    return LegionellaReport(
+        hours_below_outlet_limit=float(hours[lower[:, outlet] < outlet_limit].sum()),
+        longest_growth_hours=float(max(_runs(grows[1:] | grows[:-1], hours)[1], default=0.0)),
+        longest_hours_without_disinfection=float(np.diff(marks).max()),
+        disinfections=int(done.sum()),
+    )
+
+
+def _runs(mask: npt.NDArray[np.bool_], hours: Floats) -> tuple[Floats, Floats]:
+    """Return the times at which runs of true periods end, and how long they lasted. [h]."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], mask, [False])).astype(np.int8)))
+    clock = np.concatenate(([0.0], np.cumsum(hours)))
+    return clock[edges[1::2]], clock[edges[1::2]] - clock[edges[0::2]]

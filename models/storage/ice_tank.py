@@ -1,0 +1,254 @@
+r"""Ice storage by curves: latent heat between all water and all ice.
+
+What the tank can take or give follows from its content :math:`x` and the mean temperature
+difference of the brine,
+
+.. math:: q^* = c_1 + c_2 x + c_3 x^2 + (c_4 + c_5 x + c_6 x^2)\, \Delta T^*_{lm}, \quad
+          \dot Q = q^* E / \Delta t_c
+
+where :math:`x` is the fraction charged (for charging) or discharged (for discharging).
+
+Source: EnergyPlus Engineering Reference, Detailed Ice Storage Model (quadratic linear curve); R. K.
+Strand, C. O. Pedersen, G. N. Coleman, Development of direct and indirect ice-storage models for
+energy analysis calculations, ASHRAE Transactions 100(1), 1994, 1230-1244.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.models.parameters import (
+    hours_of_steps,
+    linear_recursion,
+    numbers,
+    over_time,
+    within,
+)
+from engiagent.models.ranges import Floats, ParameterError
+from engiagent.models.storage.mixed_tank import decay_factors
+
+HEAT_OF_FUSION: Final = 333.55
+"""Of ice at 0 degC. [kJ/kg]"""
+
+
+def energy_of_ice(mass: npt.ArrayLike) -> Floats:
+    """Return the cold in a mass of ice [kg]. [kWh].
+
+    Examples
+    --------
+    >>> round(float(energy_of_ice(1000.0)), 3)
+    92.653
+    """
+    return np.asarray(within(mass, "the mass of ice", "kg", low=0.0) * HEAT_OF_FUSION / 3600.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class IceStep:
+    """What a period did to an ice store.
+
+    Attributes
+    ----------
+    energy
+        Cold in the store at its end. [kWh]
+    rate
+        Mean heat between brine and store, as asked for or as the coil gave it. [kW]
+    gain
+        Mean heat from the surroundings, which melts ice. [kW]
+    brine_out
+        Mean temperature of the brine as it leaves; NaN where no brine is modelled. [degC]
+    """
+
+    energy: Floats
+    rate: Floats
+    gain: Floats
+    brine_out: Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class IcePath:
+    """What a horizon did: the cold at N+1 instants, the rest of N periods as in a step."""
+
+    energy: Floats
+    rate: Floats
+    gain: Floats
+    brine_out: Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class IceTankCurves:
+    """Ice storage by curves of EnergyPlus's form; numbers may be arrays over units.
+
+    Attributes
+    ----------
+    energy_capacity
+        Cold of all the ice. Above 0. [kWh]
+    charge_curve, discharge_curve
+        Six coefficients each. [-]
+    curve_hours
+        Time basis of the curves: 1 for published ones. Above 0. [h]
+    nominal_difference
+        By which the mean temperature difference is divided; 10. Above 0. [K]
+    loss_rate
+        Share of the content that melts by itself in an hour. At least 0. [1/h]
+
+    Examples
+    --------
+    >>> curve = (0.0, 0.09, -0.15, 0.612, -0.324, -0.216)
+    >>> tank = IceTankCurves(energy_capacity=1000.0, charge_curve=curve, discharge_curve=curve)
+    >>> tank.charge_limit(500.0, difference=4.0).round(2).tolist()
+    165.9
+    """
+
+    energy_capacity: npt.ArrayLike
+    charge_curve: tuple[float, float, float, float, float, float]
+    discharge_curve: tuple[float, float, float, float, float, float]
+    curve_hours: npt.ArrayLike = 1.0
+    nominal_difference: npt.ArrayLike = 10.0
+    loss_rate: npt.ArrayLike = 0.0
+
+    def __post_init__(self) -> None:
+        within(self.energy_capacity, "the capacity of the ice", "kWh", low=0.0, above=True)
+        within(self.curve_hours, "the time basis of the curves", "h", low=0.0, above=True)
+        within(self.nominal_difference, "the nominal difference", "K", low=0.0, above=True)
+        within(self.loss_rate, "the loss", "1/h", low=0.0)
+        for curve in (self.charge_curve, self.discharge_curve):
+            if len(numbers(curve, "a coefficient of a curve")) != 6:
+                raise ParameterError(f"a curve of ice has {len(curve)} coefficients; give 6")
+
+    def charge_limit(self, energy: npt.ArrayLike, *, difference: npt.ArrayLike) -> Floats:
+        """Return the largest rate of freezing for a content [kWh] and mean difference [K]. [kW]."""
+        return self._limit(self.charge_curve, self._fraction(energy), difference)
+
+    def discharge_limit(self, energy: npt.ArrayLike, *, difference: npt.ArrayLike) -> Floats:
+        """Return the largest rate of melting for a content [kWh] and mean difference [K]. [kW]."""
+        return self._limit(self.discharge_curve, 1.0 - self._fraction(energy), difference)
+
+    def step(
+        self,
+        energy: npt.ArrayLike,
+        *,
+        charge: npt.ArrayLike,
+        discharge: npt.ArrayLike,
+        step_hours: npt.ArrayLike,
+    ) -> IceStep:
+        """Return the store after a period; arguments as in :meth:`simulate`, without time."""
+        path = self.simulate(
+            energy,
+            charge=np.asarray(charge)[None],
+            discharge=np.asarray(discharge)[None],
+            step_hours=np.asarray(step_hours)[None],
+        )
+        return IceStep(
+            energy=path.energy[1], rate=path.rate[0], gain=path.gain[0], brine_out=path.brine_out[0]
+        )
+
+    def simulate(
+        self,
+        initial: npt.ArrayLike,
+        *,
+        charge: npt.ArrayLike,
+        discharge: npt.ArrayLike,
+        step_hours: npt.ArrayLike,
+    ) -> IcePath:
+        r"""Return the path of :math:`E' = P_c - P_d - k E`, solved exactly.
+
+        Limits are not enforced, see :meth:`violations`.
+
+        Parameters
+        ----------
+        initial
+            Cold at the first instant. [kWh]
+        charge, discharge
+            Mean rates, shape (N,) or (N, units). At least 0. [kW]
+        step_hours
+            Length of each period. [h]
+        """
+        start = numbers(initial, "the cold in the store")
+        into = within(charge, "the charge", "kW", low=0.0)
+        out = within(discharge, "the discharge", "kW", low=0.0)
+        units = np.broadcast_shapes(
+            into.shape[1:], out.shape[1:], start.shape, np.shape(self.energy_capacity)
+        )
+        shape = (max(np.size(into, 0), np.size(out, 0)), *units)
+        net = over_time(into, shape, "the charge") - over_time(out, shape, "the discharge")
+        hours = hours_of_steps(step_hours, shape)
+        rate = np.asarray(self.loss_rate, dtype=np.float64)
+        span = rate * hours
+        phi1, phi2 = decay_factors(span)
+        energy = linear_recursion(np.exp(-span), phi1 * hours * net, start)
+        return IcePath(
+            energy=energy,
+            rate=net,
+            gain=np.asarray(rate * (phi1 * energy[:-1] + phi2 * hours * net)),
+            brine_out=np.full(shape, np.nan),
+        )
+
+    def violations(
+        self,
+        energy: npt.ArrayLike,
+        *,
+        charge: npt.ArrayLike,
+        discharge: npt.ArrayLike,
+        charge_difference: npt.ArrayLike,
+        discharge_difference: npt.ArrayLike,
+    ) -> dict[str, Floats]:
+        """Return by how much contents [kWh] and rates [kW] leave the limits; 0 where they do not.
+
+        Keys: ``energy``, ``charge``, ``discharge``; the content is that at the start of the period.
+        """
+        content = numbers(energy, "the cold in the store")
+        most = np.asarray(self.energy_capacity, dtype=np.float64)
+        held = np.clip(content, 0.0, most)
+        into = numbers(charge, "the charge")
+        out = numbers(discharge, "the discharge")
+        freezing = self.charge_limit(held, difference=charge_difference)
+        melting = self.discharge_limit(held, difference=discharge_difference)
+        return {
+            "energy": np.asarray(np.maximum(np.maximum(-content, content - most), 0.0)),
+            "charge": np.asarray(np.maximum(into - freezing, 0.0)),
+            "discharge": np.asarray(np.maximum(out - melting, 0.0)),
+        }
+
+    def _fraction(self, energy: npt.ArrayLike) -> Floats:
+        content = np.asarray(
+            numbers(energy, "the cold in the store") / np.asarray(self.energy_capacity)
+        )
+        return within(content, "the fraction of ice", "-", low=0.0, high=1.0)
+
+    def _limit(self, c: tuple[float, ...], x: Floats, difference: npt.ArrayLike) -> Floats:
+        mean = within(difference, "the mean temperature difference", "K", low=0.0)
+        share = mean / np.asarray(self.nominal_difference)
+        star = c[0] + x * (c[1] + x * c[2]) + (c[3] + x * (c[4] + x * c[5])) * share
+        whole = np.asarray(self.energy_capacity) / np.asarray(self.curve_hours)
+        return np.asarray(np.maximum(star, 0.0) * whole)
+
+
+def mean_difference(
+    inlet: npt.ArrayLike, outlet: npt.ArrayLike, freezing: npt.ArrayLike = 0.0
+) -> Floats:
+    r"""Return the logarithmic mean difference between brine and ice; 0 where they touch. [K].
+
+    .. math:: \Delta T_{lm} = \frac{T_{in} - T_{out}}{\ln((T_{in} - T_f) / (T_{out} - T_f))}
+
+    Raises
+    ------
+    ParameterError
+        When inlet and outlet lie on different sides of freezing.
+
+    Examples
+    --------
+    >>> round(float(mean_difference(10.0, 5.0)), 4)
+    7.2135
+    """
+    base = numbers(freezing, "the freezing point")
+    first = numbers(inlet, "the inlet of the brine") - base
+    last = numbers(outlet, "the outlet of the brine") - base
+    if not (first * last >= 0).all():
+        raise ParameterError("the brine passes the freezing point; it can only approach it")
+    a, b = np.abs(first), np.abs(last)
+    both = (a > 0) & (b > 0)
+    log = np.log1p(np.where(both, (a - b) / np.where(both, b, 1.0), 0.0))
+    near = np.abs(log) < 1e-8
+    return np.where(both, np.where(near, 0.5 * (a + b), (a - b) / np.where(near, 1.0, log)), 0.0)

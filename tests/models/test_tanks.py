@@ -1,0 +1,427 @@
+"""Mixed and stratified tanks of water, ice storage and domestic hot water."""
+
+import casadi
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import solve_ivp
+from scipy.linalg import expm
+from scipy.optimize import isotonic_regression
+
+from engiagent.models.ranges import Floats, ParameterError
+from engiagent.models.storage.hot_water import HotWaterTank, draw, legionella_report
+from engiagent.models.storage.ice_coil import InternalMeltTank
+from engiagent.models.storage.ice_tank import IceTankCurves, energy_of_ice, mean_difference
+from engiagent.models.storage.layers import advanced, settled
+from engiagent.models.storage.mixed_tank import Inflow, MixedTank
+from engiagent.models.storage.stratified_tank import LayerScheme, StratifiedTank
+from engiagent.models.storage.tank_parts import Immersed, Port
+
+HEAT = 4.186  # kJ/(kg K)
+
+
+def by_cvodes(rate: casadi.MX, state: casadi.MX, start: Floats, hours: float) -> Floats:
+    """Return the state after some hours of a differential equation, by SUNDIALS."""
+    method = casadi.integrator(
+        "s", "cvodes", {"x": state, "ode": rate}, 0.0, hours, {"abstol": 1e-11, "reltol": 1e-11}
+    )
+    return np.asarray(method(x0=start)["xf"]).ravel()
+
+
+def test_a_mixed_tank_is_cvodes() -> None:
+    tank = MixedTank(mass=500.0, loss_conductance=0.004)
+    flows = [Inflow(flow=0.05, temperature=12.0), Inflow(flow=0.02, temperature=80.0)]
+    ours = tank.step(55.0, step_hours=1.7, heat=3.0, ambient=15.0, inflows=flows)
+    t = casadi.MX.sym("t")
+    net = 0.004 * (15 - t) + 0.05 * HEAT * (12 - t) + 0.02 * HEAT * (80 - t) + 3.0
+    exact = by_cvodes(net * 3600 / (500 * HEAT), t, np.array([55.0]), 1.7)
+    assert ours.temperature == pytest.approx(exact[0], abs=1e-8)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_mixed_tanks_keep_energy_and_do_not_depend_on_the_step(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    tank = MixedTank(mass=rng.uniform(50, 5000, 3), loss_conductance=rng.choice([0.0, 0.003], 3))
+    flow = rng.choice([0.0, 1.0], (20, 3)) * rng.uniform(0, 0.5, (20, 3))
+    heat, hours = rng.uniform(-5, 20, (20, 3)), rng.uniform(0.05, 2.0, 20)
+    inflow = Inflow(flow=flow, temperature=rng.uniform(5, 90, (20, 3)))
+    given_ = {"ambient": rng.uniform(-5, 25, 20), "inflows": [inflow]}
+    path = tank.simulate(rng.uniform(10, 80, 3), step_hours=hours, heat=heat, **given_)  # type: ignore[arg-type]
+    stored = tank.capacity * np.diff(path.temperature, axis=0)
+    into = (heat + path.inflow_heat[0] - path.loss) * hours[:, None]
+    assert stored == pytest.approx(into, rel=1e-9, abs=1e-9 * float(np.abs(into).max()))
+    half = {
+        "step_hours": hours[0] / 2,
+        "heat": heat[0],
+        "ambient": given_["ambient"][0],  # type: ignore[index]
+        "inflows": [Inflow(flow=flow[0], temperature=np.asarray(inflow.temperature)[0])],
+    }
+    one = tank.step(path.temperature[0], **half)
+    two = tank.step(one.temperature, **half)
+    assert two.temperature == pytest.approx(path.temperature[1], rel=1e-12)
+
+
+def test_a_mixed_tank_reports_its_limits() -> None:
+    tank = MixedTank(mass=100.0, temperature_min=40.0, temperature_max=90.0)
+    assert tank.violations([30.0, 60.0, 95.0]).tolist() == [10.0, 0.0, 5.0]
+    assert tank.energy(50.0, reference=40.0) == pytest.approx(100 * HEAT * 10 / 3600)
+    with pytest.raises(ParameterError, match="a flow is -1 kg/s"):
+        tank.step(50.0, step_hours=1.0, inflows=[Inflow(flow=-1.0, temperature=10.0)])
+    with pytest.raises(ParameterError, match="give minimum < maximum"):
+        MixedTank(mass=1.0, temperature_min=50.0, temperature_max=40.0)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 12))
+def test_buoyancy_is_isotonic_regression_and_keeps_heat(seed: int, count: int) -> None:
+    rng = np.random.default_rng(seed)
+    layers = rng.uniform(5.0, 90.0, (4, count))
+    mixed = settled(layers)
+    for ours, theirs in zip(mixed, layers, strict=True):
+        assert ours == pytest.approx(isotonic_regression(theirs, increasing=False).x, abs=1e-11)
+    assert mixed.sum(axis=-1) == pytest.approx(layers.sum(axis=-1), rel=1e-14)
+    assert (np.diff(mixed, axis=-1) <= 1e-12).all()
+    assert settled(mixed) == pytest.approx(mixed, abs=1e-12)
+
+
+TANK = StratifiedTank(
+    mass=800.0,
+    layers=8,
+    height=1.6,
+    area=0.5,
+    conductivity=0.9,
+    loss_conductance=0.003,
+    ports=(Port(inlet=7, outlet=0), Port(inlet=0, outlet=5)),
+    exchangers=(Immersed(layers=(6, 7), conductance=0.8),),
+)
+
+
+def derivative(x: casadi.MX, flows: tuple[float, float]) -> casadi.MX:
+    """Return the layers' heating [kW] written out by hand: cold water up, hot water down."""
+    conduction = 0.9e-3 * 0.5 / (1.6 / 8)
+    up, down, coil = flows[0] * HEAT, flows[1] * HEAT, 0.1 * HEAT
+    share = 1 - np.exp(-0.4 / coil)
+    after = 34.0 - share * (34.0 - x[6])
+    rows = []
+    for i in range(8):
+        net = 0.003 / 8 * (18.0 - x[i])
+        above = x[i - 1] if i else None
+        below = x[i + 1] if i < 7 else None
+        if above is not None:
+            net += conduction * (above - x[i])
+        if below is not None:
+            net += conduction * (below - x[i])
+        # Net flow between neighbours: up everywhere, down above layer 5.
+        flow_below = up - (down if i < 5 else 0.0)
+        if below is not None:
+            net += flow_below * (below if flow_below > 0 else x[i])
+        if above is not None:
+            flow_above = up - (down if i - 1 < 5 else 0.0)
+            net -= flow_above * (x[i] if flow_above > 0 else above)
+        net += (up * 10.0 if i == 7 else 0.0) - (up * x[0] if i == 0 else 0.0)
+        net += (down * 65.0 if i == 0 else 0.0) - (down * x[5] if i == 5 else 0.0)
+        net += coil * share * (34.0 - x[6]) if i == 6 else 0.0
+        net += coil * share * (after - x[7]) if i == 7 else 0.0
+        net += 0.15 if i == 2 else 0.0
+        rows.append(net)
+    return casadi.vertcat(*rows)
+
+
+@pytest.mark.parametrize("flows", [(0.05, 0.02), (0.02, 0.05), (0.0, 0.04)])
+def test_a_stratified_tank_is_cvodes_and_implicit_steps_converge(
+    flows: tuple[float, float],
+) -> None:
+    start = np.array([64.0, 63.0, 60.0, 52.0, 45.0, 40.0, 33.0, 28.0])
+    x = casadi.MX.sym("x", 8)
+    rate = derivative(x, flows) * 3600 / (100.0 * HEAT)
+    exact = settled(by_cvodes(rate, x, start, 0.4))
+    given_ = {
+        "step_hours": 0.4, "flows": flows, "inlets": (10.0, 65.0), "exchanger_flows": (0.1,),
+        "exchanger_inlets": (34.0,), "heat": [0, 0, 0.15, 0, 0, 0, 0, 0], "ambient": 18.0,
+    }  # fmt: skip
+    assert TANK.step(start, **given_).temperature == pytest.approx(exact, abs=1e-7)  # type: ignore[arg-type]
+    errors = []
+    for substeps in (10, 20):
+        slow = StratifiedTank(**{**vars_of(TANK), "scheme": "implicit", "substeps": substeps})  # type: ignore[arg-type]
+        errors.append(np.abs(slow.step(start, **given_).temperature - exact).max())  # type: ignore[arg-type]
+    assert errors[1] < 0.6 * errors[0] < 0.5
+
+
+def vars_of(tank: StratifiedTank) -> dict[str, object]:
+    return {name: getattr(tank, name) for name in tank.__dataclass_fields__}
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["exact", "implicit"]), st.integers(1, 3))
+def test_stratified_tanks_keep_energy(seed: int, scheme: LayerScheme, substeps: int) -> None:
+    rng = np.random.default_rng(seed)
+    count, units = int(rng.integers(1, 9)), 3
+    ends = rng.integers(0, count, (2, 2))
+    tank = StratifiedTank(
+        mass=rng.uniform(100, 3000, units), layers=count, loss_conductance=0.004,
+        ports=tuple(Port(inlet=int(a), outlet=int(b)) for a, b in ends),
+        exchangers=(Immersed(layers=tuple(range(count)), conductance=0.7),),
+        scheme=scheme, substeps=substeps,
+    )  # fmt: skip
+    start = rng.uniform(10, 90, (units, count))
+    heat, flows = rng.uniform(-1, 4, (units, count)), rng.uniform(0, 0.3, (3, units))
+    flows *= rng.choice([0.0, 1.0], flows.shape)
+    inlets, hours = rng.uniform(5, 90, (3, units)), float(rng.uniform(0.05, 3.0))
+    done = tank.step(
+        start, step_hours=hours, flows=list(flows[:2]), inlets=list(inlets[:2]),
+        exchanger_flows=[flows[2]], exchanger_inlets=[inlets[2]], heat=heat, ambient=12.0,
+    )  # fmt: skip
+    into = heat.sum(axis=-1) + done.port_heat.sum(axis=0) + done.exchanger_heat[0] - done.loss
+    stored = tank.energy(done.temperature) - tank.energy(start)
+    assert stored == pytest.approx(into * hours, rel=1e-9, abs=1e-9 * float(np.abs(start).sum()))
+    by_ports = flows[:2] * HEAT * (inlets[:2] - done.outlets)
+    assert done.port_heat == pytest.approx(by_ports, rel=1e-12, abs=1e-12)
+    by_coil = flows[2] * HEAT * (inlets[2] - done.exchanger_outlets[0])
+    assert done.exchanger_heat[0] == pytest.approx(by_coil, rel=1e-9, abs=1e-9)
+    assert (np.diff(done.temperature, axis=-1) <= 1e-9).all()
+
+
+@pytest.mark.parametrize("size", [1e-3, 0.3, 20.0, 5e3])
+def test_the_exact_scheme_is_the_matrix_exponential(size: float) -> None:
+    rng = np.random.default_rng(8)
+    matrix = rng.uniform(0, 1, (2, 7, 7)) * size
+    matrix -= np.eye(7) * (matrix.sum(axis=-1, keepdims=True) + 0.1 * size)
+    drive, start = rng.uniform(0, 50, (2, 7)) * size, rng.uniform(10, 90, (2, 7))
+    end, _ = advanced(matrix, drive, start, np.array([0.5, 0.25]), "exact")
+    for k, hours in enumerate((0.5, 0.25)):
+        steady = np.linalg.solve(matrix[k], -drive[k])
+        exact = steady + expm(matrix[k] * hours) @ (start[k] - steady)
+        assert end[k] == pytest.approx(exact, rel=1e-11)
+
+
+def test_one_layer_is_the_mixed_tank() -> None:
+    flows = {"flows": [0.05], "inlets": [12.0]}
+    tank = StratifiedTank(
+        mass=500.0, layers=1, loss_conductance=0.004, ports=(Port(inlet=0, outlet=0),)
+    )
+    ours = tank.step([55.0], step_hours=1.7, heat=3.0, ambient=15.0, **flows)
+    mixed = MixedTank(mass=500.0, loss_conductance=0.004).step(
+        55.0, step_hours=1.7, heat=3.0, ambient=15.0,
+        inflows=[Inflow(flow=0.05, temperature=12.0)],
+    )  # fmt: skip
+    assert ours.temperature[0] == pytest.approx(float(mixed.temperature), rel=1e-12)
+    assert ours.outlets[0] == pytest.approx(float(mixed.mean_temperature), rel=1e-12)
+
+
+def test_conduction_alone_follows_the_series_of_the_heat_equation() -> None:
+    count, conductivity, height = 80, 0.6, 1.0
+    tank = StratifiedTank(mass=1000.0, layers=count, height=height, area=1.0)
+    z = (np.arange(count) + 0.5) / count * height
+    start = 40.0 + 20.0 * np.cos(np.pi * z)
+    hours = 200.0
+    diffusivity = conductivity / 1000.0 / HEAT * 3600 / 1000.0  # m2/h at 1000 kg/m3
+    decay = np.exp(-diffusivity * np.pi**2 * hours)
+    done = tank.step(start, step_hours=hours)
+    assert done.temperature == pytest.approx(40.0 + 20.0 * decay * np.cos(np.pi * z), abs=2e-3)
+
+
+def test_a_hot_jet_at_the_bottom_rises_and_a_cold_front_moves_up() -> None:
+    ports = (Port(inlet=9, outlet=0),)
+    tank = StratifiedTank(mass=1000.0, layers=10, conductivity=0.0, ports=ports)
+    hot = tank.step([20.0] * 10, step_hours=0.1, flows=[0.5], inlets=[60.0])
+    assert hot.temperature == pytest.approx(np.full(10, hot.temperature.mean()), abs=1e-9)
+    path = tank.simulate([60.0] * 10, step_hours=0.05, periods=20, flows=[0.2], inlets=[10.0])
+    # 720 kg in an hour: 72 % is exchanged, the rest is hot but for the blurred front.
+    cold = (path.temperature[-1] < 35.0).sum()
+    assert cold == 7
+    assert path.outlets[0, 0] == pytest.approx(60.0, abs=1e-6)
+    assert path.temperature.shape == (21, 10)
+
+
+def test_hours_and_units_side_by_side_are_each_alone() -> None:
+    rng = np.random.default_rng(4)
+    flows, start = rng.uniform(0, 0.1, (6, 2)), rng.uniform(20, 60, (2, 8))
+    both = StratifiedTank(mass=[500.0, 900.0], layers=8, ports=(Port(inlet=7, outlet=0),))
+    path = both.simulate(start, step_hours=0.5, periods=6, flows=[flows], inlets=[10.0])
+    for k, mass in enumerate((500.0, 900.0)):
+        alone = StratifiedTank(mass=mass, layers=8, ports=(Port(inlet=7, outlet=0),)).simulate(
+            start[k], step_hours=0.5, periods=6, flows=[flows[:, k]], inlets=[10.0]
+        )
+        assert path.temperature[:, k] == pytest.approx(alone.temperature, abs=1e-11)
+        assert path.loss[:, k] == pytest.approx(alone.loss, abs=1e-12)
+
+
+def test_bad_tanks_say_what_to_give() -> None:
+    with pytest.raises(ParameterError, match=r"at layer 9; the layers are 0 \(top\) to 4"):
+        StratifiedTank(mass=1.0, layers=5, ports=(Port(inlet=9, outlet=0),))
+    tank = StratifiedTank(mass=100.0, layers=5, ports=(Port(inlet=4, outlet=0),))
+    with pytest.raises(ParameterError, match="1 ports have 0 flows and 0 inlet temperatures"):
+        tank.step([50.0] * 5, step_hours=1.0)
+    with pytest.raises(ParameterError, match="give 5 layers, the top first"):
+        tank.step([50.0] * 4, step_hours=1.0, flows=[0.0], inlets=[10.0])
+    with pytest.raises(ParameterError, match="give 5 powers, one for each layer"):
+        tank.step([50.0] * 5, step_hours=1.0, flows=[0.0], inlets=[10.0], heat=2.0)
+    with pytest.raises(ParameterError, match="knows 'exact' and 'implicit'"):
+        StratifiedTank(mass=1.0, scheme="euler")  # type: ignore[arg-type]
+
+
+COIL = InternalMeltTank(
+    energy_capacity=500.0, tube_length=3000.0, tube_radius=0.008, ice_radius=0.025,
+    tube_resistance=0.05, gain_conductance=0.01,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("start", "inlet"), [(50.0, -6.0), (450.0, 9.0), (250.0, 9.0)])
+def test_ice_on_a_coil_is_an_integration_of_its_equation(start: float, inlet: float) -> None:
+    def slope(_t: float, e: Floats) -> Floats:
+        content = np.clip(e, 0.0, 500.0)
+        direction = "charge" if inlet < 0 else "discharge"
+        filled = content / 500.0 if inlet < 0 else 1 - content / 500.0
+        conducts = 2.2e-3 if direction == "charge" else 0.57e-3
+        r = np.sqrt(0.008**2 + filled * (0.025**2 - 0.008**2))
+        ua = 1 / (0.05 + np.log(r / 0.008) / (2 * np.pi * conducts * 3000.0))
+        return np.asarray(-(1 - np.exp(-ua / 5.0)) * 5.0 * inlet - 0.01 * 20.0)
+
+    end = solve_ivp(slope, (0.0, 1.0), [start], rtol=1e-10, atol=1e-10).y[0, -1]
+    done = COIL.step(start, brine_rate=5.0, brine_in=inlet, step_hours=1.0)
+    assert done.energy == pytest.approx(end, abs=5e-4)
+
+
+@given(
+    st.floats(0.0, 500.0), st.floats(0.0, 40.0), st.floats(-10.0, 20.0), st.floats(0.01, 24.0),
+    st.floats(-10.0, 40.0),
+)  # fmt: skip
+def test_ice_on_a_coil_keeps_energy_and_its_limits(
+    start: float, flow: float, inlet: float, hours: float, ambient: float
+) -> None:
+    done = COIL.step(start, brine_rate=flow, brine_in=inlet, step_hours=hours, ambient=ambient)
+    change = float(done.energy) - start
+    assert change == pytest.approx(float(done.rate - done.gain) * hours, rel=1e-9, abs=1e-9)
+    assert 0.0 <= done.energy <= 500.0
+    assert 0.0 <= done.gain <= 0.01 * max(ambient, 0.0) + 1e-12
+    assert float(done.rate) * inlet <= 1e-12
+    if flow > 1e-6:
+        assert done.rate == pytest.approx(flow * (float(done.brine_out) - inlet), abs=1e-8)
+    assert abs(float(done.brine_out)) <= abs(inlet) + 1e-9
+
+
+def test_a_full_or_empty_store_lets_the_brine_pass() -> None:
+    full = COIL.step(500.0, brine_rate=5.0, brine_in=-5.0, step_hours=1.0)
+    assert (float(full.energy), float(full.rate)) == pytest.approx((500.0, 0.2))
+    empty = COIL.step(0.0, brine_rate=5.0, brine_in=8.0, step_hours=1.0)
+    assert (float(empty.energy), float(empty.rate), float(empty.gain)) == (0.0, 0.0, 0.0)
+    assert empty.brine_out == 8.0
+    assert (np.diff(COIL.conductance(np.linspace(0, 500, 9), "charge")) < 0).all()
+    assert (np.diff(COIL.conductance(np.linspace(0, 500, 9), "discharge")) > 0).all()
+    path = COIL.simulate([0.0, 100.0], brine_rate=5.0, brine_in=np.full(30, -6.0), step_hours=1.0)
+    assert path.energy.shape == (31, 2)
+    assert path.energy[-1] == pytest.approx([500.0, 500.0])
+    assert energy_of_ice(3600.0) == pytest.approx(333.55)
+
+
+# EnergyPlus, testfiles/5ZoneDetailedIceStorage.idf, also in the Modelica Buildings library.
+CURVE = (0.0, 0.09, -0.15, 0.612, -0.324, -0.216)
+
+
+def test_ice_by_curves_is_energypluss_polynomial() -> None:
+    tank = IceTankCurves(energy_capacity=200.0, charge_curve=CURVE, discharge_curve=CURVE)
+    x, star = 0.3, 0.5
+    by_hand = 0.09 * x - 0.15 * x * x + (0.612 - 0.324 * x - 0.216 * x * x) * star
+    assert tank.charge_limit(60.0, difference=5.0) == pytest.approx(200 * by_hand, rel=1e-12)
+    assert tank.discharge_limit(140.0, difference=5.0) == pytest.approx(200 * by_hand, rel=1e-12)
+    assert tank.charge_limit(200.0, difference=5.0) == pytest.approx(200 * (-0.06 + 0.036), abs=6)
+    over = tank.violations(
+        [60.0, 210.0], charge=[100.0, 0.0], discharge=0.0,
+        charge_difference=5.0, discharge_difference=5.0,
+    )  # fmt: skip
+    assert over["charge"] == pytest.approx([100 - 200 * by_hand, 0.0])
+    assert over["energy"].tolist() == [0.0, 10.0]
+    with pytest.raises(ParameterError, match=r"the fraction of ice is 1\.05"):
+        tank.charge_limit(210.0, difference=5.0)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_ice_by_curves_keeps_energy(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    tank = IceTankCurves(
+        energy_capacity=[200.0, 900.0], charge_curve=CURVE, discharge_curve=CURVE,
+        loss_rate=rng.choice([0.0, 0.002], 2),
+    )  # fmt: skip
+    charge, discharge = rng.uniform(0, 50, (24, 2)), rng.uniform(0, 50, (24, 2))
+    path = tank.simulate(100.0, charge=charge, discharge=discharge, step_hours=0.5)
+    assert np.diff(path.energy, axis=0) == pytest.approx(
+        (charge - discharge - path.gain) * 0.5, rel=1e-9, abs=1e-9
+    )
+    one = tank.step(path.energy[3], charge=charge[3], discharge=discharge[3], step_hours=0.5)
+    assert one.energy == pytest.approx(path.energy[4], rel=1e-12)
+
+
+def test_the_logarithmic_mean_lies_between_geometric_and_arithmetic() -> None:
+    a, b = np.array([10.0, 8.0, 5.0, -6.0]), np.array([2.0, 7.999999, 5.0, -1.0])
+    mean = mean_difference(a, b)
+    assert (mean >= np.sqrt(a * b) - 1e-9).all()
+    assert (mean <= np.abs(a + b) / 2 + 1e-9).all()
+    assert mean_difference(5.0, 0.0) == 0.0
+    with pytest.raises(ParameterError, match="the brine passes the freezing point"):
+        mean_difference(5.0, -1.0)
+
+
+def hot_water() -> HotWaterTank:
+    return HotWaterTank(
+        tank=StratifiedTank(
+            mass=200.0, layers=8, loss_conductance=0.0015, ports=(Port(inlet=7, outlet=0),)
+        )
+    )
+
+
+@given(st.floats(0.0, 0.3), st.floats(15.0, 70.0), st.floats(20.0, 90.0), st.floats(2.0, 15.0))
+def test_a_draw_keeps_water_and_heat(use: float, wanted: float, hot: float, cold: float) -> None:
+    done = draw(use, use_temperature=wanted, tank_temperature=hot, cold_temperature=cold)
+    assert done.from_tank + done.cold == pytest.approx(use, rel=1e-12, abs=1e-15)
+    mixed = done.from_tank * hot + done.cold * cold
+    assert mixed == pytest.approx(use * float(done.temperature), rel=1e-9, abs=1e-12)
+    wanted_heat = use * HEAT * (wanted - cold)
+    got = float(done.from_tank) * HEAT * (hot - cold)
+    assert got + float(done.missing) == pytest.approx(wanted_heat, rel=1e-9, abs=1e-9)
+
+
+def test_hot_water_runs_out_and_says_how_much_is_missing() -> None:
+    store, layers = hot_water(), np.full(8, 60.0)
+    missing, used = 0.0, 0.0
+    for _ in range(60):
+        done = store.step(layers, step_hours=1 / 60, use=0.15, use_temperature=40.0)
+        layers = done.tank.temperature
+        missing += float(done.draw.missing) / 60
+        used += float(-done.tank.port_heat[0]) / 60
+    wanted = 0.15 * HEAT * 30.0
+    assert missing > 0.3 * wanted  # 540 kg of use against 200 kg of tank
+    assert used + missing == pytest.approx(wanted, rel=0.02)  # short steps: the share lags a little
+    with pytest.raises(ParameterError, match="swap inlet and outlet"):
+        HotWaterTank(tank=StratifiedTank(mass=1.0, ports=(Port(inlet=0, outlet=9),)))
+    with pytest.raises(ParameterError, match="colder than the mains"):
+        draw(0.1, use_temperature=8.0, tank_temperature=50.0, cold_temperature=10.0)
+
+
+def test_a_day_of_hot_water_is_its_steps() -> None:
+    store, rng = hot_water(), np.random.default_rng(2)
+    use = rng.choice([0.0, 0.1], 48)
+    heat = np.zeros((48, 8))
+    heat[:, 6] = rng.choice([0.0, 3.0], 48)
+    path = store.simulate(np.full(8, 55.0), step_hours=0.5, use=use, heat=heat)
+    layers = np.full(8, 55.0)
+    for n in range(48):
+        one = store.step(layers, step_hours=0.5, use=use[n], heat=heat[n])
+        layers = one.tank.temperature
+        assert path.draw.missing[n] == pytest.approx(float(one.draw.missing), abs=1e-12)
+    assert path.temperature[-1] == pytest.approx(layers, abs=1e-12)
+    assert legionella_report(path.temperature, 0.5).hours_below_outlet_limit > 0
+
+
+def test_legionella_is_reported_by_outlet_growth_and_disinfection() -> None:
+    top = np.array([55.0, 58.0, 61.0, 62.0, 61.0, 59.0, 57.0])
+    bottom = np.array([30.0, 44.0, 60.5, 61.0, 60.2, 50.0, 46.0])
+    report = legionella_report(np.column_stack((top, bottom)), 0.5)
+    assert report.hours_below_outlet_limit == pytest.approx(2.0)
+    assert report.longest_growth_hours == pytest.approx(1.0)  # from the start to past 44 degC
+    assert report.disinfections == 1
+    assert report.longest_hours_without_disinfection == pytest.approx(2.0)
+    cold = legionella_report(np.full((25, 3), 35.0), 1.0)
+    assert (cold.longest_growth_hours, cold.disinfections) == (24.0, 0)
+    assert cold.longest_hours_without_disinfection == 24.0
+    hot = legionella_report(np.full((25, 3), 65.0), 1.0)
+    assert (hot.hours_below_outlet_limit, hot.longest_growth_hours) == (0.0, 0.0)
