@@ -15,7 +15,7 @@ from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError, InputError
 
 if TYPE_CHECKING:
-    from engiagent.agents.offline import Understanding
+    from engiagent.agents.offline import Conflict, Understanding
     from engiagent.problems import Problem
 
 SECONDS: Final = 30.0
@@ -164,7 +164,7 @@ class _Problem:
             return []
         result = examine(
             analysis.blueprint, self.problem.folder, text,
-            understood=not analysis.not_understood, seconds=seconds,
+            understood=not analysis.not_understood, doubtful=self._doubtful(), seconds=seconds,
         )  # fmt: skip
         notes += result.notes
         turned = self._turned()
@@ -173,6 +173,19 @@ class _Problem:
             for finding in result.findings
             if not turned or len(finding.parts) > 1 or not self._within(finding, turned)
         ]
+
+    def _doubtful(self) -> list[Span]:
+        """Return the places that were read in one way and could be read in another.
+
+        A number that is outside its range spoils nothing around it, and what is said twice is
+        doubtful only where it stands.
+        """
+        analysis = self.found.analysis
+        spans = [e.span for e in analysis.not_understood if _HARMLESS not in e.reason]
+        said = {c.message for c in analysis.conflicts}
+        spans += [e.span for e in analysis.ambiguous if e.message not in said]
+        twice = [c.spans for c in analysis.conflicts if c.code == "two-values"]
+        return [*spans, *(span for places in twice for span in places)]
 
     def _turned(self) -> list[Span]:
         found = self.found.draft.bands
@@ -219,7 +232,7 @@ class _Problem:
         analysis = self.found.analysis
         entries = [(e.text, e.span, e.reason) for e in analysis.not_understood]
         entries += [(e.text, e.span, e.message) for e in analysis.ambiguous]
-        said = {c.message for c in analysis.conflicts}
+        said = {c.message for c in analysis.conflicts if _reported(c, findings)}
         seen: dict[str, None] = {}
         for words, span, reason in entries:
             inside = any(
@@ -234,10 +247,23 @@ class _Problem:
         yield from seen
 
 
+_HARMLESS: Final = "is outside the plausible range"
 _ECHOES: Final = (
-    "is outside the plausible range", "has no place in the model", "nothing takes the number",
+    _HARMLESS, "has no place in the model", "nothing takes the number",
     "no rule covers the requirement",
 )  # fmt: skip
+
+
+_INSTEAD: Final = ("limits-clash", "band-reversed", "confused-unit")
+
+
+def _reported(conflict: "Conflict", findings: tuple[Finding, ...]) -> bool:
+    """Whether a finding says what the engine found to clash, or what is behind it."""
+    return any(
+        f.explanation.startswith(conflict.message)
+        or (f.code in _INSTEAD and f.component == conflict.component)
+        for f in findings
+    )
 
 
 def _explained(reason: str, findings: tuple[Finding, ...]) -> bool:

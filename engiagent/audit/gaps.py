@@ -107,7 +107,7 @@ def missing_columns(found: Understanding, problem: "Problem", text: Text) -> Ite
     }
     listed = [c.header for file in problem.data.values() for c in file.columns.values()]
     files = {name.lower() for name in problem.data}
-    if not files:
+    if not files or found.analysis.complete:
         return
     for line in found.draft.lines:
         start, end = line.sentence.span
@@ -116,7 +116,7 @@ def missing_columns(found: Understanding, problem: "Problem", text: Text) -> Ite
         beside = words & (known | files) or _FILE.search(problem.text, start, end)
         for match in names if beside else ():
             name = match[1].strip()
-            if name.lower() in known | files or _FILE.fullmatch(name):
+            if name.lower() in files or _FILE.fullmatch(name) or _is_column(name, known):
                 continue
             close = difflib.get_close_matches(name, listed, 1)
             hint = f"; did you mean {close[0]}?" if close else ""
@@ -131,10 +131,17 @@ def missing_columns(found: Understanding, problem: "Problem", text: Text) -> Ite
             )
 
 
+def _is_column(name: str, known: set[str]) -> bool:
+    """Whether a name is that of a column, or the beginning of just one as far as a word goes."""
+    wanted = name.lower()
+    longer = [k for k in known if k.startswith((f"{wanted}_", f"{wanted} "))]
+    return wanted in known or len(longer) == 1
+
+
 def short_series(found: Understanding, problem: "Problem", text: Text) -> Iterator[Finding]:
     """Yield series that end before the horizon does, and those that go on beyond it."""
     for conflict in found.analysis.conflicts:
-        if conflict.code not in ("shorter", "longer"):
+        if conflict.code not in ("shorter", "longer") or _asks(found.draft, conflict.spans):
             continue
         files = tuple(
             Place(name, file.rows + 1, None, f"{file.rows} rows")
@@ -152,6 +159,17 @@ def short_series(found: Understanding, problem: "Problem", text: Text) -> Iterat
             else "say which part of the series counts, or correct the horizon",
             places=(*text.spans(conflict.spans), *files),
         )
+
+
+def _asks(draft: Draft, spans: tuple[Span, ...]) -> bool:
+    """Whether a length is one that the text demands, as 'for at least two hours at a time'."""
+    demands = lexicon().scope["requirement"]
+    return any(
+        demands.search(line.line)
+        for line in draft.lines
+        for start, end in spans
+        if line.sentence.span[0] <= start and end <= line.sentence.span[1]
+    )
 
 
 # --- demands on what nobody gives -----------------------------------------------------------------

@@ -16,7 +16,7 @@ import numpy as np
 
 from engiagent.audit.findings import Finding, Part
 from engiagent.audit.labels import where_of
-from engiagent.audit.places import MOST_CELLS, Text
+from engiagent.audit.places import MOST_CELLS, Span, Text
 from engiagent.audit.relaxed import names_in, only, without_gaps
 from engiagent.audit.words import Words
 from engiagent.blueprint import Blueprint
@@ -40,7 +40,13 @@ class Examined:
 
 
 def examine(
-    blueprint: Blueprint, folder: Path, text: Text, *, understood: bool, seconds: float
+    blueprint: Blueprint,
+    folder: Path,
+    text: Text,
+    *,
+    understood: bool = True,
+    doubtful: Sequence[Span] = (),
+    seconds: float,
 ) -> Examined:
     """Return the sets of demands of a blueprint that cannot hold together.
 
@@ -51,6 +57,8 @@ def examine(
     understood
         Whether the blueprint stands for all of the text. If not, a set that rests on a balance
         could be resolved by what was not understood, and is only suspicious.
+    doubtful
+        Places of the text whose reading is not certain; what rests on them is left out.
     """
     from engiagent.formulations import compile_blueprint, expand
     from engiagent.solvers.iis import irreducible_set, without
@@ -58,7 +66,7 @@ def examine(
     if blueprint.kind == "definitions":
         return Examined()
     try:
-        demands = without_gaps(expand(blueprint))
+        demands = without_gaps(expand(blueprint), doubtful)
         program: Program = compile_blueprint(demands, folder)
     except EngiagentError as error:
         return Examined(notes=(f"whether the requirements can hold was not examined: {error}",))

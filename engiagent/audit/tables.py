@@ -44,6 +44,14 @@ class Ranges:
     referred: re.Pattern[str]
 
 
+@dataclass(frozen=True)
+class ClashWords:
+    """Words that make a second number no second value, and those that name a property."""
+
+    others: re.Pattern[str]
+    named: Mapping[str, re.Pattern[str]]
+
+
 def _load(name: str) -> Any:
     from ruamel.yaml import YAML
 
@@ -76,6 +84,14 @@ def ranges() -> Ranges:
         bounded(rf"{words['verbs']}(?: (?:of|by|with|to|in))? {noun}"),
         bounded(rf"{noun}(?: [a-z-]+){{0,3}} (?:be|been|is|are) (?:never |not )?{words['verbs']}"),
     )  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def clash_words() -> ClashWords:
+    """Return when two numbers for one property contradict each other."""
+    table = _load("clashes")
+    named = {name: bounded(text) for name, text in table["named"].items()}
+    return ClashWords(bounded(table["others"]), named)
 
 
 @lru_cache(maxsize=1)
