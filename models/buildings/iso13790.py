@@ -265,12 +265,16 @@ class Zone5R1C:
         low, high = _setpoints(heating_setpoint, cooling_setpoint, shape)
         air_flow = within(ventilation, "the ventilation", "kW/K", low=0.0)
         terms = self._terms(
-            outside=over_time(outside, shape, "the ambient temperature"),
-            supply=over_time(outside if supply is None else supply, shape, "the supply"),
-            flow=over_time(air_flow, shape, "the ventilation"),
-            internal=over_time(internal_gains, shape, "the internal gains"),
-            solar=over_time(solar_gains, shape, "the solar gains"),
-            hours=hours_of_steps(step_hours, shape),
+            outside=_compact(outside, shape, "the ambient temperature"),
+            supply=_compact(outside if supply is None else supply, shape, "the supply"),
+            flow=_compact(air_flow, shape, "the ventilation"),
+            internal=_compact(internal_gains, shape, "the internal gains"),
+            solar=_compact(solar_gains, shape, "the solar gains"),
+            hours=_compact(
+                hours_of_steps(step_hours, shape if np.ndim(step_hours) > 1 else shape[:1]),
+                shape,
+                "the step",
+            ),
             scheme=scheme,
         )
         mass, load = self._loads(terms, first, low, high, controlled, shape)
@@ -336,14 +340,13 @@ class Zone5R1C:
         h_2 = through * flow + h_w
         h_3 = h_2 * h_ms / (h_2 + h_ms)
         share_air, share_surface, share_mass = self.emission
-        zero = np.zeros_like(outside)
 
         def surface(air: Floats, skin: Floats) -> Floats:
             """Heat at the surfaces, that of the air among it."""
             return skin + through * air
 
         push = surface(0.5 * internal + flow * supply, to_surface + h_w * outside)
-        push_load = surface(zero + share_air, zero + share_surface)
+        push_load = surface(np.asarray(share_air), np.asarray(share_surface))
         onward = h_ms / (h_2 + h_ms)
         drive = ratio * radiant + h_em * outside + onward * push
         drive_load = share_mass + onward * push_load
@@ -385,8 +388,8 @@ class Zone5R1C:
             (low - held.constant) / held.by_load,
             (high - held.constant) / held.by_load,
         )
-        slope = held.by_mass / held.by_load
-        after = terms["mass"]
+        slope = np.broadcast_to(held.by_mass / held.by_load, shape)
+        after = _Linear(*(np.broadcast_to(part, shape) for part in terms["mass"]))
         for k in range(shape[0]):  # the load depends on the state, so that steps follow each other
             free = slope[k] * mass[k]
             heating = np.minimum(np.maximum(to_low[k] - free, 0.0), heat_max)
@@ -396,6 +399,13 @@ class Zone5R1C:
                 after.constant[k] + after.by_mass[k] * mass[k] + after.by_load[k] * load[k]
             )
         return mass, load
+
+
+def _compact(values: npt.ArrayLike, shape: tuple[int, ...], what: str) -> Floats:
+    """Return a series that broadcasts to ``shape`` without being spread over all zones."""
+    over_time(values, shape, what)
+    array = np.asarray(values, dtype=np.float64)
+    return array[:, None] if len(shape) == 2 and array.shape == shape[:1] else array
 
 
 def _row(values: npt.ArrayLike) -> Floats:
