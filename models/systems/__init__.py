@@ -19,6 +19,7 @@ from engiagent.models.systems.electrical import (
 from engiagent.models.systems.generation import ExtractionChpModule, GensetModule, PartLoadChpModule
 from engiagent.models.systems.heating import CoolerModule, HeaterModule, RoomsModule
 from engiagent.models.systems.hvac import BoilerModule, ChillerModule, HeatPumpModule
+from engiagent.models.systems.ice import IceCoilModule, IceTankModule
 from engiagent.models.systems.junctions import (
     SplitterModule,
     SurroundingsModule,
@@ -40,6 +41,7 @@ from engiagent.models.systems.signals import (
 )
 from engiagent.models.systems.simulation import Simulation
 from engiagent.models.systems.system import System
+from engiagent.models.systems.tanks import MixedTankModule, StratifiedTankModule
 from engiagent.models.systems.tower import CoolingTowerModule
 from engiagent.models.systems.vehicles import EvFleetModule
 from engiagent.models.systems.wiring import Bus, Link
@@ -63,9 +65,12 @@ __all__ = [
     "HeatNetworkModule",
     "HeatPumpModule",
     "HeaterModule",
+    "IceCoilModule",
+    "IceTankModule",
     "Link",
     "LoadModule",
     "MeterModule",
+    "MixedTankModule",
     "Module",
     "Outcome",
     "PartLoadChpModule",
@@ -81,6 +86,7 @@ __all__ = [
     "SplitterModule",
     "State",
     "Step",
+    "StratifiedTankModule",
     "SurroundingsModule",
     "System",
     "ThermostatModule",
