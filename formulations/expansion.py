@@ -80,8 +80,6 @@ def _build(needed: set[str], around: Surroundings) -> dict[str, Fragment]:
     for component in sorted(around.core.components, key=lambda c: c.model == "grid"):
         if component.name not in needed:
             continue
-        if component.model not in BUILDERS:
-            raise wrong(component, "unknown model", expected=", ".join(BUILDERS))
         fragments[component.name] = BUILDERS[component.model](component, around)
         around = replace(around, terminals=around.terminals + fragments[component.name].terminals)
     return fragments
@@ -93,6 +91,8 @@ def _times(core: Core) -> list[str]:
 
 def _on_time(component: ComponentDef, core: Core) -> ComponentDef:
     """Return the component with its time set: the only one there is when it names none."""
+    if component.model not in BUILDERS:
+        raise wrong(component, "unknown model", expected=", ".join(BUILDERS))
     times = _times(core)
     if component.index in times:
         return component

@@ -237,6 +237,11 @@ _HINTS = (
     (re.compile(r"&&|(?<!\|)\|\|"), "write 'and' and 'or'"),
     (re.compile("[\u2264\u2265\u2260\u00b7\u00d7\u2212]"), "write <= >= != * and - in plain ASCII"),
     (re.compile(r"\bforall\b"), "put the binders into the constraint's 'forall' list"),
+    (re.compile(r"\bfor\b[^\[\]]*\bin\s+\w+\s*,"), "write 'for g in G for t in T'"),
+    (
+        re.compile(r"\d\s*(?!(?:if|else|and|or|for|in|not)\b)[A-Za-z€%°]"),
+        "write a unit in square brackets, as 3[kW]",
+    ),
 )
 
 

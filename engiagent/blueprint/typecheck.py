@@ -89,7 +89,7 @@ class TypeChecker:
     def comparison(self, node: Node, scope: Scope) -> Typed:
         """Check a constraint: a comparison, or a chain of two, by <=, >= or ==."""
         if not isinstance(node, Compare):
-            raise type_error("EB010", "a constraint must compare", node, "use <=, >= or ==")
+            raise type_error("EB010", "a constraint must compare", node, _instead(node))
         for op in node.ops:
             if op in ("<", ">"):
                 raise type_error(
@@ -151,7 +151,8 @@ class TypeChecker:
             hint = "use pos(), hour() or clock() of it" if timed else "use pos() of it"
             raise type_error("EB003", f"an element of {typed.set} is no number", node, hint)
         if typed.sort != "number":
-            raise type_error("EB010", f"a number is needed here, this is a {typed.sort}", node)
+            sort = _SORTS.get(typed.sort, typed.sort)
+            raise type_error("EB010", f"a number is needed here, this is a {sort}", node)
         return typed
 
     def convert(self, typed: Typed, unit: Unit) -> Typed:
@@ -563,6 +564,17 @@ def _first_index(node: Reduce) -> Node:
     return replace(node, function="min", body=found, where=None)
 
 
+def _instead(node: Node) -> str:
+    """Say how a constraint is written that somebody has joined or negated."""
+    if isinstance(node, Logic) and node.op == "or":
+        return "write either(r1, r2) for at least one of them"
+    if isinstance(node, Logic):
+        return "write a constraint for each, or a chain as 1 <= x <= 5"
+    if isinstance(node, Unary) and node.op == "not":
+        return "state the comparison that holds instead"
+    return "use <=, >= or =="
+
+
 def _is_zero(node: Node) -> bool:
     return isinstance(node, Number) and node.value == 0.0
 
@@ -588,6 +600,8 @@ def _close(name: str, known: object) -> str | None:
 
 
 Rule = Callable[[TypeChecker, Node, Scope], Typed]
+
+_SORTS = {"members": "list"}
 
 _RULES: dict[type[Node], Rule] = {
     Binary: TypeChecker._binary,
