@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.models.buildings.exponential import phi1, phi2
+from engiagent.models.buildings.network import HeatNetwork, Link, Node
 from engiagent.models.parameters import hours_of_steps, numbers, over_time, within
 from engiagent.models.ranges import Floats, ParameterError
 
@@ -209,6 +210,36 @@ class Zone5R1C:
         """:math:`H_{em}`, from the mass to the outside. [kW/K]."""
         opaque = np.asarray(self.opaque_conductance, dtype=np.float64)
         return opaque / (1.0 - opaque / self.mass_conductance)
+
+    def network(self, ventilation: float) -> HeatNetwork:
+        """Return one zone as a network of ``air``, ``surface`` and ``mass``.
+
+        Parameters
+        ----------
+        ventilation
+            From the boundary ``supply``, beside ``ambient``. At least 0. [kW/K]
+
+        Raises
+        ------
+        ParameterError
+            When there are several zones side by side.
+        """
+        if np.broadcast(self.mass_capacity, self.opaque_conductance, self.surface_area).size != 1:
+            raise ParameterError("a network is of one zone; give each its own Zone5R1C")
+        area, capacity = np.asarray(self.surface_area), np.asarray(self.mass_capacity)
+        links = (
+            ("supply", "air", ventilation),
+            ("air", "surface", H_IS * area.item() / 1000.0),
+            ("ambient", "surface", np.asarray(self.window_conductance).item()),
+            ("surface", "mass", self.mass_conductance.item()),
+            ("ambient", "mass", self.outer_conductance.item()),
+        )
+        return HeatNetwork(
+            nodes=(Node(name="air"), Node(name="surface"),
+                   Node(name="mass", capacity=capacity.item())),
+            links=tuple(Link(one=a, other=b, conductance=float(g)) for a, b, g in links),
+            boundaries=("ambient", "supply"),
+        )  # fmt: skip
 
     def simulate(
         self,

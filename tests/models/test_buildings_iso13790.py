@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engiagent.models.buildings.iso13790 import MASS_CLASSES, Zone5R1C
-from engiagent.models.buildings.network import HeatNetwork, Link, Node
 from engiagent.models.ranges import ParameterError
 
 
@@ -104,26 +103,17 @@ def test_heat_balances_and_set_points_hold(seed: int, scheme: Any, controlled: A
 
 def test_the_exact_scheme_is_the_network_of_five_resistances() -> None:
     rng, zone = np.random.default_rng(4), office(emission=(0.5, 0.5, 0.0))
-    ambient, load = rng.uniform(-5, 30, 50), 0.4
-    flow, h_is = 0.05, 3.45 * float(np.asarray(zone.surface_area)) / 1000
+    ambient, flow = rng.uniform(-5, 30, 50), 0.05
     ours = zone.simulate(
         ambient, 0.5, ventilation=flow, initial_mass=18.0, heating_setpoint=90.0, scheme="exact"
     )
     load = float(np.asarray(zone.heating_power_max))
-    network = HeatNetwork(
-        nodes=(Node(name="air"), Node(name="skin"),
-               Node(name="mass", capacity=float(np.asarray(zone.mass_capacity)))),
-        links=(
-            Link(one="ambient", other="air", conductance=flow),
-            Link(one="air", other="skin", conductance=h_is),
-            Link(one="skin", other="ambient",
-                 conductance=float(np.asarray(zone.window_conductance))),
-            Link(one="skin", other="mass", conductance=float(zone.mass_conductance)),
-            Link(one="mass", other="ambient", conductance=float(zone.outer_conductance)),
-        ),
-    )  # fmt: skip
+    network = zone.network(flow)
     other = network.simulate(
-        {"ambient": ambient}, 0.5, {"air": load / 2, "skin": load / 2}, initial={"mass": 18.0}
+        {"ambient": ambient, "supply": ambient},
+        0.5,
+        {"air": load / 2, "surface": load / 2},
+        initial={"mass": 18.0},
     )
     assert ours.heating == pytest.approx([load] * 50)
     assert ours.mass == pytest.approx(other.temperature[:, 2], rel=1e-11)
