@@ -21,8 +21,15 @@ import numpy.typing as npt
 
 from engiagent.models.hvac import moist_air
 from engiagent.models.hvac.air_streams import AirStream
+from engiagent.models.hvac.decay import decay_factors
 from engiagent.models.hvac.moist_air import STANDARD_PRESSURE
-from engiagent.models.parameters import numbers, within
+from engiagent.models.parameters import (
+    hours_of_steps,
+    linear_recursion,
+    numbers,
+    over_time,
+    within,
+)
 from engiagent.models.ranges import Floats, ParameterError
 
 SECONDS = 3600.0
@@ -62,6 +69,18 @@ class ZoneAirStep:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ZoneAirPath:
+    """What a horizon did: the air at N+1 instants, and means over N periods as in a step."""
+
+    temperature: Floats
+    humidity_ratio: Floats
+    trace: Floats
+    mean_enthalpy: Floats
+    mean_humidity_ratio: Floats
+    mean_trace: Floats
+
+
+@dataclass(frozen=True, kw_only=True)
 class ZoneAir:
     """The air of a zone; numbers may be arrays over zones.
 
@@ -97,9 +116,9 @@ class ZoneAir:
         space = within(volume, "the volume", "m3", low=0.0, above=True)
         return cls(dry_air=space / moist_air.specific_volume(temperature, humidity_ratio, pressure))
 
-    def step(
+    def simulate(
         self,
-        state: ZoneAirState,
+        initial: ZoneAirState,
         streams: Sequence[AirStream],
         *,
         step_hours: npt.ArrayLike,
@@ -108,17 +127,18 @@ class ZoneAir:
         water_enthalpy: npt.ArrayLike = 2568.0,
         trace: npt.ArrayLike = 0.0,
         stream_traces: Sequence[npt.ArrayLike] | None = None,
-    ) -> ZoneAirStep:
-        """Return the air after a step with inputs held.
+    ) -> ZoneAirPath:
+        """Return the path of the air with inputs held over each period; no loop over time.
 
         Parameters
         ----------
-        state
-            At the start.
+        initial
+            At the first instant, numbers or arrays over zones.
         streams
-            Air that flows in, from diffusers, outdoors or other zones.
+            Air that flows in, from diffusers, outdoors or other zones. The leading axis of every
+            array is time.
         step_hours
-            Above 0. [h]
+            Of the periods. Above 0. [h]
         heat
             Sensible; negative where it leaves. [kW]
         water, water_enthalpy
@@ -137,11 +157,8 @@ class ZoneAir:
             raise ParameterError(
                 f"{len(streams)} streams have {len(contents)} traces; give one for each"
             )
-        hours = within(step_hours, "the step", "h", low=0.0, above=True)
         vapour = numbers(water, "the water")
         flow = _total(stream.flow for stream in streams)
-        mass = np.asarray(self.dry_air, dtype=np.float64)
-        span = flow * hours * SECONDS / mass
         drives = (
             _total(stream.power for stream in streams)
             + numbers(heat, "the heat")
@@ -154,21 +171,76 @@ class ZoneAir:
             + numbers(trace, "the source of the trace gas"),
         )
         starts = (
-            state.enthalpy,
-            numbers(state.humidity_ratio, "the humidity ratio"),
-            numbers(state.trace, "the trace gas"),
+            initial.enthalpy,
+            numbers(initial.humidity_ratio, "the humidity ratio"),
+            numbers(initial.trace, "the trace gas"),
         )
-        ends, means = [], []
+        mass = np.asarray(self.dry_air, dtype=np.float64)
+        timed = [d.shape for d in (*drives, flow, np.asarray(step_hours)) if d.shape]
+        units = np.broadcast_shapes(
+            mass.shape, *(start.shape for start in starts), *(shape[1:] for shape in timed)
+        )
+        shape = (max((shape[0] for shape in timed), default=1), *units)
+        scale = hours_of_steps(step_hours, shape) * SECONDS / mass
+        span = over_time(flow, shape, "the flow of the streams") * scale
+        phi1, phi2 = decay_factors(span)
+        paths, means = [], []
         for start, drive in zip(starts, drives, strict=True):
-            end, mean = _mixed(start, drive * hours * SECONDS / mass, span)
-            ends.append(end)
-            means.append(mean)
-        after = ZoneAirState(
-            temperature=moist_air.temperature_of_enthalpy(ends[0], ends[1]),
-            humidity_ratio=ends[1],
-            trace=ends[2],
+            gain = over_time(drive, shape, "a source") * scale
+            path = linear_recursion(np.exp(-span), phi1 * gain, start)
+            paths.append(path)
+            means.append(np.asarray(phi1 * path[:-1] + phi2 * gain))
+        return ZoneAirPath(
+            temperature=moist_air.temperature_of_enthalpy(paths[0], paths[1]),
+            humidity_ratio=paths[1],
+            trace=paths[2],
+            mean_enthalpy=means[0],
+            mean_humidity_ratio=means[1],
+            mean_trace=means[2],
         )
-        return ZoneAirStep(state=after, enthalpy=means[0], humidity_ratio=means[1], trace=means[2])
+
+    def step(
+        self,
+        state: ZoneAirState,
+        streams: Sequence[AirStream],
+        *,
+        step_hours: npt.ArrayLike,
+        heat: npt.ArrayLike = 0.0,
+        water: npt.ArrayLike = 0.0,
+        water_enthalpy: npt.ArrayLike = 2568.0,
+        trace: npt.ArrayLike = 0.0,
+        stream_traces: Sequence[npt.ArrayLike] | None = None,
+    ) -> ZoneAirStep:
+        """Return the air after one period; arguments as in :meth:`simulate`, without time."""
+        path = self.simulate(
+            state,
+            [
+                AirStream(
+                    flow=np.asarray(stream.flow)[None],
+                    temperature=np.asarray(stream.temperature)[None],
+                    humidity_ratio=np.asarray(stream.humidity_ratio)[None],
+                )
+                for stream in streams
+            ],
+            step_hours=np.asarray(step_hours)[None],
+            heat=np.asarray(heat)[None],
+            water=np.asarray(water)[None],
+            water_enthalpy=np.asarray(water_enthalpy)[None],
+            trace=np.asarray(trace)[None],
+            stream_traces=None
+            if stream_traces is None
+            else [np.asarray(content)[None] for content in stream_traces],
+        )
+        return ZoneAirStep(
+            state=ZoneAirState(
+                temperature=path.temperature[1],
+                humidity_ratio=path.humidity_ratio[1],
+                trace=path.trace[1],
+            ),
+            enthalpy=path.mean_enthalpy[0],
+            humidity_ratio=path.mean_humidity_ratio[0],
+            trace=path.mean_trace[0],
+        )
 
 
 def _total(values: Iterable[npt.ArrayLike]) -> Floats:
@@ -177,16 +249,3 @@ def _total(values: Iterable[npt.ArrayLike]) -> Floats:
     for value in values:
         total = total + np.asarray(value, dtype=np.float64)
     return np.asarray(total)
-
-
-def _mixed(start: Floats, drive: Floats, span: Floats) -> tuple[Floats, Floats]:
-    """Return end and mean of ``x' = drive - span x`` over a step of length 1."""
-    turns = np.where(span > 0, span, 1.0)
-    # phi1 = (1 - e^-s) / s and phi2 = (1 - phi1) / s, the latter by its series where s is small.
-    phi1 = np.where(span > 0, -np.expm1(-span) / turns, 1.0)
-    small = span < 1e-3
-    series = 0.5 - span / 6.0 + span**2 / 24.0 - span**3 / 120.0
-    phi2 = np.where(small, series, (1.0 - phi1) / np.where(small, 1.0, turns))
-    return np.asarray(start + phi1 * (drive - span * start)), np.asarray(
-        start * phi1 + drive * phi2
-    )

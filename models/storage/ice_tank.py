@@ -19,6 +19,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from engiagent.models.hvac.decay import decay_factors
 from engiagent.models.parameters import (
     hours_of_steps,
     linear_recursion,
@@ -27,7 +28,6 @@ from engiagent.models.parameters import (
     within,
 )
 from engiagent.models.ranges import Floats, ParameterError
-from engiagent.models.storage.mixed_tank import decay_factors
 
 HEAT_OF_FUSION: Final = 333.55
 """Of ice at 0 degC. [kJ/kg]"""

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from engiagent.models.hvac.decay import decay_factors
 from engiagent.models.hvac.water import SPECIFIC_HEAT
 from engiagent.models.parameters import (
     hours_of_steps,
@@ -216,19 +217,6 @@ class MixedTank:
         return np.asarray(
             np.maximum(np.maximum(below, value - np.asarray(self.temperature_max)), 0.0)
         )
-
-
-def decay_factors(span: Floats) -> tuple[Floats, Floats]:
-    r"""Return :math:`\varphi_1 = (1 - e^{-s})/s` and :math:`\varphi_2 = (1 - \varphi_1)/s`.
-
-    With them ``x' = g - s x`` over a step of length 1 has the end ``x0 e^-s + phi1 g`` and the mean
-    ``phi1 x0 + phi2 g``.
-    """
-    safe = np.where(span > 0, span, 1.0)
-    phi1 = np.where(span > 0, -np.expm1(-span) / safe, 1.0)
-    series = 0.5 - span / 6.0 + span**2 / 24.0 - span**3 / 120.0
-    small = span < 1e-3
-    return phi1, np.where(small, series, (1.0 - phi1) / np.where(small, 1.0, safe))
 
 
 def _shape(series: Sequence[tuple[int, ...]], units: tuple[int, ...]) -> tuple[int, ...]:
