@@ -230,7 +230,8 @@ class HeatNetwork:
             Temperatures of the nodes with mass: by name, or in order of :attr:`nodes` (those of
             nodes without mass are not read); None for those of the nodes. [degC]
         method
-            ``eigen`` by eigenvectors; ``dense`` by the matrix exponential (streams need it);
+            ``eigen`` by eigenvectors, where no node settles within a millionth of a step;
+            ``dense`` by the matrix exponential (streams need it);
             ``krylov`` for many thousands of nodes; ``auto`` chooses.
 
         Raises

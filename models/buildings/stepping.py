@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 Method = Literal["auto", "eigen", "dense", "krylov"]
 Ints = npt.NDArray[np.int64]
 
+_STIFF = 1e6  # step over the fastest lag, beyond which eigenvectors lose the tenth digit
+_DENSE_STIFF = 400  # nodes with mass up to which the exponential of such a network is quick
 _DENSE = 2500  # nodes with mass up to which all eigenvectors are found in some ten seconds
 
 
@@ -158,7 +160,7 @@ def run(
 ) -> tuple[Floats, Floats]:
     """Return temperatures of all nodes at the instants (N+1, n) and their means (N, n)."""
     reduced = _reduced(network, active)
-    route = _route(network, method, len(reduced.heavy))
+    route = _route(network, method, reduced, float(hours.max(initial=0.0)))
     if route == "eigen":
         states, means = _by_eigenvectors(reduced, initial, inputs, hours)
     elif route == "dense":
@@ -169,17 +171,28 @@ def run(
     return _spread(reduced, states, ends), _spread(reduced, means, inputs)
 
 
-def _route(network: "HeatNetwork", method: str, size: int) -> str:
+def _route(network: "HeatNetwork", method: str, reduced: _Reduced, longest: float) -> str:
     known = ("auto", "eigen", "dense", "krylov")
     if method not in known:
         raise ParameterError(f"the method is {method!r}; a network knows {', '.join(known)}")
-    if method == "auto":
-        return ("eigen" if size <= _DENSE else "krylov") if network.symmetric else "dense"
     if method in ("eigen", "krylov") and not network.symmetric:
         raise ParameterError(
             f"the method {method!r} needs a network without streams; use 'dense' or 'auto'"
         )
-    return method
+    size = len(reduced.heavy)
+    # Gershgorin: the fastest lag. Eigenvalues carry its rounding, which slow masses would feel.
+    fastest = 2.0 * float((reduced.matrix.diagonal() / reduced.capacity).max())
+    stiff = fastest * longest > _STIFF
+    if method == "eigen" and stiff:
+        raise ParameterError(
+            f"the fastest node settles within {3600.0 / fastest:.2g} s, so that eigenvectors lose "
+            f"digits over a step of {longest:g} h; use 'auto', or make that node one without mass"
+        )
+    if method != "auto":
+        return method
+    if not network.symmetric or (stiff and size <= _DENSE_STIFF):
+        return "dense"
+    return "krylov" if stiff or size > _DENSE else "eigen"
 
 
 def _spread(reduced: _Reduced, states: Floats, inputs: Floats) -> Floats:

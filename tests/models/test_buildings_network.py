@@ -224,6 +224,27 @@ def test_a_year_of_two_hundred_nodes_is_fast() -> None:
     assert time.perf_counter() - began < 8.0  # 0.3 s alone; the machine may be busy
 
 
+def test_a_very_fast_node_costs_the_slow_ones_no_digits() -> None:
+    network = HeatNetwork(
+        nodes=(
+            Node(name="skin", capacity=1e-9, initial_temperature=50.0),
+            Node(name="ground", capacity=1e4, initial_temperature=10.0),
+            Node(name="room", capacity=0.5, initial_temperature=20.0),
+        ),
+        links=(
+            Link(one="skin", other="ground", conductance=1e3),
+            Link(one="ground", other="room", conductance=1e-6),
+            Link(one="room", other="ambient", conductance=1.0),
+        ),
+    )
+    run = network.simulate({"ambient": np.linspace(0, 10, 24)}, 1.0)
+    lost = np.diff(run.stored) - run.flow[:, 2] * -1.0
+    assert np.abs(lost).max() <= 1e-9 * run.stored.max()
+    assert run.temperature[1:, 0] == pytest.approx(np.full(24, 10.0), abs=1e-6)
+    with pytest.raises(ParameterError, match="make that node one without mass"):
+        network.simulate({"ambient": 0.0}, 1.0, method="eigen")
+
+
 def test_streams_carry_heat_one_way() -> None:
     network = HeatNetwork(
         nodes=(Node(name="hall", capacity=1.0), Node(name="room", capacity=1.0)),
