@@ -20,6 +20,7 @@ from engiagent.blueprint.document import (
     VariableDef,
 )
 from engiagent.blueprint.grammar import Number, Ref, parse, parse_binder
+from engiagent.blueprint.units import UnitError, parse_unit
 from engiagent.errors import EngiagentError, InputError
 
 
@@ -197,6 +198,8 @@ class Reader:
             node = parse(value)
         except EngiagentError as error:
             raise wrong(self.component, f"cannot read {slot}: {error}", found=value) from None
+        if isinstance(node, Number) and node.unit is not None:
+            self._refuse_dimension(slot, node.unit)
         if isinstance(node, Ref) and not node.indices:
             return self._indexed(slot, value)
         if isinstance(node, Number) and node.unit is None and unit != "1":
@@ -206,6 +209,8 @@ class Reader:
     def _indexed(self, slot: str, name: str) -> str:
         """Return the name of a parameter with the index that it needs."""
         parameter = self.around.parameter(name)
+        if parameter is not None and isinstance(parameter.unit, str):
+            self._refuse_dimension(slot, parameter.unit)
         if parameter is None or not parameter.index:
             return name
         if len(parameter.index) > 1:
@@ -222,6 +227,16 @@ class Reader:
                 found=f"{name}, which varies over {over}",
             )
         return f"{name}[t]"
+
+    def _refuse_dimension(self, slot: str, unit: str) -> None:
+        """Refuse a value of another dimension here, where the slot still has its name."""
+        try:
+            given = parse_unit(unit)
+        except UnitError:
+            return  # found and located where the expression is read
+        if given.dimension != parse_unit(self.slots[slot].unit).dimension:
+            expected = _shown(self.slots[slot])
+            raise wrong(self.component, f"{slot} is in {unit}", expected=expected)
 
     def optional(self, slot: str) -> str | None:
         """Return what fills a slot as an expression, None when nothing does."""
