@@ -36,6 +36,7 @@ def check_data(
 ) -> tuple[Report, list[str]]:
     """Return the outcome of level 1, and the requirement sentences nobody accounted for."""
     tracing = Tracing(problem)
+    sources = {p.name: p.source_reference for p in blueprint.core.parameters}
     for definition in blueprint.core.parameters:
         _check_quotes(tracing, definition.name, definition.source_reference)
         try:
@@ -45,7 +46,7 @@ def check_data(
     for name, reference, texts in _other_expressions(blueprint):
         _check_quotes(tracing, name, reference)
         for text in texts:
-            check_literals(tracing, name, text, reference)
+            check_literals(tracing, name, text, reference, sources)
     used = used_names(blueprint)
     tracing.open += [
         f"{p.name} is written down but used nowhere"
@@ -228,7 +229,8 @@ def _trace_expression(
     tracing: Tracing, definition: ParameterDef, sources: Sequence[Source]
 ) -> None:
     """Trace a parameter made of other parameters: its own numbers need a source, the rest has."""
-    check_literals(tracing, definition.name, str(definition.value), definition.source_reference)
+    reference = definition.source_reference
+    check_literals(tracing, definition.name, str(definition.value), reference, {})
     for source in sources:
         if source.kind in ("assumption", "user"):
             said = source.fields.get("reason") or source.fields.get("note") or "no reason given"

@@ -1,10 +1,10 @@
 """Numbers that are written into expressions: each needs a source as every parameter does."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from engiagent.blueprint.grammar import GrammarError, Node, Number, Ref, Text, children, parse
+from engiagent.blueprint.grammar import GrammarError, Node, Number, Ref, Text, children, parse, walk
 from engiagent.blueprint.units import Unit, UnitError, parse_unit
 from engiagent.verify.figures import Figure, figures, without_counts
 from engiagent.verify.findings import Violation
@@ -37,10 +37,22 @@ class Tracing:
         self.violations.append(Violation(LEVEL, name, name, f"{name}: {message}"))
 
 
-def check_literals(tracing: Tracing, name: str, text: str, reference: Any) -> None:
-    """Hold every number that is written into an expression against its sources."""
+def check_literals(
+    tracing: Tracing, name: str, text: str, reference: Any, parameters: Mapping[str, Any]
+) -> None:
+    """Hold every number that is written into an expression against its sources.
+
+    Parameters
+    ----------
+    reference
+        The source reference of what the expression belongs to.
+    parameters
+        Those of the parameters, by name: a figure that one of them stands for is no rival of a
+        number beside it.
+    """
     try:
-        literals = list(_literals(parse(text)))
+        node = parse(text)
+        literals = list(_literals(node))
     except GrammarError:
         return  # the algebra level says so
     if not literals:
@@ -50,19 +62,26 @@ def check_literals(tracing: Tracing, name: str, text: str, reference: Any) -> No
         return
     known: list[Figure] = []
     for leaf in all_leaves(reference):
-        known += figures(words_of(leaf, tracing.problem.text))
+        known += _figures(leaf, tracing)
+    names = {part.name for part in walk(node) if isinstance(part, Ref)}
+    used = [parameters[name] for name in sorted(names & set(parameters))]
+    taken = [f for r in used for leaf in all_leaves(r) for f in _figures(leaf, tracing)]
     for value, unit, is_clock in literals:
         if any(_same(value, unit, figure) for figure in known):
             continue
         if is_clock and _stands_in_text(tracing.problem, value):
             continue  # the hours before and after a period are those of the period
-        rivals = [f for f in known if _rival(f, unit)]
+        rivals = [f for f in known if _rival(f, unit) and f not in taken]
         shown = f"{value:g} {unit or ''}".strip()
         if rivals:
             said = ", ".join(f"{f.value:g} {f.unit or ''}".strip() for f in rivals)
             tracing.accuse(name, f"{shown} stands in {text!r}, its source says {said}")
         else:
             tracing.open.append(f"{name}: the number {shown} in {text!r} has no source")
+
+
+def _figures(leaf: Any, tracing: Tracing) -> list[Figure]:
+    return list(figures(words_of(leaf, tracing.problem.text)))
 
 
 def _stands_in_text(problem: ProblemLike, hours: float) -> bool:
@@ -75,6 +94,8 @@ def _rival(figure: Figure, unit: Unit | None) -> bool:
 
     A bare number beside an amount with a unit is a factor of its own, without a source.
     """
+    if figure.unit is None and figure.value in FREE:
+        return False  # "one direction at a time"
     if unit is None:
         return figure.unit is None or figure.unit.is_dimensionless
     if figure.unit is None:

@@ -1,0 +1,150 @@
+"""Change right problems in every way that an analyst may get them wrong; count what is believed.
+
+For every certified problem of the corpus, operators over four classes of error (altered data,
+vague, violated physics, over-constrained) change the blueprint, which is then solved, or the
+schedule. The checker judges the result. A mutant has *survived* when it gets a verdict that is
+false by the matrices of the reference blueprint; it is *equivalent* when the verdict claims
+something that these confirm. Harmless changes show whether anybody is accused falsely.
+
+    python benchmarks/mutation.py            # every mutant, a table by operator
+    python benchmarks/mutation.py --quick    # an even sample, under a minute
+    python benchmarks/mutation.py --json     # one JSON object
+"""
+
+import argparse
+import json
+import os
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import islice
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tests.mutants.judging import HARMLESS, OPERATORS, Outcome, judge, mutants
+from tests.mutants.runs import Run, certified
+
+QUICK = 520
+"""Mutants of a quick run, spread evenly over problems and operators."""
+WORKERS = max(1, min(2, os.cpu_count() or 1))
+LEVELS = ("language", "data", "algebra", "physics", "optimality")
+
+
+def chosen(run: Run, share: float) -> Iterator[tuple[Any, str, Any]]:
+    """Yield an even share of a run's mutants: of every operator at least one."""
+    for operator in OPERATORS + HARMLESS:
+        made = list(mutants(run, [operator]))
+        step = max(1, round(1 / share))
+        yield from islice(made, 0, None, step)
+
+
+def judged(task: tuple[int, float, int]) -> list[Outcome]:
+    """Judge one part of the mutants of one problem."""
+    place, share, part = task
+    warnings.simplefilter("ignore")
+    run = certified()[place]
+    return [
+        judge(run, *mutant)
+        for number, mutant in enumerate(chosen(run, share))
+        if number % WORKERS == part
+    ]
+
+
+def outcomes(quick: bool) -> list[Outcome]:
+    """Return what the checker says to the mutants of all problems."""
+    runs = certified()
+    total = sum(1 for run in runs for _ in chosen(run, 1.0))
+    share = min(1.0, QUICK / total) if quick else 1.0
+    tasks = [(k, share, part) for k in range(len(runs)) for part in range(WORKERS)]
+    with ProcessPoolExecutor(WORKERS) as pool:
+        return [outcome for found in pool.map(judged, tasks) for outcome in found]
+
+
+def report(found: Sequence[Outcome]) -> dict[str, Any]:
+    """Return the counts, every survivor and every false accusation."""
+    wrong = [o for o in found if o.kind != "harmless"]
+    harmless = [o for o in found if o.kind == "harmless"]
+    states = Counter(o.state for o in wrong)
+    accused = [o for o in found if o.state == "accused"]
+    judged_ = states["caught"] + states["survived"]
+    return {
+        "mutants": len(wrong),
+        "equivalent": states["equivalent"],
+        "caught": states["caught"],
+        "detection_rate": states["caught"] / judged_ if judged_ else None,
+        "survivors": [o.__dict__ for o in wrong if o.state == "survived"],
+        "harmless": len(harmless),
+        "false_accusations": len(accused),
+        "accused": [o.__dict__ for o in accused],
+        "not_certified_though_harmless": sum(o.verdict != "certified" for o in harmless),
+        "operators": list(_operators(found)),
+    }
+
+
+def _operators(found: Sequence[Outcome]) -> Iterator[dict[str, Any]]:
+    for operator in OPERATORS + HARMLESS:
+        own = [o for o in found if o.operator == operator.name]
+        if not own:
+            continue
+        states = Counter(o.state for o in own)
+        levels = Counter(level for o in own if o.state == "caught" for level in o.levels)
+        yield {
+            "operator": operator.name, "kind": operator.kind, "on": operator.on,
+            "mutants": len(own), **{s: states[s] for s in STATES},
+            "levels": {level: levels[level] for level in LEVELS if levels[level]},
+        }  # fmt: skip
+
+
+STATES = ("caught", "equivalent", "survived", "passed", "accused")
+
+
+def table(result: dict[str, Any]) -> str:
+    """Return the counts by operator as Markdown."""
+    lines = [
+        "| operator | class | on | mutants | caught | equivalent | survived | levels |",
+        "|---|---|---|---:|---:|---:|---:|---|",
+    ]
+    for row in result["operators"]:
+        levels = ", ".join(f"{name} {number}" for name, number in row["levels"].items())
+        lines.append(
+            f"| {row['operator']} | {row['kind']} | {row['on']} | {row['mutants']} | "
+            f"{row['caught'] or row['passed']} | {row['equivalent']} | "
+            f"{row['survived'] or row['accused']} | {levels} |"
+        )
+    lines.append("")
+    rate = result["detection_rate"]
+    lines.append(
+        f"{result['mutants']} mutants: {result['caught']} caught, {result['equivalent']} "
+        f"equivalent, {len(result['survivors'])} survived ({100 * rate:.2f} % of those that are "
+        f"not equivalent are caught); {result['harmless']} harmless changes, "
+        f"{result['false_accusations']} false accusations; {result['seconds']:.0f} s"
+    )
+    for name in ("survivors", "accused"):
+        for one in result[name]:
+            lines.append(
+                f"* {name}: {one['problem']}, {one['operator']}: {one['what']} "
+                f"({one['verdict']}) {one['reason']}"
+            )
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the bench; return 1 when something survived or was accused falsely."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="an even sample, under a minute")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    options = parser.parse_args(arguments)
+    begun = monotonic()
+    result = report(outcomes(options.quick))
+    result["seconds"] = monotonic() - begun
+    print(json.dumps(result) if options.json else table(result))
+    return 1 if result["survivors"] or result["false_accusations"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

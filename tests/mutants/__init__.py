@@ -1,0 +1,1 @@
+"""Wrong and harmless copies of right problems, and the truth about each."""
