@@ -477,7 +477,7 @@ class TypeChecker:
         group = node.operands[1]
         named = isinstance(group, Ref) and group.name in self.sets and not group.indices
         factors = self.sets[group.name].factors if isinstance(group, Ref) and named else ()
-        if not factors:
+        if not isinstance(group, Ref) or not factors:
             raise type_error("EB003", "elements in brackets can only be in a set of tuples", group)
         if len(item.items) != len(factors):
             text = f"here are {len(item.items)} elements, a tuple has {len(factors)}"

@@ -45,11 +45,11 @@ def test_a_ratio_above_its_target_is_not_met() -> None:
     figures = {f.what: f for f in run_all.battery(rows)}
     assert figures["engiagent: total over floor"].verdict == "met"
     assert figures["engiagent: build over floor"].verdict == "met"
-    assert figures["engiagent: check over solve"].verdict == "NOT met"
+    assert figures["engiagent: check over floor's solve"].verdict == "NOT met"
     assert figures["pyomo: total over floor"].value == pytest.approx(9.9)
     assert figures["pyomo: total over floor"].verdict == ""
     text = run_all.table(list(figures.values()))
-    assert "| battery LP, T = 24 | engiagent: check over solve | 0.01 | 0.003 | NOT met |" in text
+    assert "| battery LP, T = 24 | engiagent: check over floor's solve | 0.01 | 0.003 | NOT met |" in text
 
 
 def test_unit_commitment_is_held_against_the_better_solver_of_each_seed() -> None:

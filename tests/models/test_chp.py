@@ -70,7 +70,7 @@ def test_the_polygon_is_that_of_scipy(
     loss: float, ratio: float, least: float, offset: float, heat: float, open_heat: bool
 ) -> None:
     chp = turbine(
-        power_loss=loss, power_to_heat=ratio, condensing_power_min=least, fuel_slope=9.0,
+        power_loss=loss, power_to_heat=ratio, condensing_power_min=least, fuel_slope=200.0,
         back_pressure_offset=offset, heat_max=float("inf") if open_heat else heat,
     )  # fmt: skip
     matrix, limit = chp.halfplanes()

@@ -88,17 +88,21 @@ def test_a_nonlinear_row_is_left_out_and_never_part_of_a_proof() -> None:
     assert ("R1", "both") not in names(replace(given, products=products))
 
 
+def whole(low: int, high: int) -> st.SearchStrategy[float]:
+    return st.integers(low, high).map(float)
+
+
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_infeasible_as_a_whole_and_feasible_without_any_member(data: st.DataObject) -> None:
     m, n = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 4))
-    small = st.integers(-3, 3)
+    small = whole(-3, 3)
     matrix = data.draw(st.lists(st.lists(small, min_size=n, max_size=n), min_size=m, max_size=m))
-    lower = data.draw(st.lists(st.integers(-4, 8), min_size=m, max_size=m))
-    width = data.draw(st.lists(st.sampled_from([0, 2, INF]), min_size=m, max_size=m))
-    top = data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
+    lower = data.draw(st.lists(whole(-4, 8), min_size=m, max_size=m))
+    width = data.draw(st.lists(st.sampled_from([0.0, 2.0, INF]), min_size=m, max_size=m))
+    top = data.draw(st.lists(whole(0, 3), min_size=n, max_size=n))
     given = program(
-        matrix, (lower, [a + w for a, w in zip(lower, width, strict=True)]), ([0] * n, top)
+        matrix, (lower, [a + w for a, w in zip(lower, width, strict=True)]), ([0.0] * n, top)
     )
     found = irreducible_set(given)
     status = linear.solve_here(given, SolveOptions()).status
