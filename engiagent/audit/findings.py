@@ -6,10 +6,12 @@ from typing import Any, Final, Literal
 
 SCHEMA: Final = "engiagent-audit/1"
 
-Verdict = Literal["complete", "suspicious", "missing", "contradictory"]
+Verdict = Literal["complete", "undecided", "suspicious", "missing", "contradictory"]
 Severity = Literal["suspicious", "missing", "contradictory"]
 
-ORDER: Final[tuple[Verdict, ...]] = ("complete", "suspicious", "missing", "contradictory")
+ORDER: Final[tuple[Verdict, ...]] = (
+    "complete", "undecided", "suspicious", "missing", "contradictory",
+)  # fmt: skip
 """From good to bad; an audit is as bad as its worst finding."""
 
 
@@ -143,8 +145,10 @@ class Audit:
 
     @property
     def verdict(self) -> Verdict:
-        """The worst severity; ``complete`` without findings."""
-        return max((f.severity for f in self.findings), key=ORDER.index, default="complete")
+        """The worst severity; without findings ``complete``, or ``undecided`` where the text was
+        not understood in full."""
+        nothing: Verdict = "undecided" if self.not_understood else "complete"
+        return max((f.severity for f in self.findings), key=ORDER.index, default=nothing)
 
     def of(self, severity: Severity) -> tuple[Finding, ...]:
         """Return the findings of one severity."""

@@ -115,13 +115,12 @@ def odd_ratios(known: tuple[Known, ...], text: Text) -> Iterator[Finding]:
 
 def _disproportion(ratio: Ratio, first: Known, second: Known, text: Text) -> Iterator[Finding]:
     a, b = float(np.max(first.values)), float(np.max(second.values))
-    joint = "*" if ratio.product else "/"
-    measure = f"({first.unit or '1'}){joint}({second.unit or '1'})"
     if b == 0.0 and not ratio.product:
         return
     try:
-        value = convert(a * b if ratio.product else a / b, parse_unit(measure),
-                        parse_unit(ratio.unit))  # fmt: skip
+        one, other = parse_unit(first.unit or "1"), parse_unit(second.unit or "1")
+        measure = one * other if ratio.product else one / other
+        value = convert(a * b if ratio.product else a / b, measure, parse_unit(ratio.unit))
     except EngiagentError:
         return
     if ratio.low <= value <= ratio.high:
@@ -132,7 +131,7 @@ def _disproportion(ratio: Ratio, first: Known, second: Known, text: Text) -> Ite
         code="out-of-proportion",
         severity="suspicious",
         component=first.component.name,
-        quantity=f"{ratio.first}/{ratio.second}".replace("/", joint),
+        quantity=f"{ratio.first}{'*' if ratio.product else '/'}{ratio.second}",
         explanation=f"{ratio.first.replace('_', ' ')} {shown(a, first.unit)} and "
         f"{ratio.second.replace('_', ' ')} {shown(b, second.unit)} make a {ratio.said} of {said}; "
         f"usual are {shown(ratio.low, ratio.unit)} to {shown(ratio.high, ratio.unit)}: "

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _STYLES = {
     "complete": "bold green",
+    "undecided": "bold yellow",
     "suspicious": "bold yellow",
     "missing": "bold yellow",
     "contradictory": "bold red",
@@ -62,7 +63,8 @@ def audit(
     """Say whether PROBLEM gives enough to be solved, and whether what it gives can hold.
 
     PROBLEM is a problem file or folder, or a blueprint. It makes no schedule. A text is complete,
-    suspicious (a number looks like a slip), missing (something is not given) or contradictory.
+    suspicious (a number looks like a slip), missing (something is not given), contradictory, or
+    undecided (a sentence was not understood).
     Exit code 3 when a contradiction is proven, 4 when something is missing, contradictory without
     such a proof, or not understood, 1 when something is suspicious and --fail-on asks for it.
     """

@@ -99,7 +99,7 @@ Minimise the cost of electricity in EUR.
 def site(limits: str = "", battery: str = "", extra: str = "") -> str:
     """Return the text of a site with load, panels, a battery and a grid connection."""
     battery = battery or (
-        "A battery of 60 kWh takes in and gives out at most 20 kW; charging efficiency 96 %, "
+        "A battery of 60 kWh charges and discharges with at most 20 kW; charging efficiency 96 %, "
         "discharging efficiency 96 %. It starts the day half full."
     )
     return f"""# A dairy with panels
@@ -181,7 +181,7 @@ off. According to the contract its daily total is 1 000 MWh. What is the cheapes
 
 The engine must run around the clock and never delivers less than 300 kW. Gas suffices for at most
 6 MWh per day. Minimise the cost of gas in EUR.
-""", {}, "contradictory", "energy-against-power", "", ("at most", "300 kW")),
+""", {}, "undecided"),
     "connection and offtake": Case(
         """# Offtake of a mill
 
@@ -212,7 +212,7 @@ at least 4 MWh over the whole day of 24 hours. Minimise the bill in EUR.
     "tariff per kWh": Case(
         site().replace("0.31 EUR/kWh", "310 EUR/kWh"), SITE, "suspicious", "unusual-value", "site.import_price", ("310 EUR/kWh",)),
     "weather in kelvin": Case(
-        room(), {"weather.csv": csv("time,t_out,price", 24, lambda h: 273.15 + frost(h), 0.28)}, "suspicious", "unusual-value", "zone.ambient_temperature"),
+        room(), {"weather.csv": csv("time,t_out,price", 24, lambda h: 273.15 + frost(h), 0.28)}, "contradictory", "unusual-value", "zone.ambient_temperature"),
     "room that cools in minutes": Case(
         room(mass="walls and air store 0.02 kWh/K", heat="an electric heater of at most 30 kW"), WEATHER, "suspicious", "out-of-proportion", ""),
     "heat capacity without degrees": Case(
