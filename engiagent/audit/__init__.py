@@ -7,7 +7,8 @@ from engiagent.audit.auditing import (
     clashes_of,
     quick_audit,
 )
-from engiagent.audit.findings import Audit, Finding, Part, Place
+from engiagent.audit.findings import Audit, Finding
+from engiagent.explain.places import Part, Place
 
 __all__ = [
     "Audit",

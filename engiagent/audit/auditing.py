@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from engiagent.audit import clashes, flows, gaps, slips
 from engiagent.audit.blueprints import blueprint_gaps
-from engiagent.audit.findings import Audit, Finding, Place, ordered
+from engiagent.audit.findings import Audit, Finding, ordered
 from engiagent.audit.infeasible import examine
-from engiagent.audit.places import Span, Text
 from engiagent.audit.proportions import components_of, odd_parameters, odd_ratios
 from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError, InputError
+from engiagent.explain.places import Place, Span, Text
 
 if TYPE_CHECKING:
     from engiagent.agents.offline import Conflict, Understanding

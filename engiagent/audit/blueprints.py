@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from engiagent.audit.findings import Finding
-from engiagent.audit.places import Text
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.document import ParameterDef
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.errors import EngiagentError
+from engiagent.explain.places import Text
 
 
 def blueprint_gaps(blueprint: Blueprint, folder: Path, text: Text) -> Iterator[Finding]:

@@ -6,8 +6,8 @@ from typing import Final
 from engiagent.agents.offline import Conflict, Understanding
 from engiagent.agents.offline.cards import lexicon
 from engiagent.audit.findings import Finding
-from engiagent.audit.places import Text
 from engiagent.audit.tables import clash_words
+from engiagent.explain.places import Text
 
 _SAID: Final = {
     "two-values": ("two-values", "keep the one that is right"),

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from engiagent.explain.places import Part, Place
+
 SCHEMA: Final = "engiagent-audit/1"
 
 Verdict = Literal["complete", "undecided", "suspicious", "missing", "contradictory"]
@@ -13,58 +15,6 @@ ORDER: Final[tuple[Verdict, ...]] = (
     "complete", "undecided", "suspicious", "missing", "contradictory",
 )  # fmt: skip
 """From good to bad; an audit is as bad as its worst finding."""
-
-
-@dataclass(frozen=True, order=True)
-class Place:
-    """Where something stands.
-
-    Attributes
-    ----------
-    file
-        The file's name as the user knows it.
-    line, column
-        Counted from 1; None where a file has no lines or the place is the whole file.
-    quote
-        The words or the cell, white space collapsed.
-    """
-
-    file: str
-    line: int | None
-    column: int | None
-    quote: str
-
-    def __str__(self) -> str:
-        where = ":".join(str(p) for p in (self.file, self.line, self.column) if p is not None)
-        return f"{where}: {self.quote!r}" if self.quote else where
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
-        return dict(vars(self))
-
-
-@dataclass(frozen=True)
-class Part:
-    """One member of a set of statements that clash.
-
-    Attributes
-    ----------
-    text
-        What it says, in words.
-    expression
-        The same as the blueprint has it.
-    where
-        At which elements it takes part, as ``T: 07:00 to 09:00``; empty for all, or for a scalar.
-    """
-
-    text: str
-    expression: str
-    where: str
-    places: tuple[Place, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
-        return {**vars(self), "places": [place.to_dict() for place in self.places]}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +96,8 @@ class Audit:
     @property
     def verdict(self) -> Verdict:
         """The worst severity; without findings ``complete``, or ``undecided`` where the text was
-        not understood in full."""
+        not understood in full.
+        """
         nothing: Verdict = "undecided" if self.not_understood else "complete"
         return max((f.severity for f in self.findings), key=ORDER.index, default=nothing)
 

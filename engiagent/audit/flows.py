@@ -17,12 +17,12 @@ from engiagent.agents.offline.slots import marked, modifier
 from engiagent.agents.offline.tokens import Line
 from engiagent.audit.findings import Finding
 from engiagent.audit.infeasible import examine
-from engiagent.audit.labels import shown
-from engiagent.audit.places import Text
 from engiagent.audit.tables import flow_words
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.document import SCHEMA
 from engiagent.blueprint.units import convert, parse_unit
+from engiagent.explain.labels import shown
+from engiagent.explain.places import Text
 
 if TYPE_CHECKING:
     from engiagent.problems import Problem

@@ -9,9 +9,9 @@ from engiagent.agents.offline import Understanding
 from engiagent.agents.offline.cards import lexicon
 from engiagent.agents.offline.draft import Draft
 from engiagent.agents.offline.results import Missing
-from engiagent.audit.findings import Finding, Place
-from engiagent.audit.places import Span, Text
+from engiagent.audit.findings import Finding
 from engiagent.audit.tables import ranges
+from engiagent.explain.places import Place, Span, Text
 from engiagent.tabular import SUFFIXES
 
 if TYPE_CHECKING:

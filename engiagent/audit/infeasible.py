@@ -5,29 +5,22 @@ smallest sets of constraints and bounds that have none are found one after the o
 handed to the checker as a blueprint of its own with the multipliers that prove it.
 """
 
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
-from engiagent.audit.findings import Finding, Part
-from engiagent.audit.labels import where_of
-from engiagent.audit.places import MOST_CELLS, Span, Text
-from engiagent.audit.relaxed import names_in, only, without_gaps
-from engiagent.audit.words import Words
+from engiagent.audit.findings import Finding
 from engiagent.blueprint import Blueprint
-from engiagent.blueprint.document import ConstraintDef, ParameterDef
 from engiagent.errors import EngiagentError
+from engiagent.explain.conflicts import Statements
+from engiagent.explain.places import Part, Span, Text
+from engiagent.explain.relaxed import without_gaps
 
 if TYPE_CHECKING:
     from engiagent.formulations.program import Program
-    from engiagent.solvers.iis import Conflict, Family, Member
+    from engiagent.solvers.iis import Conflict
 
-LAWS: Final = frozenset({"Physical Laws", "Supply-Demand Balance"})
 MOST_CONFLICTS: Final = 4
 
 
@@ -70,7 +63,7 @@ def examine(
         program: Program = compile_blueprint(demands, folder)
     except EngiagentError as error:
         return Examined(notes=(f"whether the requirements can hold was not examined: {error}",))
-    case = _Case(demands, folder, text, understood)
+    said = Statements(demands, folder, text)
     findings: list[Finding] = []
     while len(findings) < MOST_CONFLICTS:
         try:
@@ -79,242 +72,42 @@ def examine(
             return Examined(tuple(findings), (f"the search for clashes ended early: {error}",))
         if conflict is None:
             break
-        findings.append(case.finding(conflict))
-        stated = [m.family for m in conflict.members if case.is_stated(m.family)]
+        findings.append(_finding(said, conflict, understood))
+        stated = [m.family for m in conflict.members if said.is_stated(m.family)]
         if not stated:
             break
         program = without(program, stated)
     return Examined(tuple(findings))
 
 
-@dataclass(frozen=True)
-class _Case:
-    """A blueprint of demands, and how its parts are said in words."""
-
-    demands: Blueprint
-    folder: Path
-    text: Text
-    understood: bool
-
-    def finding(self, conflict: "Conflict") -> Finding:
-        """Return a conflict as a finding."""
-        parts = self._parts(conflict)
-        proof = self._proof(conflict)
-        open_world = not self.understood and any(
-            self._is_balance(m.family) for m in conflict.members
-        )
-        certain = bool(proof["checked"]) and not open_world
-        said = "; ".join(_numbered(parts))
-        component, quantity = self._subject(conflict.members)
-        explanation = f"these {len(parts)} demands cannot all hold: {said}"
-        if len(parts) == 1:
-            explanation = f"this cannot hold: {parts[0].text}"
-        if open_world:
-            explanation += ". What was not understood in the text could still resolve it"
-        places = tuple(dict.fromkeys(place for part in parts for place in part.places))
-        single = len({self._variable(m.family) for m in conflict.members}) == 1
-        laws = any(self._is_balance(m.family) for m in conflict.members)
-        return Finding(
-            code="limits-clash" if single and not laws else "infeasible",
-            severity="contradictory" if certain else "suspicious",
-            component=component,
-            quantity=quantity,
-            explanation=explanation,
-            suggestion="one of these has to give way: correct the number that is wrong, or say "
-            "which demand may be broken",
-            places=places,
-            parts=parts,
-            proof=proof,
-        )
-
-    # -- members ------------------------------------------------------------------------------
-
-    def is_stated(self, family: "Family") -> bool:
-        """Whether a family is a demand of the text and no law of physics."""
-        if family.kind == "bound":
-            return True
-        definition = self._constraint(family.name)
-        return definition is None or definition.category not in LAWS
-
-    def _is_balance(self, family: "Family") -> bool:
-        """Whether a family says what a flow is made of, so that another flow could change it."""
-        if family.kind == "bound":
-            return False
-        definition = self._constraint(family.name)
-        if definition is None or definition.category not in LAWS:
-            return False
-        return len(names_in(definition.expression) & set(self.say.variables)) > 1
-
-    def _constraint(self, name: str) -> ConstraintDef | None:
-        ids = {c.constraint_id: c for c in self.demands.core.constraints}
-        return ids.get(name) or ids.get(re.sub(r"__\d+$", "", name))
-
-    @cached_property
-    def say(self) -> Words:
-        """What puts the demands into words."""
-        return Words(self.demands.core)
-
-    def _variable(self, family: "Family") -> str | None:
-        if family.kind == "bound":
-            return family.name
-        definition = self._constraint(family.name)
-        used = names_in(definition.expression) if definition is not None else set()
-        return next((name for name in self.say.variables if name in used), None)
-
-    def _subject(self, members: Sequence["Member"]) -> tuple[str, str]:
-        """Return component and quantity of the member that is most of a demand."""
-        chosen = sorted(members, key=lambda m: (not self._is_demand(m.family), m.family.name))
-        for member in chosen:
-            name = self._variable(member.family)
-            if name is None:
-                continue
-            quantity = self.say.variables[name].quantity or name
-            component, _, rest = quantity.rpartition(".")
-            return component or quantity, rest if component else ""
-        return "problem", ""
-
-    def _is_demand(self, family: "Family") -> bool:
-        return family.kind == "constraint" and self.is_stated(family)
-
-    # -- words --------------------------------------------------------------------------------
-
-    def _parts(self, conflict: "Conflict") -> tuple[Part, ...]:
-        """Return the members in words; both sides of one demand are one part."""
-        members = {m.family: m for m in conflict.members}
-        parts: dict[Part, None] = {}
-        for family, member in members.items():
-            sides = {f.side for f in members if (f.kind, f.name) == (family.kind, family.name)}
-            side = family.side if len(sides) == 1 else "both"
-            parts[self._part(member, side, conflict.program)] = None
-        return tuple(parts)
-
-    def _part(self, member: "Member", side: str, program: "Program") -> Part:
-        where = where_of(member, program)
-        if member.family.kind == "bound":
-            variable = self.say.variables[member.family.name]
-            text, expression, names = self.say.bound(variable, side)
-            plain = not names & set(self.say.parameters) and not expression.endswith("= 0")
-            source = variable.source_reference if plain else None
-        else:
-            definition = self._constraint(member.family.name)
-            if definition is None:
-                return Part(member.family.name, "", where, ())
-            text, expression, names = self.say.constraint(definition, side, LAWS)
-            source = definition.source_reference
-        places = list(self.text.of(source))
-        for parameter in self.say.behind(names):
-            places += self.text.of(*_rows(parameter, member))
-        at = f" ({where})" if where else ""
-        return Part(text + at, expression, where, tuple(dict.fromkeys(places)))
-
-    # -- proof --------------------------------------------------------------------------------
-
-    def _proof(self, conflict: "Conflict") -> dict[str, Any]:
-        """Return how a conflict is known, after the checker has looked at it where it can."""
-        if conflict.leaves is not None:
-            method = f"branching on whole numbers, a Farkas ray at each of {conflict.leaves} leaves"
-            return {"method": method, "checked": True, "irreducible": conflict.irreducible}
-        method = "limits that cross" if conflict.crossing else "Farkas ray"
-        checked, margin = self._checked(conflict)
-        if conflict.whole_numbers:
-            method = "branch and bound; no multipliers"
-        return {
-            "method": method,
-            "checked": checked,
-            "margin": margin,
-            "irreducible": conflict.irreducible,
-        }
-
-    def _checked(self, conflict: "Conflict") -> tuple[bool, float | None]:
-        """Let the checker judge just this set with its ray; then with all bounds beside it.
-
-        The bounds of variables outside the set carry no weight, but the checker needs them to
-        tell a weight from rounding.
-        """
-        if conflict.farkas is None and not conflict.crossing:
-            return False, None
-        ids = {re.sub(r"__\d+$", "", m.family.name) for m in conflict.members}
-        ids |= {m.family.name for m in conflict.members}
-        own = {
-            (m.family.name, side)
-            for m in conflict.members
-            if m.family.kind == "bound"
-            for side in ("lower", "upper")
-            if m.family.side in (side, "both")
-        }
-        every = {(name, side) for name in self.say.variables for side in ("lower", "upper")}
-        for bounds in (own, every):
-            found = self._judged(only(self.demands, ids, bounds), conflict)
-            if found is not None and found["status"] == "pass":
-                return True, found.get("margin")
-        return False, None
-
-    def _judged(self, alone: Blueprint, conflict: "Conflict") -> dict[str, Any] | None:
-        """Return what the checker says of the claim that a blueprint has no solution."""
-        from engiagent.certify import certify
-
-        name = "demands that clash"
-        try:
-            claim = self._claim(alone, conflict)
-            with np.errstate(invalid="ignore"):
-                certificate = certify(None, claim, alone, folder=self.folder, name=name)
-        except EngiagentError:
-            return None
-        return dict(certificate.to_dict()["levels"]["optimality"])
-
-    def _claim(self, alone: Blueprint, conflict: "Conflict") -> Any:
-        """Return the claim that a set has no solution as a solution file would make it."""
-        from engiagent.solvers import to_dataset
-        from engiagent.solvers.result import SolverResult
-
-        result = SolverResult(
-            status="infeasible",
-            reason="an irreducible set of demands",
-            is_mip=False,
-            solver="audit",
-            solver_version="1",
-            farkas=conflict.farkas,
-        )
-        program = replace(conflict.program, blueprint_sha256=alone.sha256)
-        if conflict.farkas is not None or conflict.members[0].family.kind == "bound":
-            return to_dataset(program, result)
-        return self._crossing(program, result, conflict.members[0])
-
-    def _crossing(self, program: "Program", result: Any, member: "Member") -> Any:
-        """Return the claim that both ends of ``low <= x <= high`` cannot hold.
-
-        Each of the two comparisons has a multiplier of its own, of the sign that counts.
-        """
-        from engiagent.solvers import to_dataset
-
-        name = member.family.name
-        definition = self._constraint(name)
-        sign = 1.0 if definition is not None and ">" in definition.expression else -1.0
-        block = program.row_block(name)
-        ray = np.zeros(program.row_count)
-        crossed = program.row_lower > program.row_upper
-        crossed[: block.start] = False
-        crossed[block.stop :] = False
-        ray[crossed] = sign
-        dataset = to_dataset(program, replace(result, farkas=ray))
-        whole = f"farkas__{name}"
-        both = {f"{whole}__1": dataset[whole], f"{whole}__2": dataset[whole]}
-        return dataset.drop_vars(whole).assign(both)
+def _finding(said: Statements, conflict: "Conflict", understood: bool) -> Finding:
+    """Return a conflict as a finding."""
+    parts = said.parts(conflict)
+    proof = said.proof(conflict)
+    laws = any(said.is_balance(m.family) for m in conflict.members)
+    open_world = not understood and laws
+    certain = bool(proof["checked"]) and not open_world
+    component, quantity = said.subject(conflict.members)
+    explanation = f"these {len(parts)} demands cannot all hold: {'; '.join(_numbered(parts))}"
+    if len(parts) == 1:
+        explanation = f"this cannot hold: {parts[0].text}"
+    if open_world:
+        explanation += ". What was not understood in the text could still resolve it"
+    single = len({said.variable_of(m.family) for m in conflict.members}) == 1
+    return Finding(
+        code="limits-clash" if single and not laws else "infeasible",
+        severity="contradictory" if certain else "suspicious",
+        component=component,
+        quantity=quantity,
+        explanation=explanation,
+        suggestion="one of these has to give way: correct the number that is wrong, or say "
+        "which demand may be broken",
+        places=tuple(dict.fromkeys(place for part in parts for place in part.places)),
+        parts=parts,
+        proof=proof,
+    )
 
 
 def _numbered(parts: Sequence[Part]) -> Iterator[str]:
     for number, part in enumerate(parts, 1):
         yield f"({number}) {part.text}"
-
-
-def _rows(parameter: ParameterDef, member: "Member") -> tuple[Any, list[int]]:
-    """Return the source of a parameter, and which of its elements a member needs."""
-    reference = parameter.source_reference
-    if len(member.shape) != 1 or not parameter.index:
-        return reference, []
-    if member.sets[0] not in parameter.index[0].split():
-        return reference, []
-    rows = [int(p) for p in member.positions]
-    if isinstance(reference, tuple | list) and len(reference) == member.shape[0]:
-        return [reference[row] for row in rows[:MOST_CELLS]], []
-    return reference, rows

@@ -10,14 +10,14 @@ import numpy.typing as npt
 
 from engiagent.agents.offline.cards import Slot, lexicon
 from engiagent.audit.findings import Finding
-from engiagent.audit.labels import shown
-from engiagent.audit.places import Text
 from engiagent.audit.tables import Ratio, ranges
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.document import ComponentDef, ParameterDef
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.units import convert, parse_unit
 from engiagent.errors import EngiagentError
+from engiagent.explain.labels import shown
+from engiagent.explain.places import Text
 
 Floats = npt.NDArray[np.float64]
 LISTED: Final = 6

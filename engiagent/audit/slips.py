@@ -12,10 +12,10 @@ from engiagent.agents.offline.cards import Slot, lexicon
 from engiagent.agents.offline.draft import Band, Value
 from engiagent.agents.offline.slots import MARK, marked
 from engiagent.audit.findings import Finding
-from engiagent.audit.labels import shown
-from engiagent.audit.places import Span, Text
 from engiagent.audit.tables import Confusion, ranges
 from engiagent.blueprint.units import UnitError, convert, parse_unit
+from engiagent.explain.labels import shown
+from engiagent.explain.places import Span, Text
 
 if TYPE_CHECKING:
     from engiagent.problems import Problem

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from engiagent.audit.findings import Place
 from engiagent.errors import EngiagentError
 
 if TYPE_CHECKING:
@@ -15,6 +14,58 @@ Span = tuple[int, int]
 LONGEST: Final = 160
 MOST_CELLS: Final = 6
 """How many cells of one column are shown."""
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """Where something stands.
+
+    Attributes
+    ----------
+    file
+        The file's name as the user knows it.
+    line, column
+        Counted from 1; None where a file has no lines or the place is the whole file.
+    quote
+        The words or the cell, white space collapsed.
+    """
+
+    file: str
+    line: int | None
+    column: int | None
+    quote: str
+
+    def __str__(self) -> str:
+        where = ":".join(str(p) for p in (self.file, self.line, self.column) if p is not None)
+        return f"{where}: {self.quote!r}" if self.quote else where
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class Part:
+    """One member of a set of statements that clash.
+
+    Attributes
+    ----------
+    text
+        What it says, in words.
+    expression
+        The same as the blueprint has it.
+    where
+        At which elements it takes part, as ``T: 07:00 to 09:00``; empty for all, or for a scalar.
+    """
+
+    text: str
+    expression: str
+    where: str
+    places: tuple[Place, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        return {**vars(self), "places": [place.to_dict() for place in self.places]}
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from engiagent.audit.labels import shown
-from engiagent.audit.relaxed import names_in
 from engiagent.blueprint.document import ConstraintDef, Core, ParameterDef, VariableDef
 from engiagent.blueprint.grammar import Compare, GrammarError, Node, Ref, parse, walk
+from engiagent.explain.labels import shown
+from engiagent.explain.relaxed import names_in
 
 DEEPEST: Final = 4
 """How many parameters that are made of others are followed."""
