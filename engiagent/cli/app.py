@@ -15,6 +15,7 @@ import click
 from engiagent import __version__
 from engiagent.cli import exit_codes
 from engiagent.cli.audit import audit
+from engiagent.cli.bench import bench
 from engiagent.cli.check import check
 from engiagent.cli.doctor import doctor
 from engiagent.cli.emit import emit, report
@@ -115,7 +116,8 @@ def app() -> None:
 
 
 COMMANDS = (
-    run, audit, solve, study, check, emit, import_model, report, problems, lint, schema, doctor,
+    run, audit, solve, study, check, bench, emit, import_model, report, problems, lint, schema,
+    doctor,
 )  # fmt: skip
 for command in COMMANDS:
     app.add_command(command)
