@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -169,23 +171,35 @@ def test_a_killed_worker_leaves_a_folder_that_says_so(tmp_path: Path) -> None:
     assert (tmp_path / "run/report.html").is_file()
 
 
-def start(path: Path, out: Path, seconds: float = 0.5) -> "subprocess.Popen[str]":
-    """Start a long solve and return it when its solver has been at work for some seconds."""
-    process = subprocess.Popen(
+def obey_interrupts() -> None:
+    """Undo what a shell does to a background job, whose children would ignore Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+@contextmanager
+def start(path: Path, out: Path, seconds: float = 0.5) -> Iterator["subprocess.Popen[str]"]:
+    """Start a long solve and yield it when its solver has been at work for some seconds."""
+    with subprocess.Popen(
         [sys.executable, "-m", "engiagent", "solve", str(path), "--out", str(out), "--json"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-    )
-    for _ in range(300):
-        trace = out / "trace.jsonl"
-        if trace.is_file() and '"solve", "event": "start"' in trace.read_text():
+        preexec_fn=obey_interrupts,
+    ) as process:
+        try:
+            for _ in range(300):
+                trace = out / "trace.jsonl"
+                if trace.is_file() and '"solve", "event": "start"' in trace.read_text():
+                    break
+                time.sleep(0.05)
+            else:
+                pytest.fail("the solve did not start within 15 s")
             time.sleep(seconds)
-            return process
-        time.sleep(0.05)
-    process.kill()
-    pytest.fail("the solve did not start within 15 s")
+            yield process
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -219,7 +233,7 @@ def test_a_run_that_is_killed_outright_still_says_how_far_it_came(tmp_path: Path
     path = blueprints.market_split(tmp_path / "split.json")
     with start(path, tmp_path / "run") as process:
         process.kill()
-        process.communicate(timeout=20)
+        process.wait(timeout=20)
     record = read_record(tmp_path / "run")
     assert (record["state"], record["stage"]) == ("running", "solve")
 
