@@ -204,15 +204,7 @@ class _Search:
         return linear.solve_here(program, options)
 
     def _only(self, families: dict[Family, tuple[Ints, Ints]]) -> Program:
-        fewer = subset(self.program, families)
-        if not self.whole_numbers:
-            return fewer
-        whole = self.program.integrality
-        return replace(
-            fewer,
-            column_lower=np.where(whole, self.program.column_lower, fewer.column_lower),
-            column_upper=np.where(whole, self.program.column_upper, fewer.column_upper),
-        )
+        return placed(self.program, families, whole=self.whole_numbers)
 
     def _supporting(self, ray: Floats | None) -> dict[Family, tuple[Ints, Ints]]:
         """Return the families that a ray needs; all of them without one, or if it needs more."""
@@ -222,7 +214,7 @@ class _Search:
         needed = {
             family: places
             for family, places in everything.items()
-            if _carrying(self.program, ray, family, places).size
+            if supporting(self.program, ray, family, places).size
         }
         found = self._solve(self._only(needed))
         enough = found is not None and found.status == "infeasible"
@@ -251,7 +243,7 @@ class _Search:
         if ray is None:
             return families
         alone = self._only(families)
-        fewer = {f: p for f, p in families.items() if _carrying(alone, ray, f, p).size}
+        fewer = {f: p for f, p in families.items() if supporting(alone, ray, f, p).size}
         proof = farkas.margin(self._only(fewer), ray)
         return fewer if proof > MARGIN else families
 
@@ -410,6 +402,21 @@ def subset(program: Program, families: Mapping[Family, tuple[Ints, Ints]]) -> Pr
     )
 
 
+def placed(
+    program: Program, families: Mapping[Family, tuple[Ints, Ints]], *, whole: bool
+) -> Program:
+    """Return :func:`subset`; with ``whole`` the range of every whole number stays as well."""
+    fewer = subset(program, families)
+    if not whole:
+        return fewer
+    kept = program.integrality
+    return replace(
+        fewer,
+        column_lower=np.where(kept, program.column_lower, fewer.column_lower),
+        column_upper=np.where(kept, program.column_upper, fewer.column_upper),
+    )
+
+
 def without(program: Program, families: Sequence[Family]) -> Program:
     """Return the program in which the limits of some families are left out."""
     rest = {f: places for f, places in families_of(program).items() if f not in families}
@@ -423,7 +430,7 @@ def _only_generated(blocks: Sequence[Block], lower: Floats, upper: Floats) -> tu
     return np.where(keep, lower, -np.inf), np.where(keep, upper, np.inf)
 
 
-def _carrying(program: Program, ray: Floats, family: Family, places: tuple[Ints, Ints]) -> Ints:
+def supporting(program: Program, ray: Floats, family: Family, places: tuple[Ints, Ints]) -> Ints:
     """Return the rows or columns of a family whose limit a ray uses."""
     weights = ray if family.kind == "constraint" else -_column_weights(program, ray)
     enough = CARRIES * float(np.max(np.abs(ray), initial=0.0))
@@ -448,12 +455,24 @@ def _member(
     if ray is None:
         carried = np.unique(np.concatenate(places))
     else:
-        carried = _carrying(program, ray, family, places)
+        carried = supporting(program, ray, family, places)
         carried = carried if carried.size else np.unique(np.concatenate(places))
     block = _block_of(program, family)
-    inside = carried[(carried >= block.start) & (carried < block.stop)] - block.start
-    positions = inside if block.positions is None else block.positions[inside]
-    return Member(family, positions, block.sets, block.shape)
+    return Member(family, positions_of(program, family, carried), block.sets, block.shape)
+
+
+def positions_of(program: Program, family: Family, places: Ints) -> Ints:
+    """Return where rows or columns of a family stand on the full grid of its blocks, sorted."""
+    blocks: list[Block] = (
+        [b for b in program.rows if b.constraint_id == family.name]
+        if family.kind == "constraint"
+        else [b for b in program.columns if b.name == family.name]
+    )
+    found = []
+    for block in blocks:
+        inside = places[(places >= block.start) & (places < block.stop)] - block.start
+        found.append(inside if block.positions is None else block.positions[inside])
+    return np.unique(np.concatenate(found))
 
 
 def _block_of(program: Program, family: Family) -> Block:

@@ -101,7 +101,7 @@ class Statements:
 
     def part(self, member: "Member", side: str, program: "Program") -> Part:
         """Return a member, or both sides of it, in words with its places."""
-        where = where_of(member, program)
+        where = where_of(member.sets, member.shape, member.positions, program)
         if member.family.kind == "bound":
             variable = self.say.variables[member.family.name]
             text, expression, names = self.say.bound(variable, side)

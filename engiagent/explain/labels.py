@@ -1,6 +1,8 @@
 """Elements of a grid and numbers in words."""
 
 import math
+from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
@@ -8,10 +10,13 @@ import numpy as np
 
 if TYPE_CHECKING:
     from engiagent.formulations.program import Coordinate, Program
-    from engiagent.solvers.iis import Member
 
 MOST: Final = 3
 """How many runs of elements are listed."""
+_MONTHS: Final = (
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+)  # fmt: skip
+_TIMES: Final = ("time", "instants")
 
 
 def shown(value: object, unit: str | None) -> str:
@@ -27,44 +32,129 @@ def shown(value: object, unit: str | None) -> str:
     return f"{text} {unit}" if unit not in (None, "", "1") else text
 
 
-def where_of(member: "Member", program: "Program") -> str:
-    """Return at which elements a member takes part; empty for all of them and for a scalar."""
-    if not member.shape or len(member.positions) == math.prod(member.shape):
+def where_of(sets: Sequence[str], shape: Sequence[int], positions: Any, program: "Program") -> str:
+    """Return at which elements of a grid something is; empty for all of them and for a scalar.
+
+    Parameters
+    ----------
+    positions
+        Places on the flattened grid. Runs of periods are told as half-open ranges of the clock,
+        runs of instants with both ends.
+    """
+    wanted = np.unique(np.asarray(positions, dtype=np.int64))
+    if not shape or len(wanted) in (0, math.prod(shape)):
         return ""
-    places = np.unravel_index(np.asarray(member.positions), member.shape)
-    pieces = []
-    for name, size, found in zip(member.sets, member.shape, places, strict=True):
-        wanted = np.unique(found)
-        if wanted.size == size:
-            continue
-        coordinate = program.coordinates.get(name)
-        labels = [_label(coordinate, int(k)) for k in range(size)]
-        pieces.append(f"{name}: {_runs(wanted, labels)}")
-    return "; ".join(pieces)
+    coordinates = [program.coordinates.get(name) for name in sets]
+    places = np.stack(np.unravel_index(wanted, tuple(shape)), axis=1)
+    along = _along(coordinates)
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for place in places.tolist():
+        groups.setdefault(tuple(place[:along] + place[along + 1 :]), []).append(place[along])
+    others = [c for k, c in enumerate(coordinates) if k != along]
+    said: dict[str, list[str]] = {}
+    for key, found in groups.items():
+        whole = len(found) == shape[along]
+        runs = "" if whole and key else _runs(coordinates[along], found)
+        labels = ", ".join(_label(c, k) for c, k in zip(others, key, strict=True))
+        said.setdefault(runs, []).append(labels)
+    return "; ".join(_some(_group(labels, runs) for runs, labels in said.items()))
 
 
-def _runs(wanted: Any, labels: list[str]) -> str:
-    starts = [0, *(k + 1 for k, (a, b) in enumerate(pairwise(wanted)) if b != a + 1)]
-    ends = [*(s - 1 for s in starts[1:]), len(wanted) - 1]
-    runs = [
-        labels[wanted[a]] if a == b else f"{labels[wanted[a]]} to {labels[wanted[b]]}"
-        for a, b in zip(starts, ends, strict=True)
-    ]
+def _group(labels: list[str], runs: str) -> str:
+    named = ", ".join(_some(label for label in labels if label))
+    return ": ".join(part for part in (named, runs) if part)
+
+
+def _some(pieces: Iterator[str]) -> list[str]:
+    listed = list(pieces)
+    if len(listed) <= MOST + 1:
+        return listed
+    return [*listed[:MOST], f"and {len(listed) - MOST} more"]
+
+
+def _along(coordinates: Sequence["Coordinate | None"]) -> int:
+    """Return the axis along which runs are told: the last one of time, else the last."""
+    times = [k for k, c in enumerate(coordinates) if c is not None and c.kind in _TIMES]
+    return times[-1] if times else len(coordinates) - 1
+
+
+def _runs(coordinate: "Coordinate | None", found: list[int]) -> str:
+    starts = [0, *(k + 1 for k, (a, b) in enumerate(pairwise(found)) if b != a + 1)]
+    ends = [*(s - 1 for s in starts[1:]), len(found) - 1]
+    runs = [(found[a], found[b]) for a, b in zip(starts, ends, strict=True)]
+    if coordinate is None or not np.issubdtype(coordinate.values.dtype, np.datetime64):
+        said = [
+            _label(coordinate, a) if a == b else f"{_label(coordinate, a)} to "
+            f"{_label(coordinate, b)}" for a, b in runs[:MOST]
+        ]  # fmt: skip
+    else:
+        said = [_clock_run(coordinate, a, b) for a, b in runs[:MOST]]
+        said = _common_day(said)
     more = f" and {len(runs) - MOST} more" if len(runs) > MOST else ""
-    return ", ".join(runs[:MOST]) + more
+    return ", ".join(said) + more
+
+
+def _common_day(said: list[str]) -> list[str]:
+    """Leave out a day that the next run repeats."""
+    days = [text.partition(" on ")[2] for text in said]
+    return [
+        text.partition(" on ")[0] if day and k + 1 < len(days) and days[k + 1] == day else text
+        for k, (text, day) in enumerate(zip(said, days, strict=True))
+    ]
+
+
+def _clock_run(coordinate: "Coordinate", first: int, last: int) -> str:
+    """Return ``07:00–09:00 on 11 Nov`` for periods, ``07:00 to 09:00 on 11 Nov`` for instants."""
+    years = len({_moment(coordinate, k).year for k in (0, coordinate.size - 1)}) > 1
+    start, instants = _moment(coordinate, first), coordinate.kind != "time"
+    if instants and first == last:
+        return f"{start:%H:%M} on {_day(start.date(), years)}"
+    end = _moment(coordinate, last) if instants else _end(coordinate, last)
+    dash = " to " if instants else "–"
+    if end is None:
+        return f"from {start:%H:%M} on {_day(start.date(), years)}"
+    midnight = not instants and (end.hour, end.minute) == (0, 0)
+    day = (end - timedelta(days=1)).date() if midnight else end.date()
+    clock = "24:00" if midnight else f"{end:%H:%M}"
+    if day == start.date():
+        return f"{start:%H:%M}{dash}{clock} on {_day(day, years)}"
+    return f"{start:%H:%M} on {_day(start.date(), years)} to {clock} on {_day(day, years)}"
+
+
+def _day(day: date, with_year: bool) -> str:
+    text = f"{day.day} {_MONTHS[day.month - 1]}"
+    return f"{text} {day.year}" if with_year else text
+
+
+def _moment(coordinate: "Coordinate", position: int) -> datetime:
+    value = coordinate.values[position]
+    seconds = int(value.astype("datetime64[s]").astype(np.int64))
+    moment = datetime.fromtimestamp(seconds, UTC)
+    if coordinate.zone is None:
+        return moment
+    from zoneinfo import ZoneInfo
+
+    return moment.astimezone(ZoneInfo(coordinate.zone))
+
+
+def _end(coordinate: "Coordinate", position: int) -> datetime | None:
+    """Return when a period ends: where the next starts; the last is as long as the one before."""
+    if position + 1 < coordinate.size:
+        return _moment(coordinate, position + 1)
+    if position == 0:
+        return None
+    values = coordinate.values.astype("datetime64[s]").astype(np.int64)
+    step = timedelta(seconds=int(values[position] - values[position - 1]))
+    last = _moment(coordinate, position)
+    return (last.astimezone(UTC) + step).astimezone(last.tzinfo)
 
 
 def _label(coordinate: "Coordinate | None", position: int) -> str:
     if coordinate is None:
         return str(position + 1)
     value = coordinate.values[position]
-    if not isinstance(value, np.datetime64):
-        return str(value)
-    if coordinate.zone is None:
-        return str(value.astype("datetime64[m]")).replace("T", " ")
-    from datetime import UTC, datetime
-    from zoneinfo import ZoneInfo
+    return _clock_run(coordinate, position, position) if _dated(value) else str(value)
 
-    seconds = int(value.astype("datetime64[s]").astype(np.int64))
-    moment = datetime.fromtimestamp(seconds, UTC).astimezone(ZoneInfo(coordinate.zone))
-    return moment.strftime("%Y-%m-%d %H:%M")
+
+def _dated(value: object) -> bool:
+    return isinstance(value, np.datetime64)

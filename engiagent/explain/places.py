@@ -55,7 +55,8 @@ class Part:
     expression
         The same as the blueprint has it.
     where
-        At which elements it takes part, as ``T: 07:00 to 09:00``; empty for all, or for a scalar.
+        At which elements it takes part, as ``07:00–09:00 on 11 Nov``; empty for all, or for a
+        scalar.
     """
 
     text: str
