@@ -10,6 +10,7 @@ from engiagent.blueprint.document import Blueprint, ComponentDef, ConstraintDef,
 from engiagent.errors import InputError
 from engiagent.formulations.components import BUILDERS
 from engiagent.formulations.components.fragment import (
+    PORTS,
     Fragment,
     Surroundings,
     Terminal,
@@ -128,7 +129,7 @@ def _balances(core: Core, fragments: dict[str, Fragment]) -> tuple[ConstraintDef
     for bus, members in _buses(core).items():
         if all(component.expanded for component in members):
             continue
-        terminals = [t for c in members for t in fragments[c.name].terminals]
+        terminals = [t for c in members for t in fragments[c.name].terminals if t.bus == bus]
         if len(members) == 1:
             raise wrong(
                 members[0],
@@ -146,9 +147,9 @@ def _balances(core: Core, fragments: dict[str, Fragment]) -> tuple[ConstraintDef
 def _buses(core: Core) -> dict[str, list[ComponentDef]]:
     buses: dict[str, list[ComponentDef]] = {}
     for component in core.components:
-        bus = connection_of(component, "bus")
-        if bus is not None:
-            buses.setdefault(str(bus), []).append(component)
+        for bus in dict.fromkeys(connection_of(component, port) for port in PORTS):
+            if bus is not None:
+                buses.setdefault(str(bus), []).append(component)
     return buses
 
 

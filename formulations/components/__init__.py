@@ -1,28 +1,36 @@
 """Physical units as an optimiser sees them: one file for each, one table that names them all."""
 
-from collections.abc import Callable
 from typing import Final
 
-from engiagent.blueprint.document import ComponentDef
 from engiagent.formulations.components import (
     battery,
     cooler,
     generator_profile,
     grid,
     heater,
+    hot_water_tank,
+    ice_tank,
     load,
+    tank,
+    thermal_store,
     thermal_zone,
+    two_zone_tank,
 )
-from engiagent.formulations.components.fragment import Fragment, Surroundings
+from engiagent.formulations.components.description import Builder, Model
 
-Builder = Callable[[ComponentDef, Surroundings], Fragment]
-
-BUILDERS: Final[dict[str, Builder]] = {
-    "battery": battery.fragment,
-    "cooler": cooler.fragment,
-    "generator_profile": generator_profile.fragment,
-    "grid": grid.fragment,
-    "heater": heater.fragment,
-    "load": load.fragment,
-    "thermal_zone": thermal_zone.fragment,
+MODELS: Final[dict[str, Model]] = {
+    "battery": battery.MODEL,
+    "cooler": cooler.MODEL,
+    "generator_profile": generator_profile.MODEL,
+    "grid": grid.MODEL,
+    "heater": heater.MODEL,
+    "hot_water_tank": hot_water_tank.MODEL,
+    "ice_tank": ice_tank.MODEL,
+    "load": load.MODEL,
+    "tank": tank.MODEL,
+    "thermal_store": thermal_store.MODEL,
+    "thermal_zone": thermal_zone.MODEL,
+    "two_zone_tank": two_zone_tank.MODEL,
 }
+
+BUILDERS: Final[dict[str, Builder]] = {name: model.fragment for name, model in MODELS.items()}

@@ -14,6 +14,7 @@ no cost or price can make worthwhile unless it is negative.
 """
 
 from engiagent.blueprint.document import ComponentDef, ConstraintDef, VariableDef
+from engiagent.formulations.components.description import Model
 from engiagent.formulations.components.fragment import (
     Fragment,
     Reader,
@@ -23,38 +24,43 @@ from engiagent.formulations.components.fragment import (
     wrong,
 )
 
-SLOTS = {
-    "energy_capacity": Slot("kWh", required=True),
-    "charge_power_max": Slot("kW", series=True),
-    "discharge_power_max": Slot("kW", series=True),
-    "charge_efficiency": Slot("1"),
-    "discharge_efficiency": Slot("1"),
-    "initial_energy": Slot("kWh", required=True),
-    "minimum_energy": Slot("kWh"),
-    "maximum_energy": Slot("kWh"),
-    "self_discharge": Slot("1/h"),
+STORAGE = {
+    "energy_capacity": Slot("kWh", required=True, meaning="largest content"),
+    "charge_power_max": Slot("kW", series=True, default="no limit", meaning="at the terminals"),
+    "discharge_power_max": Slot("kW", series=True, default="no limit", meaning="at the terminals"),
+    "charge_efficiency": Slot("1", default="1", meaning="stored over taken"),
+    "discharge_efficiency": Slot("1", default="1", meaning="delivered over given up"),
+    "initial_energy": Slot("kWh", required=True, meaning="content at the start"),
+    "minimum_energy": Slot("kWh", default="0", meaning="least content"),
+    "maximum_energy": Slot("kWh", default="the capacity", meaning="largest content in use"),
+    "self_discharge": Slot("1/h", default="0", meaning="share of the content lost in an hour"),
 }
+SLOTS = STORAGE
 OPTIONS = ("exclusive_on", "scheme")
 CONNECTIONS = ("bus",)
 
 
 def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
     """Return the algebra of a battery."""
-    reader = Reader(component, around, SLOTS, OPTIONS, CONNECTIONS)
+    return storage(Reader(component, around, SLOTS, OPTIONS, CONNECTIONS), "bus", "state_of_charge")
+
+
+def storage(reader: Reader, port: str, state: str) -> Fragment:
+    """Return the algebra of a store of energy on a bus, its content called ``state``."""
     charge_max = reader.optional("charge_power_max")
     discharge_max = reader.optional("discharge_power_max")
     charge, discharge = f"{reader.name}_charge[t]", f"{reader.name}_discharge[t]"
     result = Fragment(
-        variables=_variables(reader),
-        constraints=(_dynamics(reader, charge, discharge), _initial(reader)),
-        terminals=reader.terminal(discharge, discharge_max, supplies=True)
-        + reader.terminal(charge, charge_max, supplies=False),
+        variables=_variables(reader, state),
+        constraints=(_dynamics(reader, state, charge, discharge), _initial(reader, state)),
+        terminals=reader.terminal(discharge, discharge_max, supplies=True, port=port)
+        + reader.terminal(charge, charge_max, supplies=False, port=port),
     )
     over = reader.exclusive_set()
     if over is None:
         return result
     if charge_max is None or discharge_max is None:
-        raise wrong(component, "exclusive_on needs charge_power_max and discharge_power_max")
+        raise wrong(reader.component, "exclusive_on needs charge_power_max and discharge_power_max")
     return result + exclusive(
         reader,
         over,
@@ -64,7 +70,7 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
     )
 
 
-def _variables(reader: Reader) -> tuple[VariableDef, ...]:
+def _variables(reader: Reader, state: str) -> tuple[VariableDef, ...]:
     name = reader.name
     powers = tuple(
         VariableDef(
@@ -82,12 +88,12 @@ def _variables(reader: Reader) -> tuple[VariableDef, ...]:
     )
     highest = "maximum_energy" if reader.given("maximum_energy") else "energy_capacity"
     energy = VariableDef(
-        name=f"{name}_state_of_charge",
+        name=f"{name}_{state}",
         index=(f"i in {reader.instants}",),
         lower=reader.optional("minimum_energy") or 0,
         upper=reader.text(highest),
         unit="kWh",
-        quantity=f"{name}.state_of_charge",
+        quantity=f"{name}.{state}",
         role="state",
         description=f"energy in {name}",
         source_reference=reader.source("minimum_energy", highest),
@@ -95,8 +101,8 @@ def _variables(reader: Reader) -> tuple[VariableDef, ...]:
     return (*powers, energy)
 
 
-def _dynamics(reader: Reader, charge: str, discharge: str) -> ConstraintDef:
-    name = f"{reader.name}_state_of_charge"
+def _dynamics(reader: Reader, state: str, charge: str, discharge: str) -> ConstraintDef:
+    name = f"{reader.name}_{state}"
     into = _scaled(charge, "*", reader.optional("charge_efficiency"))
     out = _scaled(discharge, "/", reader.optional("discharge_efficiency"))
     keep, hold = "", "dt(t)"
@@ -123,13 +129,23 @@ def _scaled(power: str, operator: str, factor: str | None) -> str:
     return power if factor is None else f"{power}{operator}{factor}"
 
 
-def _initial(reader: Reader) -> ConstraintDef:
+def _initial(reader: Reader, state: str) -> ConstraintDef:
     return ConstraintDef(
         constraint_id=f"{reader.name}_initial",
         name=f"energy in {reader.name} at the start",
-        expression=f"{reader.name}_state_of_charge[first({reader.instants})] == "
+        expression=f"{reader.name}_{state}[first({reader.instants})] == "
         f"{reader.text('initial_energy')}",
         category="Physical Laws",
         hard=True,
         source_reference=reader.source("initial_energy"),
     )
+
+
+MODEL = Model(
+    fragment, SLOTS, OPTIONS, CONNECTIONS,
+    summary="battery seen from its terminals",
+    quantities={"charge": "kW", "discharge": "kW", "state_of_charge": "kWh"},
+    problem_class="LP; MILP with `exclusive_on`",
+    leaves_out="voltage, temperature and ageing; losses that depend on the power",
+    exact_against="battery.Battery",
+)  # fmt: skip

@@ -5,6 +5,7 @@ that ``"2*people[t]"`` may stand where a series is expected; the name of an inde
 given its index by itself.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -22,18 +23,31 @@ from engiagent.blueprint.document import (
 from engiagent.blueprint.grammar import Number, Ref, parse, parse_binder
 from engiagent.blueprint.units import UnitError, parse_unit
 from engiagent.errors import EngiagentError, InputError
+from engiagent.formulations.components.known import known_values
+
+PORTS = ("bus", "heat_bus", "cooling_bus", "fuel_bus")
+"""The connections that are buses with a power balance, all in kW."""
 
 
 @dataclass(frozen=True)
 class Slot:
     """A parameter of a component: its unit, and whether it has to be there.
 
-    ``series`` slots may vary over the periods; others are single numbers.
+    ``series`` slots may vary over the periods; others are single numbers, or a ``table``: numbers
+    in brackets, or the name of a parameter over one set. A value outside ``low`` to ``high`` (at
+    ``low`` too when ``above``) is refused wherever it is known before data files are read.
+    ``default`` and ``meaning`` are what the reference page says.
     """
 
     unit: str
     required: bool = False
     series: bool = False
+    table: bool = False
+    low: float | None = None
+    high: float | None = None
+    above: bool = False
+    default: str = ""
+    meaning: str = ""
 
 
 @dataclass(frozen=True)
@@ -163,6 +177,22 @@ class Reader:
         for name, slot in self.slots.items():
             if slot.required and name not in part.parameters:
                 raise wrong(part, f"the parameter {name} is not given", expected=_shown(slot))
+            if name in part.parameters:
+                self._refuse_range(name, slot)
+
+    def _refuse_range(self, name: str, slot: Slot) -> None:
+        """Refuse a number outside the range of its slot, as far as it is known here."""
+        for value in known_values(self.component.parameters[name], slot.unit, self.around.core):
+            low = -math.inf if slot.low is None else slot.low
+            high = math.inf if slot.high is None else slot.high
+            if not low <= value <= high or (slot.above and value == low):
+                unit = "" if slot.unit == "1" else f" {slot.unit}"
+                floor = f"{'above' if slot.above else 'at least'} {low:g}"
+                most = f"at most {high:g}"
+                limits = [floor] * (slot.low is not None) + [most] * (slot.high is not None)
+                raise wrong(
+                    self.component, f"{name} is {value:g}{unit}", expected=", ".join(limits) + unit
+                )
 
     @property
     def name(self) -> str:
@@ -209,9 +239,7 @@ class Reader:
     def _indexed(self, slot: str, name: str) -> str:
         """Return the name of a parameter with the index that it needs."""
         parameter = self.around.parameter(name)
-        if parameter is not None and isinstance(parameter.unit, str):
-            self._refuse_dimension(slot, parameter.unit)
-        if parameter is None or not parameter.index:
+        if parameter is None:
             return name
         if len(parameter.index) > 1:
             raise wrong(
@@ -219,14 +247,16 @@ class Reader:
                 f"{slot} is the parameter {name} with {len(parameter.index)} indices",
                 expected=f"one element of it, as {name}['A', t]",
             )
-        if not self.slots[slot].series:
+        if parameter.index and not self.slots[slot].series:
             over = _set_of(parameter.index[0])
             raise wrong(
                 self.component,
                 f"{slot} has to be a single number",
                 found=f"{name}, which varies over {over}",
             )
-        return f"{name}[t]"
+        if isinstance(parameter.unit, str):
+            self._refuse_dimension(slot, parameter.unit)
+        return f"{name}[t]" if parameter.index else name
 
     def _refuse_dimension(self, slot: str, unit: str) -> None:
         """Refuse a value of another dimension here, where the slot still has its name."""
@@ -279,10 +309,16 @@ class Reader:
         return connection_of(self.component, name)
 
     def terminal(
-        self, power: str, limit: str | None, *, supplies: bool, floor: str | None = None
+        self,
+        power: str,
+        limit: str | None,
+        *,
+        supplies: bool,
+        floor: str | None = None,
+        port: str = "bus",
     ) -> tuple[Terminal, ...]:
-        """Return the terminal on the component's bus; nothing when it is on none."""
-        bus = self.connection("bus")
+        """Return the terminal on the component's bus of a port; nothing when it is on none."""
+        bus = self.connection(port)
         return () if bus is None else (Terminal(str(bus), power, supplies, limit, floor),)
 
     def exclusive_set(self) -> str | None:

@@ -7,6 +7,7 @@ With the option ``curtailable: false`` all that is available has to be taken.
 """
 
 from engiagent.blueprint.document import ComponentDef, ExpressionDef, VariableDef
+from engiagent.formulations.components.description import Model
 from engiagent.formulations.components.fragment import Fragment, Reader, Slot, Surroundings, wrong
 
 SLOTS = {
@@ -67,3 +68,12 @@ def _expression(reader: Reader, series: str, text: str) -> ExpressionDef:
         quantity=f"{reader.name}.{series}",
         description=f"{series} of {reader.name}",
     )
+
+
+MODEL = Model(
+    fragment, SLOTS, OPTIONS, CONNECTIONS,
+    summary="source whose available power is a series",
+    quantities={"power": "kW", "curtailed": "kW"},
+    leaves_out="where the series comes from; `pv` and `wind_turbine` compute it",
+    exact_against="conversion.GeneratorProfile",
+)  # fmt: skip

@@ -10,6 +10,7 @@ at zero, and the other one then no longer counts in these limits.
 """
 
 from engiagent.blueprint.document import ComponentDef, VariableDef
+from engiagent.formulations.components.description import Model
 from engiagent.formulations.components.fragment import (
     Fragment,
     Reader,
@@ -93,3 +94,13 @@ def _implied(reader: Reader, other_way: str | None, alone: bool, *, supplies: bo
     total = balance(limits, [t.floor for t in against if t.floor is not None])
     # Never below 0: where the balance cannot be met at all, the balance is what should say so.
     return f"max({total}, 0[kW])"
+
+
+MODEL = Model(
+    fragment, SLOTS, OPTIONS, CONNECTIONS,
+    summary="connection to a grid, or any supply and sink beyond the site",
+    quantities={"import": "kW", "export": "kW"},
+    problem_class="LP; MILP with `exclusive_on`",
+    leaves_out="voltage and reactive power; `feeder` has them",
+    exact_against="conversion.Grid",
+)  # fmt: skip

@@ -6,10 +6,20 @@ Its heat goes to the zone that its connection ``zone`` names.
 """
 
 from engiagent.blueprint.document import ComponentDef
-from engiagent.formulations.components.converters import converter
+from engiagent.formulations.components import converters
+from engiagent.formulations.components.description import Model
 from engiagent.formulations.components.fragment import Fragment, Surroundings
 
 
 def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
     """Return the algebra of a heater."""
-    return converter(component, around, "heat")
+    return converters.converter(component, around, "heat")
+
+
+MODEL = Model(
+    fragment, converters.SLOTS, (), converters.CONNECTIONS,
+    summary="electric power in, heat out",
+    quantities={"electric_power": "kW", "heat": "kW"},
+    leaves_out="part load, least load, switching",
+    exact_against="conversion.Heater",
+)  # fmt: skip

@@ -1,6 +1,7 @@
 """A demand that has to be met: its power is data, and it takes part in the balance of its bus."""
 
 from engiagent.blueprint.document import ComponentDef, ExpressionDef
+from engiagent.formulations.components.description import Model
 from engiagent.formulations.components.fragment import Fragment, Reader, Slot, Surroundings
 
 SLOTS = {"power": Slot("kW", required=True, series=True)}
@@ -24,3 +25,12 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
         ),
         terminals=reader.terminal(f"{reader.name}_power[t]", power, supplies=False, floor=power),
     )
+
+
+MODEL = Model(
+    fragment, SLOTS, (), CONNECTIONS,
+    summary="demand that has to be met, of power, heat, cold or fuel",
+    quantities={"power": "kW"},
+    leaves_out="flexibility; `curtailable_load` and `shiftable_load` have it",
+    exact_against="conversion.Load",
+)  # fmt: skip

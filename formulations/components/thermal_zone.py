@@ -31,6 +31,7 @@ from engiagent.blueprint.document import (
     VariableDef,
 )
 from engiagent.formulations.components import converters
+from engiagent.formulations.components.description import Model
 from engiagent.formulations.components.fragment import (
     Fragment,
     Reader,
@@ -340,3 +341,12 @@ def _step(reader: Reader, walls: dict[str, str], at: str) -> str:
         flows.append(flow)
     total = " + ".join(flows) or "0[kW]"
     return f"{name}[t+1] == {name}[t] + dt(t)/{reader.text('capacitance')}*({total})"
+
+
+MODEL = Model(
+    fragment, SLOTS, OPTIONS, CONNECTIONS,
+    summary="room of one capacity, alone or joined to others",
+    quantities={"temperature": "degC", "heating": "kW", "cooling": "kW"},
+    leaves_out="mass of walls beside that of the room; `rc_network` has any number of nodes",
+    exact_against="thermal.ThermalNetwork",
+)  # fmt: skip

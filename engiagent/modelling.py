@@ -1,0 +1,328 @@
+"""A study in a few lines of Python: components and their buses, prices, requirements, an objective.
+
+    >>> site = Site(start="2025-07-01T00:00", step="1 h", periods=4)
+    >>> site.add("grid", "grid", bus="home", import_power_max="20 kW")
+    'grid'
+    >>> site.add("load", "load", bus="home", power=[3.0, 3.0, 6.0, 6.0])
+    'load'
+    >>> site.add("battery", "battery", bus="home", energy_capacity="10 kWh", initial_energy=0,
+    ...          charge_power_max=5, discharge_power_max=5)
+    'battery'
+    >>> site.minimise_cost({"grid": [0.1, 0.1, 0.4, 0.4]})
+    >>> float(round(site.solve().attrs["objective"], 6))
+    2.4
+
+Everything ends in one blueprint (:meth:`Site.blueprint`), which can be saved, checked, compiled and
+drawn like any other; the models and their parameters are listed in the page on components.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.blueprint.document import Blueprint
+from engiagent.errors import InputError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from engiagent.formulations.components.fragment import Slot
+    from engiagent.solvers import SolveOptions
+
+Json = dict[str, Any]
+Value = float | str | npt.ArrayLike | tuple[npt.ArrayLike, str]
+"""A number in the slot's own unit, a text with a unit ("200 kWh"), the name of a parameter or an
+expression, a series of one number for each period, or a pair of a series and its unit."""
+
+STATED = {"kind": "user", "note": "given in Python"}
+_WITH_UNIT = re.compile(r"\s*([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*([A-Za-z%°µ$€].*?)\s*")
+
+
+@dataclass
+class Site:
+    """A study under construction.
+
+    Attributes
+    ----------
+    start, step, periods, zone
+        The horizon, as a set of kind ``time`` takes it: ``start`` may lack the date, ``step`` may
+        be one text or a list of them.
+    currency
+        In which prices are, where they name none.
+    title
+        What the study is about.
+    """
+
+    start: str
+    step: str | Sequence[str]
+    periods: int
+    zone: str | None = None
+    currency: str = "EUR"
+    title: str = "a study"
+    _sets: list[Json] = field(default_factory=list)
+    _parameters: list[Json] = field(default_factory=list)
+    _components: list[Json] = field(default_factory=list)
+    _constraints: list[Json] = field(default_factory=list)
+    _objective: Json | None = None
+
+    def parameter(self, name: str, value: Value, unit: str = "1") -> str:
+        """Add a parameter, a number or a series over the periods, and return its name.
+
+        A text ``"prices.csv#price"`` is a column of a file, read when the study is solved.
+        """
+        given: Any = value
+        if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], str):
+            given, unit = given
+        entry: Json = {
+            "param_id": f"P{len(self._parameters) + 1}", "name": name, "unit": unit,
+            "source_reference": STATED,
+        }  # fmt: skip
+        if isinstance(given, str) and "#" in given:
+            file, column = given.split("#", 1)
+            source = {"kind": "file", "file": file, "column": column}
+            entry |= {"index": ["T"], "data": given, "source_reference": source}
+        elif isinstance(given, str):
+            entry |= {"value": given}
+        else:
+            entry |= self._numbers(name, given)
+        self._parameters.append(entry)
+        return name
+
+    def table(self, name: str, values: Sequence[float], unit: str = "1", over: str = "") -> str:
+        """Add a parameter over a set of its own, for a slot that is a table; return its name.
+
+        ``over`` names the set, so that several tables of as many entries can share one.
+        """
+        index = over or f"{name}_points"
+        if all(s["name"] != index for s in self._sets):
+            self._sets.append({"name": index, "kind": "range", "start": 0, "stop": len(values) - 1})
+        self._parameters.append(
+            {
+                "param_id": f"P{len(self._parameters) + 1}", "name": name, "unit": unit,
+                "index": [index], "value": [float(v) for v in values], "source_reference": STATED,
+            }
+        )  # fmt: skip
+        return name
+
+    def add(
+        self,
+        name: str,
+        model: str,
+        *,
+        connections: Mapping[str, Any] | None = None,
+        options: Mapping[str, Any] | None = None,
+        **slots: Any,
+    ) -> str:
+        """Add a component and return its name.
+
+        Parameters
+        ----------
+        name, model
+            What to call it, and of which model it is.
+        connections
+            Those that cannot be given as a keyword, as the neighbours of a zone.
+        options, slots
+            The model's options, and its parameters, options and connections by their names.
+
+        Raises
+        ------
+        InputError
+            When the model is unknown, or a slot is none of its parameters, options or connections.
+        """
+        from engiagent.formulations.components import MODELS
+
+        if model not in MODELS:
+            raise InputError(
+                f"component {name}: unknown model {model!r}", expected=", ".join(MODELS)
+            )
+        known = MODELS[model]
+        parameters: Json = {}
+        joined: Json = dict(connections or {})
+        chosen: Json = dict(options or {})
+        for slot, value in slots.items():
+            if slot in known.slots:
+                parameters[slot] = self._filled(
+                    f"{name}_{slot}", value, self._unit(known.slots[slot])
+                )
+            elif slot in known.connections:
+                joined[slot] = value
+            elif slot in known.options:
+                chosen[slot] = value
+            else:
+                names = (*known.slots, *known.options, *known.connections)
+                raise InputError(
+                    f"component {name} ({model}): unknown slot {slot!r}", expected=", ".join(names)
+                )
+        entry: Json = {"name": name, "model": model, "index": "T", "parameters": parameters,
+                       "source_reference": STATED}  # fmt: skip
+        if joined:
+            entry["connections"] = joined
+        if chosen:
+            entry["options"] = chosen
+        self._components.append(entry)
+        return name
+
+    def require(
+        self,
+        expression: str,
+        *,
+        over: str | None = "t in T",
+        where: str | None = None,
+        name: str = "",
+        penalty: float | None = None,
+    ) -> None:
+        """Add a requirement, for every period unless ``over`` says otherwise; None for once.
+
+        With a ``penalty`` (in the currency, per unit of the constraint) it may be broken.
+        """
+        number = len(self._constraints) + 1
+        entry: Json = {
+            "constraint_id": f"R{number}", "name": name or f"requirement {number}",
+            "expression": expression, "category": "Strategic Requirements",
+            "source_reference": STATED, "hard": penalty is None,
+        }  # fmt: skip
+        if over is not None:
+            entry["forall"] = [over]
+        if where is not None:
+            entry["where"] = where
+        if penalty is not None:
+            entry["penalty"] = {"weight": penalty, "form": "linear"}
+        self._constraints.append(entry)
+
+    def minimise(self, expression: str, unit: str | None = None, sense: str = "minimize") -> None:
+        """Set the objective to an expression in ``unit``, the currency by default."""
+        self._objective = {
+            "name": "objective", "sense": sense, "expression": expression,
+            "unit": unit or self.currency, "source_reference": STATED,
+        }  # fmt: skip
+
+    def maximise(self, expression: str, unit: str | None = None) -> None:
+        """Set the objective to the greatest value of an expression."""
+        self.minimise(expression, unit, "maximize")
+
+    def minimise_cost(
+        self,
+        price: Mapping[str, Value],
+        revenue: Mapping[str, Value] | None = None,
+        also: str = "",
+    ) -> None:
+        """Set the objective to the cost of the horizon.
+
+        It is the energy of the grids at their prices, less what export earns, and all costs that
+        components declare themselves (starts, wear, lost load).
+
+        Parameters
+        ----------
+        price, revenue
+            By the name of a grid, per kWh where no unit is given.
+        also
+            A further cost, as an expression.
+        """
+        unit = f"{self.currency}/kWh"
+        terms = []
+        for sign, series, prices in (("", "import", price), ("-", "export", revenue or {})):
+            for grid, value in prices.items():
+                if all(c["name"] != grid or c["model"] != "grid" for c in self._components):
+                    grids = [c["name"] for c in self._components if c["model"] == "grid"]
+                    raise InputError(f"there is no grid {grid}", expected=", ".join(grids) or None)
+                rate = self._rate(f"{grid}_{series}_price", value, unit)
+                terms.append(f"{sign}sum({rate}*{grid}_{series}[t]*dt(t) for t in T)")
+        terms += [f"sum({name}[t] for t in T)" for name in self._costs()]
+        self.minimise(" + ".join([*terms, *([f"({also})"] if also else [])]) or "0")
+
+    def blueprint(self) -> Blueprint:
+        """Return the study as a blueprint, its components not yet written out.
+
+        Raises
+        ------
+        InputError
+            When something in it does not fit the language, with its place.
+        """
+        return Blueprint.from_dict(self._document(self._objective))
+
+    def solve(
+        self, folder: Path | None = None, options: "SolveOptions | None" = None
+    ) -> "xr.Dataset":
+        """Return the solution, as a run stores it; its status is the attribute ``status``.
+
+        Parameters
+        ----------
+        folder
+            Where data files lie.
+        options
+            For the solver.
+        """
+        from engiagent.formulations import compile_blueprint
+        from engiagent.solvers import SolveOptions, solve, to_dataset
+
+        program = compile_blueprint(self.blueprint(), folder)
+        return to_dataset(program, solve(program, options or SolveOptions(), isolate=False))
+
+    # -- what values become -----------------------------------------------------------------------
+
+    def _numbers(self, name: str, value: npt.ArrayLike) -> Json:
+        array = np.asarray(value, dtype=np.float64)
+        if array.ndim == 0:
+            return {"value": float(array)}
+        if array.shape != (self.periods,):
+            raise InputError(
+                f"{name} has the shape {array.shape}",
+                expected=f"one number, or {self.periods} for the periods",
+            )
+        return {"index": ["T"], "value": array.tolist()}
+
+    def _filled(self, name: str, value: Any, unit: str) -> float | str:
+        """Return what to write into a slot: a number, an expression or the name of a parameter."""
+        if isinstance(value, bool):
+            return str(value).lower()
+        if isinstance(value, str):
+            match = _WITH_UNIT.fullmatch(value)
+            return value if match is None else f"{match[1]}[{match[2]}]"
+        if np.ndim(value) == 0 and not isinstance(value, tuple):
+            return float(value)
+        return self.parameter(f"{name}_given", value, unit)
+
+    def _unit(self, slot: "Slot") -> str:
+        """Return the unit of a slot; prices are in the currency of the study."""
+        return slot.unit.replace("EUR", self.currency)
+
+    def _rate(self, name: str, value: Any, unit: str) -> str:
+        filled = self._filled(name, value, unit)
+        if isinstance(filled, float):
+            return f"{filled!r}[{unit}]"
+        found = next((p for p in self._parameters if p["name"] == filled), None)
+        return f"{filled}[t]" if found is not None and "index" in found else f"({filled})"
+
+    def _costs(self) -> list[str]:
+        """Return the series of costs that components declare."""
+        from engiagent.formulations.expansion import expand
+
+        nothing = {"sense": "minimize", "expression": "0", "unit": self.currency}
+        core = expand(Blueprint.from_dict(self._document(nothing))).core
+        return [e.name for e in core.expressions if e.name.endswith("_cost") and e.quantity]
+
+    def _document(self, objective: Json | None) -> Json:
+        step = self.step if isinstance(self.step, str) else list(self.step)
+        time: Json = {"name": "T", "kind": "time", "start": self.start, "periods": self.periods,
+                      "step": step}  # fmt: skip
+        if self.zone is not None:
+            time["zone"] = self.zone
+        zero = {"sense": "minimize", "expression": "0", "unit": self.currency}
+        return {
+            "schema": "engiagent-blueprint/1",
+            "kind": "programme",
+            "modeling_context": {"problem_essence": self.title},
+            "core_model_elements": {
+                "sets": [time, *self._sets],
+                "parameters": self._parameters,
+                "decision_variables": [],
+                "components": self._components,
+                "objective_function": objective or zero,
+                "constraints": self._constraints,
+            },
+        }

@@ -1,0 +1,175 @@
+r"""Units that switch on and off: states, starts and stops, least times up and down.
+
+.. math::
+    u_t - u_{t-1} &= v_t - w_t, \qquad v_t \le u_t, \qquad w_t \le n - u_t, \\
+    \sum_{s \in W^{up}_t} v_s &\le u_t, \qquad \sum_{s \in W^{down}_t} w_s \le n - u_t
+
+with the number of running units :math:`u` of :math:`n` alike, those that start and stop
+:math:`v, w`, and the periods :math:`W_t` that begin less than the least time before :math:`t`.
+Units alike are counted and not named, so that no two plans differ in names only; the counts split
+into single units by letting the one stop that has run the longest.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from engiagent.formulations.components.fragment import Fragment, Reader, Slot, wrong
+from engiagent.formulations.components.parts import (
+    OPERATION,
+    currency,
+    derived,
+    expression,
+    row,
+    variable,
+)
+from engiagent.formulations.components.thermal_coupling import number, step_hours
+
+ROUNDING = 1e-9
+SWITCHING: Final = {
+    "count": Slot("1", low=1, default="1", meaning="units alike"),
+    "initially_on": Slot("1", low=0, default="0", meaning="how many run before the horizon"),
+    "initial_hours": Slot(
+        "h", low=0, default="long", meaning="time in that state, of a single unit"
+    ),
+    "minimum_up_hours": Slot("h", low=0, default="0", meaning="least time up"),
+    "minimum_down_hours": Slot("h", low=0, default="0", meaning="least time down"),
+}
+"""The slots of every unit that can switch; :func:`switching` adds the cost of a start."""
+
+
+@dataclass(frozen=True)
+class Running:
+    """How a unit switches.
+
+    Attributes
+    ----------
+    fragment
+        Its states and their rows; nothing when it always runs.
+    on
+        How many run in period ``t``, as a factor; ``""`` when it always runs.
+    count
+        How many there are, as a factor; ``""`` for one.
+    """
+
+    fragment: Fragment
+    on: str
+    count: str
+
+    @property
+    def starts(self) -> str:
+        """How many start in period ``t``."""
+        return self.on.replace("_on[t]", "_start[t]")
+
+    @property
+    def stops(self) -> str:
+        """How many stop in period ``t``."""
+        return self.on.replace("_on[t]", "_stop[t]")
+
+    def times(self, factor: str, state: str | None = None) -> str:
+        """Return a factor times the running units, or times another of their states."""
+        state = self.on if state is None else state
+        return f"{factor}*{state}" if state else self.all(factor)
+
+    def all(self, factor: str) -> str:
+        """Return a factor times all units."""
+        return f"{factor}*{self.count}" if self.count else factor
+
+
+def switching(cost: str) -> dict[str, Slot]:
+    """Return the slots of a unit that switches, the cost of a start in a currency."""
+    return {
+        **SWITCHING,
+        "start_cost": Slot(cost, low=0, default="0", meaning="cost of a start"),
+    }
+
+
+def running(reader: Reader, because: tuple[str, ...]) -> Running:
+    """Return how a unit switches; it does when one of some slots or of the above is filled.
+
+    Parameters
+    ----------
+    because
+        The slots of the unit itself that make sense only for one that switches.
+    """
+    own = {"minimum_up_hours", "minimum_down_hours", "start_cost", "initially_on", *because}
+    count = reader.text("count") if reader.given("count") else ""
+    switches = any(reader.component.parameters.get(slot, 0) != 0 for slot in own)
+    if not switches and reader.option("switching", False) is not True:
+        return Running(Fragment(), "", count)
+    on = f"{reader.name}_on"
+    many = count or "1"
+    whole = "integer" if count else "continuous"
+    before = reader.optional("initially_on") or "0"
+    states = (
+        variable(reader, "on", "1", "units that run" if count else "1 while it runs, state",
+                 upper=count or 1, kind="integer" if count else "binary", slots=("count",))
+        + variable(reader, "start", "1", "starts", upper=count or 1, kind=whole, role="auxiliary")
+        + variable(reader, "stop", "1", "stops", upper=count or 1, kind=whole, role="auxiliary")
+    )  # fmt: skip
+    name = reader.name
+    rows = (
+        row(reader, "switch", f"{on}[t] - prev({on}[t], {before}) == {name}_start[t] - "
+            f"{name}_stop[t]", "states, starts and stops", OPERATION, slots=("initially_on",))
+        + row(reader, "start_runs", f"{name}_start[t] <= {on}[t]", "what starts runs", OPERATION)
+        + row(reader, "stop_stands", f"{name}_stop[t] <= {many} - {on}[t]", "what stops stands",
+              OPERATION)
+    )  # fmt: skip
+    cost = Fragment()
+    if reader.given("start_cost"):
+        text = f"{reader.text('start_cost')}*{name}_start[t]"
+        cost = expression(reader, "start_cost", currency(reader.around), text, "cost of starts")
+    result = states + rows + cost
+    result += _least(reader, "up", f"{name}_start", f"{on}[t]")
+    result += _least(reader, "down", f"{name}_stop", f"{many} - {on}[t]")
+    return Running(result + _begun(reader), f"{on}[t]", count)
+
+
+def _least(reader: Reader, way: str, events: str, state: str) -> Fragment:
+    """Return the rows of a least time: what began lately still lasts."""
+    slot = f"minimum_{way}_hours"
+    if not reader.given(slot):
+        return Fragment()
+    least = number(reader, reader.text(slot), "h")
+    hours = step_hours(reader)
+    starts = np.concatenate(([0.0], np.cumsum(hours)))[:-1]
+    first = np.searchsorted(starts, starts - least + ROUNDING, side="right")
+    first = np.minimum(first, np.arange(len(starts)))
+    lag = int((np.arange(len(first)) - first).max(initial=0))
+    if lag == 0:
+        return Fragment()
+    name, place = f"{way}_from", Fragment()
+    window = f"pos(t) - {lag} <= pos(s)"
+    if not np.all(hours == hours[0]):
+        place = derived(reader, name, "1", tuple(map(float, first)),
+                        f"first period whose events still bind, least time {way}",
+                        index=(reader.time,), slots=(slot,))  # fmt: skip
+        window = f"{reader.name}_{name}[t] <= pos(s)"
+    text = f"sum({events}[s] for s in {reader.time} if {window} and pos(s) <= pos(t)) <= {state}"
+    return place + row(
+        reader, f"minimum_{way}", text, f"least time {way}", OPERATION, slots=(slot,)
+    )
+
+
+def _begun(reader: Reader) -> Fragment:
+    """Return the rows of a state that began before the horizon and has to last into it."""
+    if not reader.given("initial_hours"):
+        return Fragment()
+    if reader.given("count") and number(reader, reader.text("count"), "1") != 1:
+        raise wrong(
+            reader.component, "initial_hours is for a single unit", expected="no count, or 1"
+        )
+    was = number(reader, reader.optional("initially_on") or "0", "1") > 0
+    slot = f"minimum_{'up' if was else 'down'}_hours"
+    if not reader.given(slot):
+        return Fragment()
+    left = number(reader, reader.text(slot), "h") - number(
+        reader, reader.text("initial_hours"), "h"
+    )
+    starts = np.concatenate(([0.0], np.cumsum(step_hours(reader))))[:-1]
+    bound = int((starts < left - ROUNDING).sum())
+    if bound == 0:
+        return Fragment()
+    return row(reader, "begun", f"{reader.name}_on[t] == {int(was)}", "a state that has to last",
+               OPERATION, where=f"pos(t) < {bound}", slots=(slot, "initial_hours"))  # fmt: skip

@@ -1,0 +1,71 @@
+"""Numbers of a component that are known before any data file is read."""
+
+from collections.abc import Iterator, Mapping
+
+from engiagent.blueprint.document import Core, Json
+from engiagent.blueprint.grammar import Node, Number, Ref, Unary, parse
+from engiagent.blueprint.units import UnitError, convert, parse_unit
+from engiagent.errors import EngiagentError
+
+
+def known_values(value: Json, unit: str, core: Core) -> tuple[float, ...]:
+    """Return the numbers [unit] behind a slot; none for a computed value or one from a file.
+
+    Parameters
+    ----------
+    value
+        What fills the slot: a number, a literal, the name of a parameter, or numbers in brackets.
+    unit
+        In which they are wanted; a bare number has it already.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return ()
+    if not isinstance(value, str):
+        return (float(value),)
+    items = bracketed(value)
+    if items is not None:
+        return tuple(n for item in items for n in known_values(item, unit, core))
+    try:
+        return tuple(_of(parse(value), unit, core))
+    except (EngiagentError, UnitError):
+        return ()  # found and located where the expression is read
+
+
+def bracketed(text: str) -> tuple[str, ...] | None:
+    """Return the entries of numbers in brackets, None when the text is none.
+
+    >>> bracketed("(0, 5[kW])")
+    ('0', '5[kW]')
+    """
+    text = text.strip()
+    if not (text.startswith("(") and text.endswith(")")) or "," not in text:
+        return None
+    items = tuple(part.strip() for part in text[1:-1].split(","))
+    return None if any("(" in item or ")" in item or not item for item in items) else items
+
+
+def _of(node: Node, unit: str, core: Core) -> Iterator[float]:
+    if isinstance(node, Unary) and node.op == "-":
+        yield from (-number for number in _of(node.operand, unit, core))
+    elif isinstance(node, Number):
+        yield _in(unit, node.value, node.unit) if node.unit else float(node.value)
+    elif isinstance(node, Ref) and not node.indices:
+        parameter = next((p for p in core.parameters if p.name == node.name), None)
+        if parameter is not None and isinstance(parameter.unit, str):
+            for number in _leaves(parameter.value):
+                yield _in(unit, number, parameter.unit)
+
+
+def _leaves(value: Json) -> Iterator[float]:
+    if isinstance(value, Mapping):
+        for item in value.values():
+            yield from _leaves(item)
+    elif isinstance(value, tuple | list):
+        for item in value:
+            yield from _leaves(item)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield float(value)
+
+
+def _in(unit: str, number: float, source: str) -> float:
+    return convert(float(number), parse_unit(source), parse_unit(unit))

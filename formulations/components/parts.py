@@ -1,0 +1,194 @@
+"""Declarations of a component: a variable, an expression, a row, a derived parameter, each named.
+
+Every name begins with the component's own, and every series carries the quantity
+``<component>.<series>``.
+"""
+
+from engiagent.blueprint.document import (
+    ConstraintDef,
+    ExpressionDef,
+    Json,
+    ParameterDef,
+    VariableDef,
+)
+from engiagent.formulations.components.fragment import Fragment, Reader, Surroundings, wrong
+from engiagent.formulations.components.known import bracketed
+
+PHYSICS = "Physical Laws"
+CAPACITY = "Resource Capacity"
+OPERATION = "Operational Logic"
+REQUIREMENT = "Strategic Requirements"
+
+
+def variable(
+    reader: Reader,
+    series: str,
+    unit: str,
+    description: str,
+    *,
+    lower: float | str | None = 0,
+    upper: float | str | None = None,
+    kind: str = "continuous",
+    role: str = "decision",
+    instants: bool = False,
+    slots: tuple[str, ...] = (),
+) -> Fragment:
+    """Return a series of the component, over its periods or at its instants.
+
+    ``kind`` and ``role`` are the type and role of the variable; ``slots`` are the parameters that
+    its bounds come from.
+    """
+    return Fragment(
+        variables=(
+            VariableDef(
+                name=f"{reader.name}_{series}",
+                index=(f"i in {reader.instants}",) if instants else reader.periods,
+                type=kind,  # type: ignore[arg-type]
+                lower=lower,
+                upper=upper,
+                unit=unit,
+                quantity=f"{reader.name}.{series}",
+                role=role,  # type: ignore[arg-type]
+                description=f"{description} of {reader.name}",
+                source_reference=reader.source(*slots),
+            ),
+        )
+    )
+
+
+def expression(
+    reader: Reader,
+    series: str,
+    unit: str,
+    text: str,
+    description: str,
+    *,
+    index: tuple[str, ...] | None = None,
+) -> Fragment:
+    """Return a named quantity of the component, over its periods unless an index is given."""
+    return Fragment(
+        expressions=(
+            ExpressionDef(
+                name=f"{reader.name}_{series}",
+                index=reader.periods if index is None else index,
+                expression=text,
+                unit=unit,
+                quantity=f"{reader.name}.{series}",
+                description=f"{description} of {reader.name}",
+            ),
+        )
+    )
+
+
+def row(
+    reader: Reader,
+    suffix: str,
+    text: str,
+    name: str,
+    category: str = PHYSICS,
+    *,
+    index: tuple[str, ...] | None = None,
+    where: str | None = None,
+    slots: tuple[str, ...] = (),
+) -> Fragment:
+    """Return a constraint of the component, for its periods unless an index is given."""
+    return Fragment(
+        constraints=(
+            ConstraintDef(
+                constraint_id=f"{reader.name}_{suffix}",
+                name=f"{name} of {reader.name}",
+                forall=reader.periods if index is None else index,
+                where=where,
+                expression=text,
+                category=category,
+                hard=True,
+                source_reference=reader.source(*slots),
+            ),
+        )
+    )
+
+
+def derived(
+    reader: Reader,
+    suffix: str,
+    unit: str,
+    value: Json,
+    description: str,
+    *,
+    index: tuple[str, ...] | None = None,
+    slots: tuple[str, ...] = (),
+) -> Fragment:
+    """Return a parameter computed from others, over the periods unless an index is given."""
+    return Fragment(
+        parameters=(
+            ParameterDef(
+                name=f"{reader.name}_{suffix}",
+                index=reader.periods if index is None else index,
+                value=value,
+                unit=unit,
+                description=f"{description} of {reader.name}",
+                source_reference=reader.derived(description, *slots),
+            ),
+        )
+    )
+
+
+def initial(reader: Reader, series: str, slot: str) -> Fragment:
+    """Return the row that fixes a state at the first instant."""
+    return row(
+        reader,
+        "initial",
+        f"{reader.name}_{series}[first({reader.instants})] == {reader.text(slot)}",
+        "state at the start",
+        index=(),
+        slots=(slot,),
+    )
+
+
+def table(reader: Reader, slot: str) -> tuple[str, str, str]:
+    """Return a table as the language writes it, with its first and its last entry.
+
+    Raises
+    ------
+    InputError
+        When the slot holds neither numbers in brackets nor the name of a parameter over one set.
+    """
+    value = reader.component.parameters[slot]
+    unit = reader.slots[slot].unit
+    tail = "" if unit == "1" else f"[{unit}]"
+    items = bracketed(value) if isinstance(value, str) else None
+    if items is not None:
+        shown = tuple(item if "[" in item else f"{item}{tail}" for item in items)
+        return f"({', '.join(shown)})", shown[0], shown[-1]
+    parameter = reader.around.parameter(value) if isinstance(value, str) else None
+    if parameter is None or len(parameter.index) != 1:
+        raise wrong(
+            reader.component,
+            f"{slot} is no table",
+            found=str(value),
+            expected="numbers in brackets, as (0, 50, 100), or a parameter over one set",
+        )
+    over = parameter.index[0].rpartition(" in ")[2] or parameter.index[0]
+    return str(value), f"{value}[first({over})]", f"{value}[last({over})]"
+
+
+def interpolated(reader: Reader, argument: str, xs: str, ys: str, on: str = "") -> str:
+    """Return a table of two slots at ``argument``, and 0 where the unit of state ``on`` stands.
+
+    A standing unit's argument is 0: it is moved to the first entry, whose value is taken off again,
+    so that the table need not go down to nothing.
+    """
+    across, first, _ = table(reader, xs)
+    up, least, _ = table(reader, ys)
+    if not on:
+        return f"piecewise({argument}, {across}, {up})"
+    off = f"(1 - {on})"
+    return f"(piecewise({argument} + {first}*{off}, {across}, {up}) - {least}*{off})"
+
+
+def currency(around: Surroundings) -> str:
+    """Return the currency of the objective, EUR where there is none."""
+    objective = around.core.objective_function
+    if objective is None:
+        return "EUR"
+    return objective.unit or next((t.unit for t in objective.terms if t.unit), None) or "EUR"
