@@ -574,8 +574,8 @@ WRONG = [
     ),
     (
         "series in a scalar slot",
-        [component("b", "battery", {**BATTERY, "energy_capacity": "outdoor"})],
-        "energy_capacity has to be a single number; found outdoor, which varies over T",
+        [component("z", "thermal_zone", {**ZONE, "initial_temperature": "outdoor"})],
+        "initial_temperature has to be a single number; found outdoor, which varies over T",
     ),
     (
         "unreadable expression",
