@@ -1,8 +1,8 @@
 """Change right problems in every way that an analyst may get them wrong; count what is believed.
 
-For every certified problem of the corpus, operators over four classes of error (altered data,
-vague, violated physics, over-constrained) change the blueprint, which is then solved, or the
-schedule. The checker judges the result. A mutant has *survived* when it gets a verdict that is
+For every certified problem of the corpus that is small enough, operators over four classes of
+error (altered data, vague, violated physics, over-constrained) change the blueprint, which is then
+solved, or the schedule. The checker judges the result. A mutant has *survived* when it gets a verdict that is
 false by the matrices of the reference blueprint; it is *equivalent* when the verdict claims
 something that these confirm. Harmless changes show whether anybody is accused falsely.
 
@@ -27,10 +27,12 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.mutants.judging import HARMLESS, OPERATORS, Outcome, judge, mutants
-from tests.mutants.runs import Run, certified
+from tests.mutants.runs import LARGEST, Run, certified, run_of, sizes
 
 QUICK = 520
 """Mutants of a quick run, spread evenly over problems and operators."""
+FAMILY = 3
+"""Problems of each family in a quick run, the smallest."""
 WORKERS = max(1, min(2, os.cpu_count() or 1))
 LEVELS = ("language", "data", "algebra", "physics", "optimality")
 
@@ -43,11 +45,11 @@ def chosen(run: Run, share: float) -> Iterator[tuple[Any, str, Any]]:
         yield from islice(made, 0, None, step)
 
 
-def judged(task: tuple[int, float, int]) -> list[Outcome]:
+def judged(task: tuple[Path, float, int]) -> list[Outcome]:
     """Judge one part of the mutants of one problem."""
-    place, share, part = task
+    folder, share, part = task
     warnings.simplefilter("ignore")
-    run = certified()[place]
+    run = run_of(folder)
     return [
         judge(run, *mutant)
         for number, mutant in enumerate(chosen(run, share))
@@ -57,10 +59,10 @@ def judged(task: tuple[int, float, int]) -> list[Outcome]:
 
 def outcomes(quick: bool) -> list[Outcome]:
     """Return what the checker says to the mutants of all problems."""
-    runs = certified()
+    runs = certified(FAMILY if quick else None)
     total = sum(1 for run in runs for _ in chosen(run, 1.0))
     share = min(1.0, QUICK / total) if quick else 1.0
-    tasks = [(k, share, part) for k in range(len(runs)) for part in range(WORKERS)]
+    tasks = [(run.problem.folder, share, part) for run in runs for part in range(WORKERS)]
     with ProcessPoolExecutor(WORKERS) as pool:
         return [outcome for found in pool.map(judged, tasks) for outcome in found]
 
@@ -73,6 +75,8 @@ def report(found: Sequence[Outcome]) -> dict[str, Any]:
     accused = [o for o in found if o.state == "accused"]
     judged_ = states["caught"] + states["survived"]
     return {
+        "problems": sorted({o.problem for o in found}),
+        "left_out": [f"{folder.name}: {n} columns" for folder, n in sizes() if n > LARGEST],
         "mutants": len(wrong),
         "equivalent": states["equivalent"],
         "caught": states["caught"],
@@ -124,6 +128,7 @@ def table(result: dict[str, Any]) -> str:
         f"not equivalent are caught); {result['harmless']} harmless changes, "
         f"{result['false_accusations']} false accusations; {result['seconds']:.0f} s"
     )
+    lines.append(f"{len(result['problems'])} problems; left out: {result['left_out'] or 'none'}")
     for name in ("survivors", "accused"):
         for one in result[name]:
             lines.append(

@@ -95,9 +95,7 @@ class Audit:
 
     @property
     def verdict(self) -> Verdict:
-        """The worst severity; without findings ``complete``, or ``undecided`` where the text was
-        not understood in full.
-        """
+        """The worst severity; without findings, whether the text was understood in full."""
         nothing: Verdict = "undecided" if self.not_understood else "complete"
         return max((f.severity for f in self.findings), key=ORDER.index, default=nothing)
 

@@ -49,7 +49,8 @@ def test_a_ratio_above_its_target_is_not_met() -> None:
     assert figures["pyomo: total over floor"].value == pytest.approx(9.9)
     assert figures["pyomo: total over floor"].verdict == ""
     text = run_all.table(list(figures.values()))
-    assert "| battery LP, T = 24 | engiagent: check over floor's solve | 0.01 | 0.003 | NOT met |" in text
+    row = "| battery LP, T = 24 | engiagent: check over floor's solve | 0.01 | 0.003 | NOT met |"
+    assert row in text
 
 
 def test_unit_commitment_is_held_against_the_better_solver_of_each_seed() -> None:

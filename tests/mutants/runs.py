@@ -4,6 +4,7 @@ The truth is told by the matrices of the reference blueprint and a solver, so th
 compared with something that shares no code with it.
 """
 
+import json
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -77,15 +78,41 @@ def schedule_of(program: Program) -> xr.Dataset:
     )
 
 
+LARGEST = 4_000
+"""Columns of a program beyond which thousands of mutants would take hours."""
+
+
+@lru_cache(maxsize=4)
+def certified(of_each_family: int | None = None) -> tuple[Run, ...]:
+    """Return runs of corpus problems that have a certified answer, by name.
+
+    Parameters
+    ----------
+    of_each_family
+        How many of each family, the smallest; None for all up to :data:`LARGEST`.
+    """
+    families: dict[str, list[tuple[int, Path]]] = {}
+    for folder, size in sizes():
+        families.setdefault(folder.parent.name, []).append((size, folder))
+    chosen = [
+        folder
+        for found in families.values()
+        for size, folder in sorted(found)[:of_each_family]
+        if size <= LARGEST
+    ]
+    return tuple(run_of(folder) for folder in sorted(chosen))
+
+
 @lru_cache(maxsize=1)
-def certified() -> tuple[Run, ...]:
-    """Return the runs of all corpus problems that have a certified answer."""
-    runs = []
+def sizes() -> tuple[tuple[Path, int], ...]:
+    """Return the folders of problems with a certified answer, and the columns of each."""
+    found = []
     for path in sorted(CORPUS.glob("*/*/expert/answer.json")):
-        text = path.read_text(encoding="utf-8")
-        if '"certified"' in text and (path.parent / "blueprint.json").is_file():
-            runs.append(run_of(path.parents[1]))
-    return tuple(runs)
+        blueprint = path.parent / "blueprint.json"
+        if json.loads(path.read_text(encoding="utf-8"))["verdict"] == "certified":
+            program = compile_blueprint(expand(Blueprint.load(blueprint)), path.parents[1])
+            found.append((path.parents[1], program.column_count))
+    return tuple(found)
 
 
 def without_experts(run: Run, folder: Path) -> Run:
