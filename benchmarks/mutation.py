@@ -2,9 +2,10 @@
 
 For every certified problem of the corpus that is small enough, operators over four classes of
 error (altered data, vague, violated physics, over-constrained) change the blueprint, which is then
-solved, or the schedule. The checker judges the result. A mutant has *survived* when it gets a verdict that is
-false by the matrices of the reference blueprint; it is *equivalent* when the verdict claims
-something that these confirm. Harmless changes show whether anybody is accused falsely.
+solved, or the schedule. The checker judges the result. A mutant has *survived* when it gets a
+verdict that is false by the matrices of the reference blueprint; it is *equivalent* when the
+verdict claims something that these confirm. Harmless changes show whether anybody is accused
+falsely.
 
     python benchmarks/mutation.py            # every mutant, a table by operator
     python benchmarks/mutation.py --quick    # an even sample, under a minute
