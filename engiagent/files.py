@@ -5,7 +5,7 @@ import os
 import secrets
 import stat
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from engiagent.errors import InputError
 
@@ -180,6 +180,15 @@ def _neighbours(path: Path) -> str:
         return ""
     close = get_close_matches(path.name, names, n=1, cutoff=0.6)
     return f"; did you mean {close[0]}?" if close else ""
+
+
+def packaged_yaml(package: str, name: str) -> Any:
+    """Return what a YAML file of this distribution says."""
+    from importlib.resources import files
+
+    from ruamel.yaml import YAML
+
+    return YAML(typ="safe", pure=True).load(files(package).joinpath(name).read_text("utf-8"))
 
 
 def sha256_bytes(data: bytes) -> str:

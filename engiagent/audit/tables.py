@@ -4,8 +4,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 from typing import Any
+
+from engiagent.files import packaged_yaml
 
 
 @dataclass(frozen=True)
@@ -53,10 +54,7 @@ class ClashWords:
 
 
 def _load(name: str) -> Any:
-    from ruamel.yaml import YAML
-
-    text = files("engiagent.audit").joinpath(f"{name}.yaml").read_text("utf-8")
-    return YAML(typ="safe", pure=True).load(text)
+    return packaged_yaml("engiagent.audit", f"{name}.yaml")
 
 
 def bounded(text: str) -> re.Pattern[str]:
