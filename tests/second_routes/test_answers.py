@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,6 +18,7 @@ def load(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
+@cache
 def route(name: str) -> ModuleType:
     path = Path(__file__).parent / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"second_route_{name}", path)
@@ -31,6 +33,12 @@ def expert(name: str) -> Any:
     return load(next(path for path in ANSWERS if path.parts[-3] == name))
 
 
+def second(answer: Any) -> float:
+    """Return the objective by the second route: a function of its script, ``solve`` by default."""
+    way = answer["second_route"]
+    return float(getattr(route(Path(way["script"]).stem), way.get("function", "solve"))())
+
+
 @pytest.mark.parametrize("path", ANSWERS, ids=lambda path: str(path.parts[-3]))
 def test_the_second_route_stands_where_the_answer_says_and_is_independent(path: Path) -> None:
     script = ROOT / load(path)["second_route"]["script"]
@@ -41,16 +49,26 @@ def test_the_second_route_stands_where_the_answer_says_and_is_independent(path: 
 
 @pytest.mark.parametrize(
     "path",
-    [path for path in ANSWERS if load(path)["verdict"] == "certified"],
+    [path for path in ANSWERS if "objective" in load(path)],
     ids=lambda path: str(path.parts[-3]),
 )
-def test_the_second_route_reaches_the_certified_objective(path: Path) -> None:
+def test_the_second_route_reaches_the_objective_of_the_answer(path: Path) -> None:
     answer = load(path)
-    value = route(path.parts[-3]).solve()
+    assert answer["verdict"] in ("certified", "feasible")
+    value = second(answer)
     tolerance = answer["relative_tolerance"]
     assert value == pytest.approx(answer["objective"]["value"], rel=tolerance)
     assert value == pytest.approx(answer["second_route"]["objective"], rel=tolerance)
-    assert value == pytest.approx(answer["bound"], rel=tolerance)
+    if answer["verdict"] == "certified":
+        assert value == pytest.approx(answer["bound"], rel=tolerance)
+
+
+@pytest.mark.parametrize("path", ANSWERS, ids=lambda path: str(path.parts[-3]))
+def test_sentences_that_contradict_each_other_stand_in_the_text(path: Path) -> None:
+    text = " ".join((path.parents[1] / "problem.md").read_text(encoding="utf-8").split())
+    sentences = load(path).get("contradiction", ["", ""])
+    assert len(sentences) >= 2
+    assert all(sentence in text for sentence in sentences)
 
 
 def test_merchant_day_is_bracketed_by_allowed_plans_and_by_the_relaxation() -> None:
