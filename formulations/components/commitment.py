@@ -85,18 +85,20 @@ def switching(cost: str) -> dict[str, Slot]:
     }
 
 
-def running(reader: Reader, because: tuple[str, ...]) -> Running:
+def running(reader: Reader, because: tuple[str, ...], *, always: bool = False) -> Running:
     """Return how a unit switches; it does when one of some slots or of the above is filled.
 
     Parameters
     ----------
     because
         The slots of the unit itself that make sense only for one that switches.
+    always
+        Whether it switches whatever is filled.
     """
     own = {"minimum_up_hours", "minimum_down_hours", "start_cost", "initially_on", *because}
     count = reader.text("count") if reader.given("count") else ""
     switches = any(reader.component.parameters.get(slot, 0) != 0 for slot in own)
-    if not switches and reader.option("switching", False) is not True:
+    if not switches and not always and reader.option("switching", False) is not True:
         return Running(Fragment(), "", count)
     on = f"{reader.name}_on"
     many = count or "1"

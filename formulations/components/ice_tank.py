@@ -23,8 +23,8 @@ from engiagent.blueprint.document import ComponentDef, SetDef
 from engiagent.formulations.components import battery
 from engiagent.formulations.components.description import Model
 from engiagent.formulations.components.fragment import Fragment, Reader, Slot, Surroundings, wrong
-from engiagent.formulations.components.known import bracketed
-from engiagent.formulations.components.parts import CAPACITY, derived, row, table
+from engiagent.formulations.components.parts import CAPACITY, derived, row
+from engiagent.formulations.components.tables import coefficients, tables
 
 WAYS: Final = ("charge", "discharge")
 SEGMENTS: Final = 8
@@ -65,7 +65,8 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
         if by_table and by_curve:
             raise wrong(component, f"the {way} limit is given by a table and by a curve")
         if by_table:
-            result += _limited(reader, way, *(table(reader, slot)[0] for slot in groups[0]))
+            found = tables(reader, f"{way}_limit", groups[0])
+            result += found.fragment + _limited(reader, way, *found.names)
         elif by_curve:
             result += _by_curve(reader, way)
     return result
@@ -85,15 +86,10 @@ def _by_curve(reader: Reader, way: str) -> Fragment:
     if isinstance(segments, bool) or not isinstance(segments, int) or not 1 <= segments <= 200:
         raise wrong(reader.component, "cannot read segments", found=repr(segments),
                     expected="a whole number from 1 to 200")  # fmt: skip
-    items = bracketed(str(reader.component.parameters[slot]))
-    if items is None or len(items) != 6:
-        raise wrong(reader.component, f"{slot} is no curve of ice",
-                    found=str(reader.component.parameters[slot]),
-                    expected="six coefficients in brackets")  # fmt: skip
+    c = coefficients(reader, slot, 6, 6)
     points = f"{name}_{way}_points"
     share = f"{name}_{way}_limit_share[k]"
     x = share if way == "charge" else f"(1 - {share})"
-    c = [f"({item})" for item in items]
     nominal = reader.optional("nominal_difference") or "10[K]"
     difference = f"{reader.text(f'{way}_difference')}/{nominal}"
     curve = (

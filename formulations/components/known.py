@@ -38,9 +38,9 @@ def bracketed(text: str) -> tuple[str, ...] | None:
     ('0', '5[kW]')
     """
     text = text.strip()
-    if not (text.startswith("(") and text.endswith(")")) or "," not in text:
+    if not (text.startswith("(") and text.endswith(")")):
         return None
-    items = tuple(part.strip() for part in text[1:-1].split(","))
+    items = tuple(part.strip() for part in text[1:-1].rstrip(", ").split(","))
     return None if any("(" in item or ")" in item or not item for item in items) else items
 
 

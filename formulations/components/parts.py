@@ -11,8 +11,7 @@ from engiagent.blueprint.document import (
     ParameterDef,
     VariableDef,
 )
-from engiagent.formulations.components.fragment import Fragment, Reader, Surroundings, wrong
-from engiagent.formulations.components.known import bracketed
+from engiagent.formulations.components.fragment import Fragment, Reader, Surroundings
 
 PHYSICS = "Physical Laws"
 CAPACITY = "Resource Capacity"
@@ -143,47 +142,6 @@ def initial(reader: Reader, series: str, slot: str) -> Fragment:
         index=(),
         slots=(slot,),
     )
-
-
-def table(reader: Reader, slot: str) -> tuple[str, str, str]:
-    """Return a table as the language writes it, with its first and its last entry.
-
-    Raises
-    ------
-    InputError
-        When the slot holds neither numbers in brackets nor the name of a parameter over one set.
-    """
-    value = reader.component.parameters[slot]
-    unit = reader.slots[slot].unit
-    tail = "" if unit == "1" else f"[{unit}]"
-    items = bracketed(value) if isinstance(value, str) else None
-    if items is not None:
-        shown = tuple(item if "[" in item else f"{item}{tail}" for item in items)
-        return f"({', '.join(shown)})", shown[0], shown[-1]
-    parameter = reader.around.parameter(value) if isinstance(value, str) else None
-    if parameter is None or len(parameter.index) != 1:
-        raise wrong(
-            reader.component,
-            f"{slot} is no table",
-            found=str(value),
-            expected="numbers in brackets, as (0, 50, 100), or a parameter over one set",
-        )
-    over = parameter.index[0].rpartition(" in ")[2] or parameter.index[0]
-    return str(value), f"{value}[first({over})]", f"{value}[last({over})]"
-
-
-def interpolated(reader: Reader, argument: str, xs: str, ys: str, on: str = "") -> str:
-    """Return a table of two slots at ``argument``, and 0 where the unit of state ``on`` stands.
-
-    A standing unit's argument is 0: it is moved to the first entry, whose value is taken off again,
-    so that the table need not go down to nothing.
-    """
-    across, first, _ = table(reader, xs)
-    up, least, _ = table(reader, ys)
-    if not on:
-        return f"piecewise({argument}, {across}, {up})"
-    off = f"(1 - {on})"
-    return f"(piecewise({argument} + {first}*{off}, {across}, {up}) - {least}*{off})"
 
 
 def currency(around: Surroundings) -> str:

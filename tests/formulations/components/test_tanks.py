@@ -227,7 +227,7 @@ def test_a_tank_that_cannot_be_is_refused(slots: dict[str, Any], message: str) -
 @pytest.mark.parametrize(
     ("slots", "message"),
     [
-        ({"charge_curve": "(1, 2)", "charge_difference": 4}, "charge_curve is no curve of ice"),
+        ({"charge_curve": "(1, 2)", "charge_difference": 4}, "charge_curve is no curve"),
         ({"charge_curve": str(CURVE)}, "charge_curve and charge_difference belong together"),
         ({"charge_limit_share": 0.3, "charge_limit": 4}, "charge_limit_share is no table"),
         ({"charge_curve": str(CURVE), "charge_difference": 4, "segments": 0}, "read segments"),

@@ -1,0 +1,304 @@
+r"""Machines that turn an input into an output by a part-load curve, one or several alike.
+
+.. math::
+    x_t = \frac{y_t}{Y_t}, \qquad p_t = P_t\, f(x_t)\,u_t, \qquad
+    x_{\min} u_t \le x_t \le x_{\max} u_t
+
+with the output :math:`y` of a machine, its capacity :math:`Y`, the input :math:`P` at full load and
+a curve :math:`f` of the part-load ratio: straight through nothing unless a polynomial or a table is
+given. A polynomial is kept as it is, or replaced by ``segments`` chords, which are off by no more
+than :math:`\max|f''|\,h^2/8` of :math:`P` for chords of the width :math:`h`.
+
+Of :math:`n` alike, those that run share the output evenly. Where the curve bends a binary
+:math:`z_k` says that :math:`k` of them run,
+
+.. math:: p = \sum_k k\,P\, f\!\left(\frac{y_k}{k Y}\right) z_k, \qquad y = \sum_k y_k, \qquad
+    \sum_k z_k \le 1
+
+so that machines that run are counted and never told apart.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from engiagent.blueprint.document import SetDef, VariableDef
+from engiagent.formulations.components.commitment import Running, running
+from engiagent.formulations.components.fragment import Fragment, Reader, Slot, wrong
+from engiagent.formulations.components.known import known_values
+from engiagent.formulations.components.parts import (
+    CAPACITY,
+    OPERATION,
+    PHYSICS,
+    derived,
+    expression,
+    row,
+    variable,
+)
+from engiagent.formulations.components.tables import coefficients, tables
+from engiagent.formulations.components.thermal_coupling import number
+
+MOST_ALIKE: Final = 20
+LIMITS: Final = {
+    "minimum_part_load": Slot("1", low=0, high=1, default="0", meaning="least ratio while it runs"),
+    "maximum_part_load": Slot("1", low=0, above=True, default="1", meaning="largest ratio"),
+}
+TABLE: Final = {
+    "part_load": Slot("1", table=True, low=0, meaning="ratios of a table of part load"),
+    "part_load_power": Slot("1", table=True, low=0, meaning="input over that of full load there"),
+}
+OPTIONS: Final = ("segments", "switching")
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The input over that of full load.
+
+    Attributes
+    ----------
+    at
+        For a ratio and a state (1 while it runs), as expressions.
+    bends
+        Whether it is no straight line.
+    fragment
+        What it declares.
+    top
+        Its largest value as an expression, None when that is not known.
+    idle
+        Whether it takes something at no output, so that it has to switch.
+    """
+
+    at: Callable[[str, str], str]
+    bends: bool = False
+    fragment: Fragment = field(default_factory=Fragment)
+    top: str | None = None
+    idle: bool = False
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What a kind of machine is called.
+
+    Attributes
+    ----------
+    output, output_unit, input
+        Its two series; the input is in kW.
+    capacity, full_input
+        The output and the input at full load in period ``t``, as expressions.
+    words
+        What the output is.
+    capacity_slot, least_slot
+        The slots of its capacity and of the least part-load ratio.
+    """
+
+    output: str
+    output_unit: str
+    input: str
+    capacity: str
+    full_input: str
+    words: str
+    capacity_slot: str = "rated_capacity"
+    least_slot: str = "minimum_part_load"
+
+
+@dataclass(frozen=True)
+class Built:
+    """The algebra of a machine, how it switches, and the largest input of all of its kind."""
+
+    fragment: Fragment
+    run: Running
+    input_limit: str | None
+    output_limit: str
+
+
+def machine(reader: Reader, kind: Machine, shape: Shape, standing: str = "") -> Built:
+    """Return the algebra of a machine; ``standing`` is an input [kW] that never stops."""
+    run = running(reader, (kind.least_slot,), always=shape.idle)
+    name, most = f"{reader.name}_{kind.output}", reader.optional("maximum_part_load")
+    largest = kind.capacity if most is None else f"{most}*{kind.capacity}"
+    limit = run.all(largest)
+    result = (
+        shape.fragment
+        + variable(reader, kind.output, kind.output_unit, kind.words, upper=limit,
+                   slots=(kind.capacity_slot, "maximum_part_load"))
+        + run.fragment
+    )  # fmt: skip
+    if run.on:
+        result += _within(reader, kind, run, largest)
+    if run.count and shape.bends:
+        parts, total = _alike(reader, kind, run, shape, largest)
+        result += parts
+    else:
+        # Straight curves add up: the ratio is then that of all together, over one capacity.
+        total = f"{kind.full_input}*({shape.at(f'{name}[t]/({kind.capacity})', run.on or '1')})"
+    text = f"{total} + {standing}" if standing else total
+    result += expression(reader, kind.input, "kW", text, kind.input.replace("_", " "))
+    input_limit = None if shape.top is None else run.all(f"{kind.full_input}*{shape.top}")
+    if input_limit is not None and standing:
+        input_limit = f"{input_limit} + {standing}"
+    return Built(result, run, input_limit, limit)
+
+
+def _within(reader: Reader, kind: Machine, run: Running, largest: str) -> Fragment:
+    """Return the rows that keep the output of what runs between its limits."""
+    name, slot = f"{reader.name}_{kind.output}", kind.least_slot
+    result = row(reader, f"{kind.output}_max", f"{name}[t] <= {run.times(largest)}",
+                 "output of what runs", CAPACITY, slots=(kind.capacity_slot,))  # fmt: skip
+    if reader.given(slot):
+        least = f"{reader.text(slot)}*{kind.capacity}"
+        result += row(reader, f"{kind.output}_min", f"{name}[t] >= {run.times(least)}",
+                      "least output of what runs", OPERATION, slots=(slot,))  # fmt: skip
+    return result
+
+
+def straight(reader: Reader) -> Shape:
+    """Return the input in proportion to the output."""
+    return Shape(lambda ratio, on: ratio, top=reader.optional("maximum_part_load") or "1")
+
+
+def by_table(reader: Reader) -> Shape | None:
+    """Return the input by the slots of :data:`TABLE`, None when they are empty."""
+    if not reader.given("part_load") and not reader.given("part_load_power"):
+        return None
+    found = tables(reader, "part_load", ("part_load", "part_load_power"))
+    xs, ys = found.names
+    at = _interpolated(xs, ys, found.first(0), found.first(1))
+    starts = [known_values(reader.component.parameters[slot], "1", reader.around.core)[:1]
+              for slot in TABLE]  # fmt: skip
+    idle = starts != [(0.0,), (0.0,)]
+    return Shape(at, True, found.fragment, f"({found.greatest(1)})", idle)
+
+
+def by_polynomial(reader: Reader, slot: str, least: str = "minimum_part_load") -> Shape | None:
+    """Return the input by the coefficients of a slot, None when it is empty."""
+    if not reader.given(slot):
+        return None
+    terms = coefficients(reader, slot, 2, 6)
+    idle = terms[0] not in ("(0)", "(0.0)")
+    most = reader.optional("maximum_part_load") or "1"
+    if len(terms) > 2 and reader.option("segments") is not None:
+        return chords(
+            reader, lambda ratio: polynomial(terms, ratio), (slot,), least=least, idle=idle
+        )
+    top = None if any("-" in c for c in terms) else f"({polynomial(terms, most)})"
+    return Shape(lambda ratio, on: polynomial(terms, ratio, on), len(terms) > 2, top=top, idle=idle)
+
+
+def by_performance(
+    reader: Reader, factor: Callable[[str], str], slots: tuple[str, ...], *, by_period: bool
+) -> Shape:
+    """Return the input of a machine whose performance has a factor by part load.
+
+    The input is the ratio over the factor, a quotient of variables unless ``segments`` replaces it.
+    """
+
+    def value(ratio: str) -> str:
+        return f"{ratio}/({factor(ratio)})"
+
+    if reader.option("segments") is not None:
+        return chords(reader, value, slots, by_period=by_period)
+    return Shape(lambda ratio, on: value(f"({ratio})"), bends=True)
+
+
+def polynomial(terms: tuple[str, ...], ratio: str, on: str = "1") -> str:
+    """Return a polynomial of a ratio, whose constant counts only in the state ``on``."""
+    power = [f"{terms[0]}*{on}", f"{terms[1]}*({ratio})"]
+    power += [f"{c}*({ratio})**{k}" for k, c in enumerate(terms[2:], start=2)]
+    return " + ".join(power)
+
+
+def _interpolated(xs: str, ys: str, first: str, least: str) -> Callable[[str, str], str]:
+    """Return a table that is 0 where the machine stands.
+
+    The ratio 0 of a standing machine is moved to the first entry, whose value is taken off again.
+    """
+
+    def at(ratio: str, on: str) -> str:
+        if on == "1":
+            return f"piecewise({ratio}, {xs}, {ys})"
+        return f"piecewise({ratio} + {first}*(1 - {on}), {xs}, {ys}) - {least}*(1 - {on})"
+
+    return at
+
+
+def chords(
+    reader: Reader,
+    value: Callable[[str], str],
+    slots: tuple[str, ...],
+    *,
+    by_period: bool = False,
+    least: str = "minimum_part_load",
+    idle: bool = False,
+) -> Shape:
+    """Return a curve by as many chords as the option ``segments`` says.
+
+    They reach from the ratio of the slot ``least`` to the largest one. ``by_period`` says that the
+    curve depends on ``t``, ``idle`` that it takes something at no output.
+    """
+    segments = reader.option("segments")
+    if isinstance(segments, bool) or not isinstance(segments, int) or not 1 <= segments <= 200:
+        raise wrong(reader.component, "cannot read segments", found=repr(segments),
+                    expected="a whole number from 1 to 200")  # fmt: skip
+    over, xs = f"{reader.name}_part_load_points", f"{reader.name}_part_load_ratio"
+    ys = f"{reader.name}_part_load_input"
+    low = reader.optional(least) or "0"
+    most = reader.optional("maximum_part_load") or "1"
+    index = (*reader.periods, f"k in {over}") if by_period else (f"k in {over}",)
+    here = "t, " if by_period else ""
+    helper = (
+        Fragment(sets=(SetDef(name=over, kind="range", start=0, stop=segments),))
+        + derived(reader, "part_load_ratio", "1", f"{low} + ({most} - {low})*k/{segments}",
+                  "ratios of the chords", index=(f"k in {over}",), slots=slots)
+        + derived(reader, "part_load_input", "1", value(f"{xs}[k]"), "curve at these ratios",
+                  index=index, slots=slots)
+    )  # fmt: skip
+    at = _interpolated(
+        xs, f"{ys}[t]" if by_period else ys, f"{xs}[first({over})]", f"{ys}[{here}first({over})]"
+    )
+    return Shape(at, True, helper, f"(max({ys}[{here}k] for k in {over}))", idle)
+
+
+def _alike(
+    reader: Reader, kind: Machine, run: Running, shape: Shape, largest: str
+) -> tuple[Fragment, str]:
+    """Return machines alike of a curve that bends, by how many of them run."""
+    name, output = reader.name, f"{reader.name}_{kind.output}"
+    count = number(reader, run.count, "1")
+    if count != int(count) or count > MOST_ALIKE:
+        most = f"a whole number up to {MOST_ALIKE} for a curve that bends"
+        raise wrong(reader.component, f"count is {count:g}", expected=most)
+    if not run.on:
+        raise wrong(reader.component, "machines alike of a curve that bends have to switch",
+                    expected="the option switching: true, or a minimum_part_load")  # fmt: skip
+    over = f"{name}_numbers"
+    index = (f"k in {over}", *reader.periods)
+    which, share = f"{name}_this_many", f"{name}_{kind.output}_of"
+    columns = tuple(
+        VariableDef(
+            name=own, index=index, type=of,  # type: ignore[arg-type]
+            lower=0, upper=upper, unit=unit,
+            quantity=f"{own.replace(f'{name}_', f'{name}.', 1)}", role="auxiliary",
+            description=words, source_reference=reader.source("count"),
+        )
+        for own, of, upper, unit, words in (
+            (which, "binary", 1, "1", f"1 when k of {name} run"),
+            (share, "continuous", f"k*{largest}", kind.output_unit, f"output of k of {name}"),
+        )
+    )  # fmt: skip
+    chosen, given = f"{which}[k, t]", f"{share}[k, t]"
+    rows = (
+        row(reader, "number", f"{run.on} == sum(k*{chosen} for k in {over})", "how many run",
+            OPERATION)
+        + row(reader, "one_number", f"sum({chosen} for k in {over}) <= 1", "one number", OPERATION)
+        + row(reader, "shares", f"{output}[t] == sum({given} for k in {over})", "shares", PHYSICS)
+        + row(reader, "share_max", f"{given} <= k*{largest}*{chosen}", "output of the number",
+              CAPACITY, index=index)
+    )  # fmt: skip
+    if reader.given(kind.least_slot):
+        least = f"{reader.text(kind.least_slot)}*{kind.capacity}"
+        rows += row(reader, "share_min", f"{given} >= k*{least}*{chosen}",
+                    "least output of the number", OPERATION, index=index)  # fmt: skip
+    each = shape.at(f"{given}/(k*({kind.capacity}))", chosen)
+    numbers = SetDef(name=over, kind="range", start=1, stop=int(count))
+    total = f"{kind.full_input}*sum(k*({each}) for k in {over})"
+    return Fragment(sets=(numbers,), variables=columns) + rows, total

@@ -1,0 +1,138 @@
+"""Slots that hold several numbers: tables to interpolate in, coefficients of curves."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from engiagent.blueprint.document import ParameterDef, SetDef
+from engiagent.formulations.components.fragment import Fragment, Reader, wrong
+from engiagent.formulations.components.known import bracketed, known_values
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Columns of one table.
+
+    Attributes
+    ----------
+    fragment
+        The set and the parameters of those that are written in brackets.
+    over
+        The set of the rows.
+    names
+        The columns, as parameters over that set.
+    """
+
+    fragment: Fragment
+    over: str
+    names: tuple[str, ...]
+
+    def first(self, column: int) -> str:
+        """Return the first entry of a column."""
+        return f"{self.names[column]}[first({self.over})]"
+
+    def greatest(self, column: int) -> str:
+        """Return the largest entry of a column."""
+        return f"max({self.names[column]}[k] for k in {self.over})"
+
+
+def tables(reader: Reader, group: str, slots: tuple[str, ...], fewest: int = 2) -> Tables:
+    """Return the columns of a table, the first of which has to rise.
+
+    Raises
+    ------
+    InputError
+        When a slot holds no table, the columns do not fit together, or the first does not rise.
+    """
+    given = [_column(reader, slot) for slot in slots]
+    inline = [isinstance(column, tuple) for column in given]
+    if any(inline) and not all(inline):
+        raise wrong(reader.component, f"{' and '.join(slots)} are of two kinds",
+                    expected="all in brackets, or all parameters over one set")  # fmt: skip
+    _refuse_falling(reader, slots[0])
+    if not any(inline):
+        sets = {column.index[0].rpartition(" in ")[2] for column in given
+                if isinstance(column, ParameterDef)}  # fmt: skip
+        if len(sets) > 1:
+            raise wrong(reader.component, f"{' and '.join(slots)} are over two sets",
+                        found=", ".join(sorted(sets)), expected="one")  # fmt: skip
+        names = tuple(c.name for c in given if isinstance(c, ParameterDef))
+        return Tables(Fragment(), sets.pop(), names)
+    counts = {len(column) for column in given if isinstance(column, tuple)}
+    if len(counts) > 1:
+        found = ", ".join(f"{s}: {len(c)}" for s, c in zip(slots, given, strict=True)
+                          if isinstance(c, tuple))  # fmt: skip
+        raise wrong(reader.component, "columns of one table differ in length", found=found)
+    count = counts.pop()
+    if count < fewest:
+        raise wrong(reader.component, f"{slots[0]} is no table",
+                    found=str(reader.component.parameters[slots[0]]),
+                    expected=f"at least {fewest} numbers in brackets")  # fmt: skip
+    return _written(reader, group, slots, count)
+
+
+def _written(reader: Reader, group: str, slots: tuple[str, ...], count: int) -> Tables:
+    """Return parameters for columns that are written in brackets."""
+    over = f"{reader.name}_{group}_points"
+    names = tuple(f"{reader.name}_{slot}_table" for slot in slots)
+    parameters = tuple(
+        ParameterDef(
+            name=name,
+            index=(over,),
+            value=known_values(reader.component.parameters[slot], reader.slots[slot].unit,
+                               reader.around.core),
+            unit=reader.slots[slot].unit,
+            description=f"{reader.slots[slot].meaning or slot} of {reader.name}",
+            source_reference=reader.source(slot),
+        )
+        for name, slot in zip(names, slots, strict=True)
+    )  # fmt: skip
+    for slot, parameter in zip(slots, parameters, strict=True):
+        if not isinstance(parameter.value, tuple) or len(parameter.value) != count:
+            raise wrong(reader.component, f"{slot} holds more than numbers",
+                        found=str(reader.component.parameters[slot]))  # fmt: skip
+    points = SetDef(name=over, kind="range", start=0, stop=count - 1)
+    return Tables(Fragment(sets=(points,), parameters=parameters), over, names)
+
+
+def _column(reader: Reader, slot: str) -> tuple[str, ...] | ParameterDef:
+    value = reader.component.parameters.get(slot)
+    if value is None:
+        raise wrong(reader.component, f"the parameter {slot} is not given",
+                    expected="numbers in brackets, or a parameter over one set")  # fmt: skip
+    items = bracketed(value) if isinstance(value, str) else (str(value),)
+    if items is not None:
+        return items
+    parameter = reader.around.parameter(value) if isinstance(value, str) else None
+    if parameter is None or len(parameter.index) != 1:
+        raise wrong(
+            reader.component,
+            f"{slot} is no table",
+            found=str(value),
+            expected="numbers in brackets, as (0, 50, 100), or a parameter over one set",
+        )
+    return parameter
+
+
+def _refuse_falling(reader: Reader, slot: str) -> None:
+    value = reader.component.parameters[slot]
+    xs = known_values(value, reader.slots[slot].unit, reader.around.core)
+    if any(b <= a for a, b in pairwise(xs)):
+        shown = ", ".join(f"{x:g}" for x in xs)
+        raise wrong(reader.component, f"{slot} does not rise", found=shown)
+
+
+def coefficients(reader: Reader, slot: str, fewest: int, most: int) -> tuple[str, ...]:
+    """Return the coefficients of a curve, each ready to be multiplied.
+
+    Raises
+    ------
+    InputError
+        When they are not numbers in brackets, or too few or too many.
+    """
+    value = reader.component.parameters[slot]
+    items = bracketed(value) if isinstance(value, str) else None
+    if items is None or not fewest <= len(items) <= most:
+        count = str(fewest) if fewest == most else f"{fewest} to {most}"
+        raise wrong(reader.component, f"{slot} is no curve", found=str(value),
+                    expected=f"{count} coefficients in brackets, the constant first")  # fmt: skip
+    return tuple(f"({item})" for item in items)

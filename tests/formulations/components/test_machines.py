@@ -1,0 +1,300 @@
+"""Chillers, heat pumps, boilers, fans: the plan's inputs are those of the simulated machines."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engiagent.errors import EngiagentError
+from engiagent.formulations.classify import classify
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.expansion import expand
+from engiagent.modelling import Site
+from engiagent.models.hvac.boiler import Boiler
+from engiagent.models.hvac.chiller import Chiller
+from engiagent.models.hvac.curves import Biquadratic, Polynomial
+from engiagent.models.hvac.heat_pump import CarnotCop, HeatPump
+from engiagent.models.hvac.turbomachines import PartLoadFan
+
+CAPACITY = (0.9, 0.01, 0.0, 0.002, -0.0001, 0.0)
+EIR = (0.6, -0.005, 0.0, 0.012, 0.0001, 0.0)
+PART_LOAD = (0.2, 0.3, 0.5)
+EVEN = Biquadratic((1.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+
+
+def solved(site: Site) -> xr.Dataset:
+    data = site.solve()
+    assert data.attrs["status"] in ("optimal", "feasible"), data.attrs.get("reason")
+    return data
+
+
+def problem_class(site: Site) -> str:
+    return classify(compile_blueprint(site.blueprint(), None)).problem_class
+
+
+def cooled(need: list[float], prices: Any = 0.2, **slots: Any) -> Site:
+    site = Site(start="2025-07-01T00:00", step="1 h", periods=len(need))
+    site.add("grid", "grid", bus="site", import_power_max=500, export_power_max=0)
+    site.add("need", "load", bus="cold", power=need)
+    site.add("chiller", "chiller", bus="site", cooling_bus="cold", rated_capacity=100,
+             rated_cop=5, **slots)  # fmt: skip
+    site.minimise_cost({"grid": prices})
+    return site
+
+
+def with_tank(site: Site) -> Site:
+    site.add("tank", "thermal_store", cooling_bus="cold", energy_capacity=60, initial_energy=20)
+    return site
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    st.lists(st.floats(15, 80), min_size=3, max_size=3),
+    st.lists(st.floats(18, 34), min_size=3, max_size=3),
+    st.integers(1, 12),
+)
+def test_a_chiller_by_curves_is_the_simulated_one(
+    need: list[float], entering: list[float], segments: int
+) -> None:
+    curves = {"capacity_curve": str(CAPACITY), "eir_curve": str(EIR)}
+    chiller = Chiller(
+        rated_capacity=100.0, rated_cop=5.0, capacity_curve=Biquadratic(CAPACITY),
+        eir_curve=Biquadratic(EIR), part_load_curve=Polynomial(PART_LOAD), minimum_part_load=0.1,
+    )  # fmt: skip
+    site = cooled(
+        need, **curves, part_load_curve=str(PART_LOAD), entering_temperature=entering,
+        leaving_temperature=8, minimum_part_load=0.1, segments=segments,
+    )  # fmt: skip
+    data = solved(site)
+    done = chiller.operate(need, leaving=8.0, entering=entering)
+    np.testing.assert_allclose(data.chiller_cooling, need, atol=1e-6)
+    # The chords of a parabola lie above it by its bend times h^2/4 at most.
+    full = chiller.full_load_power(8.0, entering)
+    gap = data.chiller_electric_power.values - done.power
+    assert np.all(gap >= -1e-6)
+    assert np.all(gap <= full * 0.5 * (0.9 / segments) ** 2 / 4 + 1e-6)
+    np.testing.assert_allclose(
+        data.chiller_heat_rejected, data.chiller_cooling + data.chiller_electric_power, atol=1e-9
+    )
+
+
+def test_a_straight_chiller_with_a_tank_is_exact_and_linear_in_states() -> None:
+    site = with_tank(cooled([10, 60, 90], [0.1, 0.2, 0.9], part_load_curve="(0.1, 0.9)",
+                            minimum_part_load=0.2))  # fmt: skip
+    assert problem_class(site) == "MILP"
+    data = solved(site)
+    load, on = data.chiller_cooling.values, data.chiller_on.values.round()
+    chiller = Chiller(rated_capacity=100.0, rated_cop=5.0, capacity_curve=EVEN, eir_curve=EVEN,
+                      part_load_curve=Polynomial((0.1, 0.9)), minimum_part_load=0.2)  # fmt: skip
+    power = chiller.operate(load, leaving=7.0, entering=29.0).power
+    np.testing.assert_allclose(data.chiller_electric_power, power * on, atol=1e-6)
+    assert np.all((load <= 1e-6) | (load >= 20 - 1e-6))
+    supply = load + (data.tank_discharge - data.tank_charge).values
+    np.testing.assert_allclose(supply, [10, 60, 90], atol=1e-6)
+
+
+def test_a_polynomial_of_part_load_stays_one_without_segments() -> None:
+    site = cooled([30, 60], part_load_curve="(0, 0.5, 0.5)")
+    assert problem_class(site) not in ("LP", "MILP")
+    site = cooled([30, 60], part_load_curve="(0, 0.5, 0.5)", segments=4)
+    assert problem_class(site) in ("LP", "MILP")
+
+
+def test_chillers_alike_share_the_load_and_as_many_run_as_pay() -> None:
+    # f = 0.2 + 0.3 x + 0.5 x^2 a chiller: n running at the load L take 20 (0.2 n + 0.3 L/100
+    # + 0.5 (L/100)^2/n) kW, least at n = sqrt(2.5) L/100.
+    need = [40.0, 90.0, 130.0, 260.0]
+    site = cooled(need, count=4, part_load_curve=str(PART_LOAD), segments=40,
+                  minimum_part_load=0.2)  # fmt: skip
+    data = solved(site)
+    best = [
+        min((20 * (0.2 * n + 0.3 * x + 0.5 * x * x / n), n) for n in range(1, 5) if n >= x)
+        for x in (load / 100 for load in need)
+    ]
+    assert data.chiller_on.values.round().astype(int).tolist() == [n for _, n in best]
+    np.testing.assert_allclose(data.chiller_electric_power, [p for p, _ in best], rtol=2e-3)
+
+
+def test_sequencing_keeps_the_least_times_of_every_machine() -> None:
+    need = [150.0, 50.0, 150.0, 50.0, 50.0, 50.0]
+    free = solved(cooled(need, count=2, part_load_curve="(0.3, 0.7)", minimum_part_load=0.1))
+    assert free.chiller_on.values.round().tolist() == [2, 1, 2, 1, 1, 1]
+    held = solved(cooled(need, count=2, part_load_curve="(0.3, 0.7)", minimum_part_load=0.1,
+                         minimum_up_hours=2, minimum_down_hours=2, start_cost=0.01))  # fmt: skip
+    # Both started at once and last two hours; whichever stops then may not be back in the next.
+    assert held.chiller_on.values.round().tolist() == [2, 2, 2, 1, 1, 1]
+    assert float(held.chiller_start_cost.sum()) == pytest.approx(0.02)
+
+
+def pumped(need: list[float], **slots: Any) -> Site:
+    site = Site(start="2025-01-01T00:00", step="1 h", periods=len(need))
+    site.add("grid", "grid", bus="site", import_power_max=50, export_power_max=0)
+    site.add("need", "load", bus="warm", power=need)
+    site.add("pump", "heat_pump", bus="site", heat_bus="warm", rated_capacity=10, **slots)
+    site.minimise_cost({"grid": 0.3})
+    return site
+
+
+@settings(max_examples=10, deadline=None)
+@given(
+    st.floats(0.3, 0.6),
+    st.floats(0, 6),
+    st.lists(st.floats(-15, 40), min_size=3, max_size=3),
+    st.floats(30, 55),
+    st.lists(st.floats(0, 9), min_size=3, max_size=3),
+)
+def test_a_heat_pump_by_carnot_is_the_simulated_one(
+    share: float, approach: float, source: list[float], sink: float, need: list[float]
+) -> None:
+    data = solved(pumped(need, carnot_fraction=share, sink_approach=approach, source_approach=2,
+                         source_temperature=source, sink_temperature=sink,
+                         standby_power=0.02))  # fmt: skip
+    pump = HeatPump(
+        rated_capacity=10.0, standby_power=0.02,
+        cop_map=CarnotCop(fraction=share, sink_approach=approach, source_approach=2.0),
+    )  # fmt: skip
+    done = pump.operate(need, source=source, sink=sink)
+    np.testing.assert_allclose(data.pump_electric_power, done.power, atol=1e-6)
+    np.testing.assert_allclose(data.pump_source_heat, done.source_heat, atol=1e-6)
+
+
+def test_a_heat_pump_that_modulates_is_within_the_chords_of_the_simulated_one() -> None:
+    curve = (1.2, -0.3, 0.1)
+    need, source = [3.0, 5.5, 9.0], [-5.0, 2.0, 7.0]
+    slots: dict[str, Any] = {
+        "cop_curve": "(3, 0.06, 0, 0.01, 0, -0.0005)", "modulation_curve": str(curve),
+        "capacity_curve": "(1, 0.01, 0, 0, 0, 0)", "source_temperature": source,
+        "sink_temperature": 35, "minimum_part_load": 0.25,
+    }  # fmt: skip
+    pump = HeatPump(
+        rated_capacity=10.0, cop_map=Biquadratic((3, 0.06, 0, 0.01, 0, -0.0005)),
+        capacity_map=Biquadratic((1, 0.01, 0, 0, 0, 0)), modulation=Polynomial(curve),
+        minimum_part_load=0.25,
+    )  # fmt: skip
+    power = pump.operate(need, source=source, sink=35.0).power
+    data = solved(pumped(need, **slots, segments=20))
+    np.testing.assert_allclose(data.pump_electric_power, power, rtol=1e-3)
+    assert problem_class(pumped(need, **slots)) == "MINLP"
+
+
+def test_a_heat_pump_that_switches_needs_a_tank_below_its_least_part_load() -> None:
+    slots = {"cop": 3, "minimum_part_load": 0.5}
+    assert pumped([2, 2, 2], **slots).solve().attrs["status"] == "infeasible"
+    site = pumped([2, 2, 2, 2], **slots)
+    site.add("tank", "thermal_store", heat_bus="warm", energy_capacity=8, initial_energy=0)
+    heat = solved(site).pump_heat.values
+    assert np.all((heat < 1e-6) | (heat > 5 - 1e-6))
+    assert heat.sum() == pytest.approx(8)
+
+
+def test_a_hybrid_of_boiler_and_heat_pump_takes_whichever_is_cheaper() -> None:
+    site = Site(start="2025-01-01T00:00", step="1 h", periods=4)
+    site.add("grid", "grid", bus="site", import_power_max=50, export_power_max=0)
+    site.add("gas", "grid", bus="gas", import_power_max=50, export_power_max=0)
+    site.add("need", "load", bus="warm", power=8)
+    site.add("pump", "heat_pump", bus="site", heat_bus="warm", rated_capacity=6,
+             cop=[4, 3, 2.5, 2])  # fmt: skip
+    site.add("boiler", "boiler", fuel_bus="gas", heat_bus="warm", rated_capacity=20,
+             rated_efficiency=0.9)  # fmt: skip
+    site.minimise_cost({"grid": 0.3, "gas": 0.1})
+    data = solved(site)
+    # Heat costs 0.1/0.9 = 0.111 from gas and 0.3/COP from the pump: cheaper only above 2.7.
+    np.testing.assert_allclose(data.pump_heat, [6, 6, 0, 0], atol=1e-7)
+    np.testing.assert_allclose(data.gas_import * 0.9 + data.pump_heat, 8, atol=1e-7)
+    assert data.attrs["objective"] == pytest.approx(
+        6 * (0.3 / 4 + 0.3 / 3) + (2 + 2 + 8 + 8) * 0.1 / 0.9
+    )
+
+
+def test_a_boiler_by_part_load_burns_what_the_simulated_one_does() -> None:
+    curve = (0.8, 0.4, -0.2, 0.0, 0.0, 0.0)
+    need, water = [30.0, 55.0, 90.0], [40.0, 45.0, 50.0]
+    site = Site(start="2025-01-01T00:00", step="1 h", periods=3)
+    site.add("gas", "grid", bus="gas", import_power_max=500, export_power_max=0)
+    site.add("need", "load", bus="warm", power=need)
+    site.add("boiler", "boiler", fuel_bus="gas", heat_bus="warm", rated_capacity=100,
+             rated_efficiency=0.9, efficiency_curve=str(curve), water_temperature=water,
+             minimum_part_load=0.2, segments=30)  # fmt: skip
+    site.minimise_cost({"gas": 0.08})
+    boiler = Boiler(rated_capacity=100.0, rated_efficiency=0.9, minimum_part_load=0.2,
+                    efficiency_curve=Biquadratic(curve))  # fmt: skip
+    fuel = boiler.operate(need, temperature=water).fuel
+    np.testing.assert_allclose(solved(site).boiler_fuel, fuel, rtol=1e-3)
+
+
+def ventilated(**slots: Any) -> Site:
+    site = Site(start="2025-01-01T00:00", step="1 h", periods=4)
+    site.add("grid", "grid", bus="site", import_power_max=50, export_power_max=0)
+    site.add("fan", "fan", bus="site", rated_flow=10, rated_power=8, **slots)
+    site.require("sum(fan_flow[t]*dt(t) for t in T) >= 20[kg/s*h]", over=None)
+    site.minimise_cost({"grid": 0.3})
+    return site
+
+
+def test_a_fan_by_the_affinity_laws_runs_evenly() -> None:
+    data = solved(ventilated())
+    assert problem_class(ventilated()) == "NLP"
+    np.testing.assert_allclose(data.fan_flow, 5.0, atol=1e-3)
+    np.testing.assert_allclose(data.fan_electric_power, 1.0, atol=1e-3)
+    piecewise = solved(ventilated(segments=10))
+    gap = piecewise.fan_electric_power.values - 8 * (piecewise.fan_flow.values / 10) ** 3
+    assert gap.min() >= -1e-6
+    assert gap.max() <= 0.75 * 8 / 10**2
+
+
+def test_a_fan_by_coefficients_is_the_simulated_one_at_the_ends_of_its_chords() -> None:
+    curve = (0.0013, 0.1470, 0.9506, -0.0998)
+    site = ventilated(power_curve=str(curve), segments=10, minimum_flow=0.3)
+    data = solved(site)
+    flow, on = data.fan_flow.values, data.fan_on.values.round()
+    fan = PartLoadFan(rated_flow=10.0, rated_power=8.0)
+    np.testing.assert_allclose(data.fan_electric_power, fan.power(flow) * on, atol=0.02)
+    assert np.all((flow < 1e-6) | (flow >= 3 - 1e-6))
+
+
+WRONG: list[tuple[str, str, dict[str, Any], str]] = [
+    ("chiller", "no COP", {"rated_capacity": 1}, "the parameter rated_cop is not given"),
+    ("chiller", "COP of 300", {"rated_capacity": 1, "rated_cop": 300}, "rated_cop is 300"),
+    ("chiller", "two coefficients", {"rated_capacity": 1, "rated_cop": 3, "eir_curve": "(1, 2)"},
+     "eir_curve is no curve"),
+    ("chiller", "two curves",
+     {"rated_capacity": 1, "rated_cop": 3, "part_load": "(0, 1)", "part_load_power": "(0, 1)",
+      "part_load_curve": "(0, 1)"}, "by a table and by a curve"),
+    ("chiller", "a falling table",
+     {"rated_capacity": 1, "rated_cop": 3, "part_load": "(0, 1, 0.5)",
+      "part_load_power": "(0, 1, 2)"}, "part_load does not rise; found 0, 1, 0.5"),
+    ("chiller", "columns", {"rated_capacity": 1, "rated_cop": 3, "part_load": "(0, 0.5, 1)",
+     "part_load_power": "(0, 1)"}, "columns of one table differ in length"),
+    ("heat_pump", "no COP", {"rated_capacity": 1}, "its performance is not given once; found none"),
+    ("heat_pump", "two COPs", {"rated_capacity": 1, "cop": 3, "carnot_fraction": 0.5},
+     "found cop and carnot_fraction"),
+    ("heat_pump", "no temperatures", {"rated_capacity": 1, "carnot_fraction": 0.5},
+     "the parameter source_temperature is not given"),
+    ("heat_pump", "more than Carnot", {"rated_capacity": 1, "carnot_fraction": 1.5},
+     "carnot_fraction is 1.5; expected above 0, at most 1"),
+    ("boiler", "per cent", {"rated_capacity": 1, "rated_efficiency": 95}, "rated_efficiency is 95"),
+    ("boiler", "half a machine", {"rated_capacity": 1, "rated_efficiency": 0.9, "count": 0.5},
+     "count is 0.5; expected at least 1"),
+    ("fan", "no power", {"rated_flow": 1}, "the parameter rated_power is not given"),
+    ("pump", "no such slot", {"rated_flow": 1, "rated_power": 1, "segments": "many"},
+     "cannot read segments"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("model", "slots", "message"),
+    [(w[0], *w[2:]) for w in WRONG],
+    ids=[f"{w[0]}: {w[1]}" for w in WRONG],
+)
+def test_a_machine_that_cannot_be_is_refused(
+    model: str, slots: dict[str, Any], message: str
+) -> None:
+    site = Site(start="00:00", step="1 h", periods=2)
+    site.add("unit", model, **slots)
+    with pytest.raises(EngiagentError) as caught:
+        expand(site.blueprint())
+    assert f"component unit ({model})" in str(caught.value)
+    assert message in str(caught.value)
