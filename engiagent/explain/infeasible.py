@@ -1,0 +1,147 @@
+"""Why a problem has no plan: the demands that clash, and the least that would have to give way."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from engiagent.blueprint import Blueprint
+from engiagent.errors import EngiagentError
+from engiagent.explain.conflicts import Statements
+from engiagent.explain.explanation import Clash, Member, Proposal
+from engiagent.explain.labels import shown
+from engiagent.explain.limits import Limits
+from engiagent.explain.places import Text
+from engiagent.explain.proposals import Repairs
+from engiagent.explain.relaxed import without_gaps
+from engiagent.solvers.narrowing import narrowed, of_elements
+
+if TYPE_CHECKING:
+    from engiagent.formulations.program import Program
+    from engiagent.solvers.iis import Conflict
+
+SHARE_OF_SEARCH: Final = 0.4
+"""The share of the time in which the demands that clash are looked for."""
+
+
+@dataclass(frozen=True)
+class Infeasibility:
+    """What was found out about a problem without a plan."""
+
+    clash: Clash | None
+    proposals: tuple[Proposal, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def explain_infeasible(
+    blueprint: Blueprint, folder: Path | None, text: Text, *, seconds: float
+) -> Infeasibility:
+    """Return the demands of a blueprint that clash, and what would let a plan exist.
+
+    Parameters
+    ----------
+    blueprint
+        Expanded or not; its wishes (``hard: false``) and its objective do not count.
+    seconds
+        For everything together.
+    """
+    from engiagent.formulations import compile_blueprint, expand
+    from engiagent.solvers.iis import irreducible_set
+
+    started = time.monotonic()
+    demands = without_gaps(expand(blueprint))
+    program: Program = compile_blueprint(demands, folder)
+    said = Statements(demands, folder or Path(), text)
+    conflict = irreducible_set(program, seconds=SHARE_OF_SEARCH * seconds)
+    if conflict is None:
+        return Infeasibility(None, notes=(_why_none(program),))
+    limits = Limits(program, said)
+    clash = _clash(conflict, limits, seconds=SHARE_OF_SEARCH / 2 * seconds)
+    repairs = Repairs(limits, started + seconds)
+    proposals, notes = _proposals(conflict, repairs)
+    return Infeasibility(clash, proposals, notes)
+
+
+def _why_none(program: "Program") -> str:
+    if not program.is_linear:
+        return (
+            "no set of linear demands clashes, so the products, functions or conditions in the "
+            "model are part of why there is no plan; which, was not found out"
+        )
+    return "no smallest set of demands that clash was found in the time given"
+
+
+def _clash(conflict: "Conflict", limits: Limits, *, seconds: float) -> Clash:
+    """Return a conflict in words, narrowed to the elements that matter."""
+    found = narrowed(conflict, seconds=seconds)
+    small = of_elements(conflict, found)
+    members = []
+    for member in small.members:
+        limit = limits.of(member.family)
+        part = limits.said.part(member, member.family.side, conflict.program)
+        members.append(
+            Member(
+                name=member.family.name,
+                kind=member.family.kind,
+                side=member.family.side,
+                part=part,
+                numbers=_numbers(limits.said, part.expression),
+                soft=limit.softness.soft,
+                reason=limit.softness.reason,
+            )
+        )
+    proof = {**limits.said.proof(conflict), "elements_least": found.least}
+    return Clash(members=tuple(members), proof=proof)
+
+
+def _numbers(said: Statements, expression: str) -> tuple[tuple[str, str], ...]:
+    """Return the parameters in an expression, and what they are made of, with their values."""
+    from engiagent.explain.relaxed import names_in
+
+    found = {}
+    for parameter in said.say.behind(names_in(expression)):
+        if isinstance(parameter.value, int | float):
+            found[parameter.name] = shown(parameter.value, str(parameter.unit or ""))
+        elif parameter.value is not None:
+            found[parameter.name] = (
+                f"= {parameter.value}" if isinstance(parameter.value, str) else "several values"
+            )
+        else:
+            found[parameter.name] = f"from {parameter.data}" if parameter.data else "not given"
+    return tuple(found.items())
+
+
+def _proposals(
+    conflict: "Conflict", repairs: Repairs
+) -> tuple[tuple[Proposal, ...], tuple[str, ...]]:
+    """Return what each soft member alone would have to give; else the least of all together.
+
+    Whatever makes a plan possible has to touch every set that clashes, so no limit outside this
+    one can do so alone.
+    """
+    chosen = [repairs.limits.of(member.family) for member in conflict.members]
+    soft = [limit for limit in chosen if limit.softness.soft]
+    found: list[Proposal] = []
+    notes: list[str] = []
+    for limit in soft:
+        try:
+            found += repairs.single(limit)
+        except EngiagentError as error:
+            notes.append(f"what {limit.subject} would have to give was not found out: {error}")
+    if not soft:
+        notes.append(
+            "none of these demands could give way: they are laws, balances or given data, so a "
+            "number in them must be wrong"
+        )
+    if not found:
+        every = [limit for limit in repairs.limits.all() if limit.softness.soft]
+        total = repairs.total(every) if every else None
+        if total is not None:
+            found.append(total)
+            notes.append("no single limit is enough; the least total change counts each limit "
+                         "relative to its size")  # fmt: skip
+        elif time.monotonic() < repairs.deadline:
+            notes.append("no change of bounds, capacities and requirements makes a plan possible")
+    if time.monotonic() >= repairs.deadline:
+        notes.append("time ran out before every way was looked at; --time-limit gives more")
+    return tuple(found), tuple(notes)

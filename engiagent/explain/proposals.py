@@ -1,0 +1,174 @@
+"""The least by which limits must give way for a plan to exist, limit by limit and in total.
+
+Every proposal is rounded up to four digits, put into the model and solved again; and a solve shows
+that a hundredth less is not enough. What could not be shown in the time given says so.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+import numpy as np
+
+from engiagent.errors import EngiagentError
+from engiagent.explain.amounts import NEGLIGIBLE, by_amount, change_text, rounded_up
+from engiagent.explain.elastic import Elastic, Give, demands_of, elastic, widened
+from engiagent.explain.explanation import Change, Proposal
+from engiagent.explain.limits import Limit, Limits, is_point
+from engiagent.formulations.program import Program
+from engiagent.formulations.values import Floats
+from engiagent.solvers import SolveOptions, solve
+
+TOLERANCE: Final = 0.01
+"""How near to the least a proposal is shown to be, relative to it."""
+KELVINS: Final = 10.0
+"""The change of a quantity with an arbitrary zero that counts like a limit in full."""
+LEAST: Final = 1e-2
+
+
+@dataclass(frozen=True, eq=False)
+class Repairs:
+    """The search for the least changes of one program that has no plan."""
+
+    limits: Limits
+    deadline: float
+    threads: int | None = None
+
+    @property
+    def program(self) -> Program:
+        """The program that has no plan."""
+        return self.limits.program
+
+    def single(self, limit: Limit) -> Iterator[Proposal]:
+        """Yield the least shift of one limit, and the least changes of its elements."""
+        shift = self._proposal("shift", [limit], shared=True)
+        if shift is not None:
+            yield shift
+        if len(limit.places) == 1:
+            return
+        each = self._proposal("elements", [limit], shared=False)
+        if each is not None:
+            yield each
+
+    def total(self, soft: Sequence[Limit]) -> Proposal | None:
+        """Return the least total change of several limits, relative to what each is."""
+        return self._proposal("total", soft, shared=False)
+
+    # -- one proposal -------------------------------------------------------------------------
+
+    def _proposal(
+        self, kind: Literal["shift", "elements", "total"], chosen: Sequence[Limit], *, shared: bool
+    ) -> Proposal | None:
+        gives = list(_gives(chosen, shared, relative=kind == "total"))
+        relaxed = elastic(self.program, gives)
+        x = self._point(relaxed.program, LEAST * TOLERANCE)
+        if x is None:
+            return None
+        changes = [
+            (limit, amounts)
+            for limit, amounts in _net(relaxed, x)
+            if bool(np.any(_counting(limit, amounts)))
+        ]
+        if not changes:
+            return None
+        rounded = [(limit, _rounded(limit, amounts)) for limit, amounts in changes]
+        least = float(relaxed.program.cost @ x)
+        told = tuple(self._change(limit, amounts) for limit, amounts in rounded)
+        return Proposal(
+            kind=kind,
+            changes=told,
+            text="; and ".join(change.text for change in told),
+            verified=self._holds(rounded),
+            minimal=self._impossible(relaxed.within((1.0 - TOLERANCE) * least)),
+            tolerance=TOLERANCE,
+        )
+
+    def _change(self, limit: Limit, amounts: Floats) -> Change:
+        return Change(
+            name=limit.family.name,
+            kind=limit.family.kind,
+            side=limit.side,
+            subject=limit.subject,
+            unit=limit.step_unit,
+            amounts=tuple(by_amount(limit, amounts, self.limits)),
+            text=change_text(limit, amounts, self.limits),
+        )
+
+    def _holds(self, changes: Sequence[tuple[Limit, Floats]]) -> bool:
+        """Whether a plan exists with some changes, in the unit of the quantities."""
+        moved = []
+        for limit, amounts in changes:
+            in_rows = amounts * limit.scale
+            up = bool(np.any(in_rows > 0)) or limit.family.side == "both"
+            moved.append((Give(limit, up, False), in_rows if up else -in_rows))
+        return self._point(demands_of(widened(self.program, moved))) is not None
+
+    # -- solving ------------------------------------------------------------------------------
+
+    def _options(self, gap: float | None = None) -> SolveOptions | None:
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            return None
+        options = SolveOptions(time_limit=left, threads=self.threads)
+        return options if gap is None else replace(options, gap=gap)
+
+    def _point(self, program: Program, gap: float | None = None) -> Floats | None:
+        options = self._options(gap)
+        if options is None:
+            return None
+        try:
+            result = solve(program, options, isolate=False)
+        except EngiagentError:
+            return None
+        return result.x if result.status in ("optimal", "feasible") else None
+
+    def _impossible(self, program: Program) -> bool:
+        options = self._options()
+        if options is None:
+            return False
+        try:
+            return solve(program, options, isolate=False).status == "infeasible"
+        except EngiagentError:
+            return False
+
+
+def _gives(chosen: Sequence[Limit], shared: bool, *, relative: bool) -> Iterator[Give]:
+    """Yield the directions in which limits may give way: an equation may in both."""
+    for limit in chosen:
+        weight = 1.0 / (size_of(limit) * abs(limit.scale)) if relative else 1.0
+        for up in (True, False):
+            if limit.family.side in ("both", "upper" if up else "lower"):
+                yield Give(limit, up, shared, weight)
+
+
+def size_of(limit: Limit) -> float:
+    """Return the change that counts as 1 in a total, in the unit of the quantity."""
+    if is_point(limit.unit):
+        return KELVINS
+    largest = float(np.max(np.abs(limit.values), initial=0.0))
+    return largest if largest > 0 else 1.0
+
+
+def _net(relaxed: Elastic, x: Floats) -> Iterator[tuple[Limit, Floats]]:
+    """Yield by how much each limit moves in the end, signed, in the unit of its quantity."""
+    found: dict[int, tuple[Limit, Floats]] = {}
+    for give, amounts in zip(relaxed.gives, relaxed.amounts(x), strict=True):
+        signed = amounts / give.limit.scale * (1.0 if give.up else -1.0)
+        before = found.get(id(give.limit))
+        found[id(give.limit)] = (give.limit, signed if before is None else before[1] + signed)
+    yield from found.values()
+
+
+def _counting(limit: Limit, amounts: Floats) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    """Return which amounts are more than a solver's tolerance."""
+    size = np.max(np.abs(limit.values)) if amounts.size == 1 else np.abs(limit.values)
+    counting: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] = np.abs(amounts) > (
+        NEGLIGIBLE * np.maximum(1.0, size)
+    )
+    return counting
+
+
+def _rounded(limit: Limit, amounts: Floats) -> Floats:
+    keep = _counting(limit, amounts)
+    return np.array([rounded_up(a) if k else 0.0 for a, k in zip(amounts, keep, strict=True)])
