@@ -11,8 +11,10 @@ from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.units import parse_unit
 from engiagent.errors import EngiagentError
 from engiagent.verify.documents import Bench, Declarations
+from engiagent.verify.foreign import Reading
 from engiagent.verify.levels.execution import Plant, as_series, dynamics_of
 from engiagent.verify.levels.sources import ProblemLike
+from engiagent.verify.naming import known_of
 from engiagent.verify.requirements import Dynamics, Requirements, load_requirements
 from engiagent.verify.schedule import Schedule, read_schedule
 from engiagent.verify.series import Series
@@ -57,7 +59,7 @@ def build_case(
     solution: Any,
     blueprint: Blueprint | None,
     requirements: Requirements | None,
-    mapping: Mapping[str, str] | None,
+    reading: Reading | Mapping[str, str] | None,
 ) -> Case:
     """Read the schedule and complete it by what physics answers.
 
@@ -72,11 +74,11 @@ def build_case(
     if core is not None:
         plant = Plant(Bench(Declarations(core, problem.folder), {}), units)
         first, capacities = _known_states(plant)
-    core = blueprint.core if blueprint is not None else None
     if solution is None:
         schedule = Schedule({})
     else:
-        schedule = read_schedule(solution, core, mapping, first, capacities)
+        known = known_of(blueprint, requirements, problem.folder)
+        schedule = read_schedule(solution, known, reading, first, capacities)
     case = Case(
         problem, blueprint, requirements, schedule, dict(schedule.series), list(schedule.notes)
     )

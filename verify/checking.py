@@ -22,6 +22,7 @@ from engiagent.verify.case import (
 from engiagent.verify.certificate import Certificate, decide
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.findings import Report, Violation, finite_or_none
+from engiagent.verify.foreign import Reading
 from engiagent.verify.judging import optimality_level
 from engiagent.verify.levels import algebra, goals, optimality, robust, variables
 from engiagent.verify.levels.algebra import Outcome, Rule
@@ -42,7 +43,7 @@ def check(
     solution: Any,
     blueprint: Blueprint | None = None,
     requirements: Requirements | str | Path | None = None,
-    mapping: Mapping[str, str] | None = None,
+    mapping: Mapping[str, str] | Reading | None = None,
 ) -> Certificate:
     """Check a schedule against its problem.
 
@@ -59,7 +60,8 @@ def check(
         Annotated requirements or their path; by default ``requirements.yaml`` among the problem's
         expert files, if there is one.
     mapping
-        Quantity or variable to column, for schedules with headers of their own.
+        Quantity or variable to column, for schedules with headers of their own; or how such a
+        schedule is to be read altogether.
 
     Raises
     ------

@@ -1,25 +1,29 @@
-"""Columns of schedule files, before anybody knows what they mean."""
+"""Columns of schedules from files and from memory, before anybody knows what they mean."""
 
-import csv
-import io
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from engiagent.errors import InputError
-from engiagent.jsontext import loads_strict
+from engiagent.files import open_inside
+from engiagent.headers import split_header
+from engiagent.tabular import TableColumn, by_name, is_number
+from engiagent.verify.foreign import Reading
 from engiagent.verify.series import Coordinate, Floats
+from engiagent.verify.stampcolumns import Stamps, number_stamps, text_stamps
 
 MAX_BYTES: Final = 500_000_000
 MAX_COLUMNS: Final = 10_000
-TIME_NAMES: Final = ("time", "timestamp", "datetime", "date", "hour", "period", "start", "t")
-_HEADER = re.compile(r"\s*(.*?)\s*(?:\[([^\[\]]*)\]|\(([^()]*)\))?\s*")
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
+SUFFIXES: Final = (".nc", ".nc4", ".csv", ".txt", ".tsv", ".json", ".parquet")
+TIME_NAMES: Final = frozenset(
+    ["time", "timestamp", "datetime", "date", "hour", "period", "start", "t", "index", "snapshot",
+     "utc", "date/time", "datum", "zeit", "zeitstempel", "interval start", "step", "timestep"]
+)  # fmt: skip
+_CLOCK: Final = re.compile(r"\d{1,2}:\d{2}(:\d{2})?(\s*[AaPp][Mm])?", re.A)
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +32,12 @@ class Column:
 
     Attributes
     ----------
+    unit
+        As written; ``guessed`` where it is read from the ending of a name such as ``load_kw``.
+    coordinates
+        Labels along an axis.
+    stamps
+        Time stamps, by axis.
     own
         Whether the file is our own dataset, whose units need no announcement.
     """
@@ -37,17 +47,38 @@ class Column:
     quantity: str | None = None
     dims: tuple[str, ...] = ()
     coordinates: Mapping[str, Coordinate] = field(default_factory=dict)
+    stamps: Mapping[str, Stamps] = field(default_factory=dict)
     zoned: bool = False
     own: bool = False
+    guessed: bool = False
     file: str | None = None
     line: int | None = None
 
 
-Columns = tuple[dict[str, Column], dict[str, Any]]
+@dataclass(frozen=True)
+class Content:
+    """What a file holds.
+
+    Attributes
+    ----------
+    columns
+        By name.
+    claims
+        What the schedule says about itself: status, objective …
+    faults
+        Why columns hold no numbers; only who needs one of them has to know.
+    notes
+        What was assumed on reading.
+    """
+
+    columns: Mapping[str, Column]
+    claims: Mapping[str, Any] = field(default_factory=dict)
+    faults: Mapping[str, InputError] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
-def read_file(path: Path) -> Columns:
-    """Return the columns of a schedule file and what it claims about itself.
+def read_file(path: Path, reading: Reading) -> Content:
+    """Return the content of a schedule file.
 
     Raises
     ------
@@ -55,53 +86,58 @@ def read_file(path: Path) -> Columns:
         With file, line and column.
     """
     ending = path.suffix.lower()
-    if ending not in (".nc", ".nc4", ".csv", ".json"):
+    if ending not in SUFFIXES:
         raise InputError(
-            "a schedule of unknown kind", path.name, expected="a file ending in .nc, .csv or .json"
-        )
+            "a schedule of unknown kind", path.name,
+            expected="a file ending in .nc, .csv, .json or .parquet",
+        )  # fmt: skip
+    data = _bytes(path)
+    if ending in (".nc", ".nc4"):
+        from engiagent.verify.arrays import read_netcdf
+
+        return read_netcdf(path)
+    if ending == ".json":
+        from engiagent.verify.jsonforms import read_json
+
+        return read_json(data, path.name, reading)
+    if ending == ".parquet":
+        from engiagent.tableformats import read_parquet
+
+        return from_columns(read_parquet(data, path.name), path.name, reading)
+    return _from_text(data, path.name, reading)
+
+
+def _bytes(path: Path) -> bytes:
+    """Return the bytes of a file; the name may be a link, for it is the user who gave it."""
     try:
-        if not path.is_file():
+        real = path.resolve(strict=True)
+        if not real.is_file():
             raise InputError("there is no such file", path.name)
-        if path.stat().st_size > MAX_BYTES:
-            raise InputError(f"a schedule has at most {MAX_BYTES} bytes", path.name)
-        if ending in (".nc", ".nc4"):
-            return _netcdf(path)
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError("the file is not UTF-8 text", path.name) from None
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", path.name) from None
-    return _csv(text, path.name) if ending == ".csv" else _json(text, path.name)
+    except (OSError, RuntimeError, ValueError):
+        raise InputError("there is no such file", path.name) from None
+    return open_inside(real.parent, real.name, max_bytes=MAX_BYTES)
 
 
-def _netcdf(path: Path) -> Columns:
-    import xarray as xr
-
-    try:
-        with xr.open_dataset(path) as dataset:
-            return from_mapping(dataset.load())
-    except (ValueError, OSError, KeyError) as error:
-        raise InputError(f"no readable netCDF: {error}", path.name) from None
-
-
-def from_mapping(solution: Any) -> Columns:
-    """Return the columns of a dataset, a table or a mapping of arrays.
+def from_memory(solution: Any, reading: Reading) -> Content:
+    """Return the content of a dataset, a table or a mapping of arrays.
 
     Raises
     ------
     InputError
         When something in it is no array of numbers.
     """
-    import xarray as xr
-
-    if isinstance(solution, xr.Dataset):
-        return _dataset(solution)
     if hasattr(solution, "to_csv") and hasattr(solution, "columns"):
-        index = not _is_range(solution.index)
+        index = type(solution.index).__name__ != "RangeIndex"
         named = solution.rename_axis(solution.index.name or "time") if index else solution
-        return _csv(named.to_csv(index=index), "the table")
-    if isinstance(solution, Mapping):
-        return _object(solution, "the schedule")
+        return _from_text(named.to_csv(index=index).encode(), "the table", reading)
+    if isinstance(solution, Mapping) and not hasattr(solution, "data_vars"):
+        from engiagent.verify.jsonforms import read_tree
+
+        return read_tree(solution, "the schedule", reading)
+    if hasattr(solution, "data_vars"):
+        from engiagent.verify.arrays import read_dataset
+
+        return read_dataset(solution)
     raise InputError(
         f"a {type(solution).__name__} is no schedule",
         "the schedule",
@@ -109,194 +145,152 @@ def from_mapping(solution: Any) -> Columns:
     )
 
 
-def _is_range(index: Any) -> bool:
-    return type(index).__name__ == "RangeIndex"
+def _from_text(data: bytes, file: str, reading: Reading) -> Content:
+    from engiagent.verify.delimited import read_delimited
+
+    table = read_delimited(data, file, reading.decimal)
+    content = from_columns(table.columns, file, reading)
+    return replace(content, notes=(*table.notes, *content.notes))
 
 
-def _dataset(dataset: Any) -> Columns:
-    columns = {}
-    for name, array in dataset.data_vars.items():
+# --- tables ------------------------------------------------------------------------------------
+
+
+def from_columns(columns: Sequence[TableColumn], file: str, reading: Reading) -> Content:
+    """Return the content of a table: its time column, and every other one as numbers.
+
+    Raises
+    ------
+    InputError
+        With line and column of the first stamp or number that is none.
+    """
+    if len(columns) > MAX_COLUMNS:
+        raise InputError(f"more than {MAX_COLUMNS} columns", file, 1)
+    named = by_name(columns, file)
+    times, used, notes = _time_column(named, reading)
+    numbers: dict[str, Column] = {}
+    faults: dict[str, InputError] = {}
+    for name, column in named.items():
+        if name in used:
+            continue
         try:
-            data = np.asarray(array.values, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InputError(f"{name} holds no numbers", "the schedule") from None
-        coordinates: dict[str, Coordinate] = {}
-        zoned = False
-        for dim in map(str, array.dims):
-            if dim in array.coords:
-                given = array.coords[dim]
-                if np.issubdtype(given.dtype, np.datetime64):
-                    coordinates[dim] = given.values
-                    zoned = zoned or "zone" in given.attrs
-                else:
-                    coordinates[dim] = tuple(str(v) for v in given.values.tolist())
-        unit, quantity = array.attrs.get("units"), array.attrs.get("quantity")
-        columns[str(name)] = Column(
-            data,
-            None if unit is None else str(unit),
-            str(quantity) if quantity else None,
-            tuple(map(str, array.dims)),
-            coordinates,
-            zoned,
-            own=unit is not None,
-        )
-    return columns, {str(k): v for k, v in dataset.attrs.items()}
-
-
-def _json(text: str, file: str) -> Columns:
-    value = loads_strict(text, file)
-    if not isinstance(value, dict):
-        raise InputError("a schedule is an object of columns", file, found=type(value).__name__)
-    return _object(value, file)
-
-
-def _object(value: Mapping[str, Any], file: str) -> Columns:
-    """Read ``{name: list}`` or ``{name: {"unit", "values"}}``; plain texts are claims."""
-    inner = value.get("columns")
-    content = inner if isinstance(inner, Mapping) else value
-    claims = {k: v for k, v in value.items() if isinstance(v, str) or k == "objective"}
-    columns: dict[str, Column] = {}
-    times: Coordinate | None = None
-    zoned = False
-    for header, item in content.items():
-        name, unit = split_header(str(header))
-        quantity = None
-        if isinstance(item, Mapping):
-            unit, quantity = item.get("unit", item.get("units", unit)), item.get("quantity")
-            item = item.get("values")
-        if isinstance(item, str) or header in claims or header == "columns":
+            data = _without_end(column)
+        except InputError as error:
+            faults[name] = error
             continue
-        if name.lower() in TIME_NAMES and _texts(item):
-            times, zoned = _times([str(v) for v in item], file)
+        header = split_header(column.header)
+        unit = column.unit_text or None
+        guessed = unit is not None and header.unit is not None and header.span is None
+        numbers[name] = Column(data, unit, guessed=guessed, file=file, line=1)
+    return Content(with_axis(numbers, times), {}, faults, tuple(notes))
+
+
+def _without_end(column: TableColumn) -> Floats:
+    """Return a column's numbers; cells may be empty at its end only, as beside a longer state."""
+    if isinstance(column.cells, tuple):
+        cells = column.cells
+        size = len(cells)
+        while size and not cells[size - 1]:
+            size -= 1
+        return (column if size == len(cells) else replace(column, cells=cells[:size])).numbers()
+    values = column.cells
+    size = values.size
+    while size and np.isnan(values[size - 1]):
+        size -= 1
+    return replace(column, cells=values[:size]).numbers()
+
+
+Times = Stamps | tuple[str, ...] | None
+
+
+def _time_column(
+    columns: Mapping[str, TableColumn], reading: Reading
+) -> tuple[Times, set[str], list[str]]:
+    """Return the stamps of a table, or labels that are no dates, and the columns they stand in."""
+    names = list(columns)
+    likely = [n for k, n in enumerate(names) if n.strip().lower() in TIME_NAMES or k == 0]
+    for name in likely:
+        column = columns[name]
+        known = name.strip().lower() in TIME_NAMES
+        if any(is_number(cell) for cell in column.texts()[:1]):
+            found = number_stamps(column.numbers(), _fault(column)) if known else None
+            if found is not None:
+                return found[0], {name}, [f"{name} is read as {found[1]}"]
             continue
-        columns[name] = Column(_array(name, item, file), unit, quantity, file=file)
-    return _with_axis(columns, times, zoned), claims
+        joined = _date_and_clock(columns, name)
+        texts, used = joined if joined is not None else (column.texts(), {name})
+        if any(not text for text in texts):
+            if known or text_stamps(texts[:1], _fault(column), reading.dates) is not None:
+                raise column.error([*map(bool, texts)].index(False), "a time stamp is missing")
+            continue
+        stamps = text_stamps(texts, _fault(column), reading.dates)
+        if stamps is not None:
+            return stamps, used, []
+        if known:
+            return tuple(texts), used, []
+    counted = [n for n in likely if n.strip().lower() in TIME_NAMES]
+    for name in counted:
+        if any(is_number(cell) for cell in columns[name].texts()[:1]):
+            _require_count(columns[name])
+    return None, set(counted), []
 
 
-def _texts(item: Any) -> bool:
-    return bool(len(item)) and isinstance(item[0], str)
+def _fault(column: TableColumn) -> Callable[[int, str], InputError]:
+    return lambda row, message: column.error(row, message)
 
 
-def _array(name: str, item: Any, file: str) -> Floats:
-    try:
-        array = np.asarray(item, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} holds something that is no number", file) from None
-    finite = np.isfinite(array)
-    if not finite.all():
-        place = ", ".join(str(int(p[0]) + 1) for p in np.nonzero(~finite))
-        raise InputError(
-            f"{name} holds a value that is not finite",
-            file,
-            found=str(array[~finite][0]),
-            expected=f"a number at position {place}",
-        )
-    return array
+def _date_and_clock(
+    columns: Mapping[str, TableColumn], date: str
+) -> tuple[tuple[str, ...], set[str]] | None:
+    """Join a column of dates and one of times of day, as two columns of an export."""
+    days = columns[date].texts()
+    if not days or ":" in days[0]:
+        return None
+    for name in ("time", "hour", "zeit", "uhrzeit", "clock"):
+        for other, column in columns.items():
+            cells = column.texts()
+            if other != date and other.strip().lower() == name and _CLOCK.fullmatch(cells[0]):
+                padded = (cell.zfill(5) if len(cell) < 5 else cell for cell in cells)
+                joined = tuple(f"{d} {c}" for d, c in zip(days, padded, strict=True))
+                return joined, {date, other}
+    return None
 
 
-def _with_axis(
-    columns: dict[str, Column], times: Coordinate | None, zoned: bool
-) -> dict[str, Column]:
-    """Name the axes of columns that have none; those as long as the time column share its name."""
-    from dataclasses import replace
+def _require_count(column: TableColumn) -> None:
+    """Raise where numbers of periods repeat, go back or leave one out; days may begin anew.
 
+    Raises
+    ------
+    InputError
+        At the row.
+    """
+    numbers = column.numbers()
+    steps = np.diff(numbers)
+    if not steps.size:
+        return
+    values, counts = np.unique(np.round(steps, 9), return_counts=True)
+    step = float(values[np.argmax(counts)])
+    again = (numbers[1:] == numbers.min()) & (numbers[:-1] == numbers.max())
+    wrong = np.flatnonzero(~((np.abs(steps - step) < 1e-6) | again) | (steps == 0))
+    if wrong.size or step <= 0:
+        row = int(wrong[0]) + 1 if wrong.size else 1
+        said = {True: "a period stands twice", False: "periods go back or leave one out"}
+        raise column.error(row, said[bool(steps[row - 1] == 0)], None,
+                           f"{float(numbers[row - 1]) + abs(step):g}")  # fmt: skip
+
+
+def with_axis(columns: Mapping[str, Column], times: Times) -> dict[str, Column]:
+    """Name the axes of columns that have none; one column may be shorter than the stamps by one."""
     result = {}
     for name, column in columns.items():
         shape = column.data.shape
-        along = times is not None and len(shape) == 1 and shape[0] == len(times)
+        rows = 0 if times is None else len(times)
+        along = times is not None and len(shape) == 1 and shape[0] in (rows, rows - 1) and rows > 0
         dims = ("time",) if along else tuple(f"axis {k + 1}" for k in range(len(shape)))
-        coordinates = {"time": times} if along and times is not None else {}
-        result[name] = replace(column, dims=dims, coordinates=coordinates, zoned=zoned and along)
+        changed = replace(column, dims=dims)
+        if along and isinstance(times, Stamps):
+            changed = replace(changed, stamps={"time": times.first(shape[0])})
+        elif along and times is not None and not isinstance(times, Stamps):
+            changed = replace(changed, coordinates={"time": times[: shape[0]]})
+        result[name] = changed
     return result
-
-
-def split_header(header: str) -> tuple[str, str | None]:
-    """Return name and unit of a header such as ``charge [kW]`` or ``charge (kW)``.
-
-    Examples
-    --------
-    >>> split_header("battery.charge [kW]")
-    ('battery.charge', 'kW')
-    """
-    match = _HEADER.fullmatch(header)
-    if match is None or not match[1]:
-        return header.strip(), None
-    unit = match[2] if match[2] is not None else match[3]
-    return match[1], (unit.strip() or None) if unit is not None else None
-
-
-def _csv(text: str, file: str) -> Columns:
-    if "\0" in text:
-        raise InputError("the file holds a NUL character", file)
-    first = text.split("\n", 1)[0]
-    delimiter = max(",;\t", key=first.count)
-    try:
-        table = list(csv.reader(io.StringIO(text), delimiter=delimiter, strict=True))
-    except csv.Error as error:
-        raise InputError(f"no readable CSV: {error}", file) from None
-    rows = [(line, row) for line, row in enumerate(table, 1) if any(cell.strip() for cell in row)]
-    if len(rows) < 2:
-        raise InputError("a schedule needs a header and at least one row", file)
-    headers = [split_header(cell) for cell in rows[0][1]]
-    if len(headers) > MAX_COLUMNS:
-        raise InputError(f"more than {MAX_COLUMNS} columns", file, 1)
-    names = [name for name, _ in headers]
-    twice = next((name for name in names if name and names.count(name) > 1), None)
-    if twice is not None:
-        raise InputError("two columns of one name", file, 1, found=repr(twice))
-    for line, row in rows[1:]:
-        if len(row) != len(headers):
-            raise InputError(
-                "a row of another length",
-                file,
-                line,
-                found=str(len(row)),
-                expected=str(len(headers)),
-            )
-    columns: dict[str, Column] = {}
-    times: Coordinate | None = None
-    zoned = False
-    for place, (name, unit) in enumerate(headers):
-        cells = [(line, row[place].strip()) for line, row in rows[1:]]
-        is_time = name.lower() in TIME_NAMES or (place == 0 and not name)
-        if is_time and not all(_NUMBER.fullmatch(cell) for _, cell in cells):
-            times, zoned = _times([cell for _, cell in cells], file)
-        elif not is_time:
-            columns[name] = Column(_numbers(cells, name, place, file), unit, file=file, line=1)
-    return _with_axis(columns, times, zoned), {}
-
-
-def _numbers(cells: list[tuple[int, str]], name: str, place: int, file: str) -> Floats:
-    """Return one column; empty cells are allowed at its end only, as beside a longer state."""
-    while cells and not cells[-1][1]:
-        cells = cells[:-1]
-    for line, cell in cells:
-        if not _NUMBER.fullmatch(cell):
-            raise InputError(
-                f"{name} is no number", file, line, place + 1, found=repr(cell), expected="as 12.5"
-            )
-    data = np.array([float(cell) for _, cell in cells])
-    if not np.isfinite(data).all():
-        line, cell = cells[int(np.argmin(np.isfinite(data)))]
-        raise InputError(f"{name} is too large", file, line, place + 1, found=cell)
-    return data
-
-
-def _times(texts: list[str], file: str) -> tuple[Coordinate, bool]:
-    """Return time stamps, and whether they are UTC; texts that are no dates stay texts."""
-    moments = []
-    for text in texts:
-        try:
-            moments.append(datetime.fromisoformat(text))
-        except ValueError:
-            return tuple(texts), False
-    zoned = [moment.tzinfo is not None for moment in moments]
-    if any(zoned) and not all(zoned):
-        raise InputError("some time stamps have an offset from UTC and some have none", file)
-    if zoned[0]:
-        moments = [moment.astimezone(UTC).replace(tzinfo=None) for moment in moments]
-    stamps = np.array(moments, dtype="datetime64[ns]")
-    if len(stamps) > 1 and not (np.diff(stamps) > np.timedelta64(0)).all() and all(zoned):
-        row = int(np.argmin(np.diff(stamps) > np.timedelta64(0))) + 1
-        raise InputError("time stamps that do not increase", file, row + 2, found=texts[row])
-    return stamps, zoned[0]

@@ -3,12 +3,12 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal, cast, get_args
 
 from engiagent.blueprint.document import Blueprint, Core
 from engiagent.errors import InputError
+from engiagent.verify.plainyaml import load_tree, plain
 
 SCHEMA: Final = "engiagent-requirements/1"
 MAX_BYTES: Final = 5_000_000
@@ -108,14 +108,14 @@ def load_requirements(path: Path) -> Requirements:
 
 def parse_requirements(text: str, file: str = "requirements.yaml") -> Requirements:
     """Read requirements from their YAML text; see :func:`load_requirements`."""
-    tree = _yaml(text, file)
+    tree = load_tree(text, file)
     reader = _Reader(file)
     top = reader.mapping(tree, "the file", _TOP)
     if top.get("schema") != SCHEMA:
         raise InputError(
             "a wrong schema", file, 1, found=repr(top.get("schema")), expected=repr(SCHEMA)
         )
-    core = _core(_plain(top.get("sets", [])), _plain(top.get("parameters", [])), file)
+    core = _core(plain(top.get("sets", [])), plain(top.get("parameters", [])), file)
     dynamics = tuple(reader.dynamics(item) for item in reader.items(top, "dynamics"))
     requirements = tuple(reader.requirement(item) for item in reader.items(top, "requirements"))
     identifiers = [r.id for r in requirements]
@@ -126,40 +126,6 @@ def parse_requirements(text: str, file: str = "requirements.yaml") -> Requiremen
     digest = hashlib.sha256(text.encode()).hexdigest()
     counted = tuple(reader.counted(item) for item in reader.items(top, "quantities"))
     return Requirements(file, core, dynamics, requirements, goal, digest, counted)
-
-
-@lru_cache(maxsize=32)
-def _yaml(text: str, file: str) -> Any:
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import MarkedYAMLError, YAMLError
-
-    reader = YAML(typ="rt")  # the round-trip reader is safe and keeps line and column
-    reader.allow_duplicate_keys = False
-    if "&" in text and any(line.lstrip("- ").startswith(("*", "<<")) for line in text.split("\n")):
-        raise InputError("aliases and merges are not allowed", file)
-    try:
-        return reader.load(text)
-    except MarkedYAMLError as error:
-        mark = error.problem_mark
-        line, column = (mark.line + 1, mark.column + 1) if mark is not None else (None, None)
-        raise InputError(f"no valid YAML: {error.problem}", file, line, column) from None
-    except (YAMLError, RecursionError, ValueError) as error:
-        raise InputError(f"no valid YAML: {error}", file) from None
-
-
-def _plain(value: Any) -> Any:
-    """Return plain Python values without the marks of the YAML reader."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    if isinstance(value, bool) or value is None:
-        return value
-    if isinstance(value, int):
-        return int(value)
-    if isinstance(value, float):
-        return float(value)
-    return str(value)
 
 
 def _core(sets: Any, parameters: Any, file: str) -> Core:
@@ -240,8 +206,8 @@ class _Reader:
             self.text(node, "model", f"the unit {name}"),
             self.optional(node, "index"),
             scheme,
-            _plain(node.get("parameters") or {}),
-            _plain(node.get("connections") or {}),
+            plain(node.get("parameters") or {}),
+            plain(node.get("connections") or {}),
         )
 
     def counted(self, item: Any) -> Counted:

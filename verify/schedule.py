@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from engiagent.blueprint.document import Core, VariableDef
-from engiagent.blueprint.units import Unit, UnitError, parse_unit
+from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.errors import InputError
-from engiagent.verify.reading import Column, read_file
+from engiagent.verify.assigning import name_columns
+from engiagent.verify.foreign import Reading
+from engiagent.verify.naming import Known
+from engiagent.verify.reading import Column, from_memory, read_file
 from engiagent.verify.series import Floats, Series
-from engiagent.verify.vocabulary import declared_unit, is_state
 
 PREFIXES = ("dual__", "reduced_cost__", "farkas__")
 Mappings = Mapping[str, str]
@@ -89,8 +90,8 @@ class Schedule:
 
 def read_schedule(
     solution: Any,
-    core: Core | None,
-    mapping: Mappings | None = None,
+    known: Known,
+    reading: Reading | Mappings | None = None,
     initial: Mapping[str, tuple[float, int]] | None = None,
     capacities: Mapping[str, float] | None = None,
 ) -> Schedule:
@@ -100,12 +101,11 @@ def read_schedule(
     ----------
     solution
         An ``xarray.Dataset``, a ``pandas.DataFrame``, a mapping of arrays, or a path to a file
-        ending in ``.nc``, ``.csv`` or ``.json``.
-    core
-        The blueprint's core, for its variables; None without a blueprint.
-    mapping
-        Quantity or variable to column, as ``{"battery.charge": "P_ch"}``. ``battery.net_charge``
-        or ``battery.net_discharge`` splits one signed column; the name says which sign it has.
+        ending in ``.nc``, ``.csv``, ``.json`` or ``.parquet``.
+    known
+        What the documents speak of.
+    reading
+        How the columns are to be read, or only which is which.
     initial
         By quantity the value at the first instant (SI) and the number of periods, to complete
         states that are given without their first value.
@@ -115,12 +115,17 @@ def read_schedule(
     Raises
     ------
     InputError
-        When the file is unreadable, a unit clashes, or a mapped column is absent.
+        When the file is unreadable, a unit clashes, a mapped column is absent, or time stamps do
+        not fit.
     """
-    columns, claims = _columns(solution)
+    asked = Reading.of(reading)
+    if isinstance(solution, Schedule):
+        raise InputError("a schedule that was read already", "the schedule")
+    path = isinstance(solution, str | Path)
+    content = read_file(Path(solution), asked) if path else from_memory(solution, asked)
     multipliers: dict[str, dict[str, Multipliers]] = {"dual__": {}, "farkas__": {}}
     plain: dict[str, Column] = {}
-    for name, column in columns.items():
+    for name, column in content.columns.items():
         prefix = next((p for p in PREFIXES if name.startswith(p)), None)
         if prefix is None:
             plain[name] = column
@@ -128,114 +133,13 @@ def read_schedule(
             unit = None if column.unit is None else parse_unit(column.unit)
             flat = np.asarray(column.data, dtype=np.float64).reshape(-1)
             multipliers[prefix][name.removeprefix(prefix)] = Multipliers(flat, unit)
-    variables = {} if core is None else {v.name: v for v in core.decision_variables}
-    series, notes = _named(plain, variables, dict(mapping or {}))
+    series, notes = name_columns(replace(content, columns=plain), known, asked)
     _as_energy(series, notes, capacities or {})
     _complete_states(series, notes, initial or {})
-    return Schedule(series, multipliers["dual__"], multipliers["farkas__"], claims, tuple(notes))
-
-
-def _columns(solution: Any) -> tuple[dict[str, Column], dict[str, Any]]:
-    if isinstance(solution, str | Path):
-        return read_file(Path(solution))
-    if isinstance(solution, Schedule):
-        raise InputError("a schedule that was read already", "the schedule")
-    from engiagent.verify.reading import from_mapping
-
-    return from_mapping(solution)
-
-
-def _named(
-    columns: Mapping[str, Column], variables: Mapping[str, VariableDef], mapping: dict[str, str]
-) -> tuple[dict[str, Series], list[str]]:
-    """Give every column its quantity and variable name."""
-    notes: list[str] = []
-    result: dict[str, Series] = {}
-    by_quantity = {v.quantity: v for v in variables.values() if v.quantity is not None}
-    for target, source in mapping.items():
-        if source not in columns:
-            raise InputError(
-                f"the mapping names the column {source!r}",
-                "the schedule",
-                expected=f"one of {', '.join(columns)}",
-            )
-        for name, column in _split(target, columns[source], notes):
-            full = _full_name(name, variables, by_quantity)
-            _add(result, full, column, variables, by_quantity, notes)
-    taken = set(mapping.values())
-    for name, column in columns.items():
-        if name not in taken:
-            target = column.quantity or _full_name(name, variables, by_quantity)
-            if name in variables:
-                target = name
-            if target not in result:
-                _add(result, target, column, variables, by_quantity, notes)
-    return result, notes
-
-
-def _full_name(
-    name: str, variables: Mapping[str, VariableDef], by_quantity: Mapping[str, VariableDef]
-) -> str:
-    """Complete a bare word such as ``charge`` where only one quantity ends in it."""
-    if name in variables or name in by_quantity or "." in name:
-        return name
-    ending = [q for q in by_quantity if q.rpartition(".")[2] == name]
-    return ending[0] if len(ending) == 1 else name
-
-
-def _split(target: str, column: Column, notes: list[str]) -> list[tuple[str, Column]]:
-    owner, _, word = target.rpartition(".")
-    if word not in ("net_charge", "net_discharge"):
-        return [(target, column)]
-    into, out = ("charge", "discharge") if word == "net_charge" else ("discharge", "charge")
-    notes.append(f"{target}: positive values are read as {into}, negative ones as {out}")
-    prefix = f"{owner}." if owner else ""
-    positive, negative = np.maximum(column.data, 0.0), np.maximum(-column.data, 0.0)
-    return [
-        (f"{prefix}{into}", replace(column, data=positive)),
-        (f"{prefix}{out}", replace(column, data=negative)),
-    ]
-
-
-def _add(
-    result: dict[str, Series],
-    name: str,
-    column: Column,
-    variables: Mapping[str, VariableDef],
-    by_quantity: Mapping[str, VariableDef],
-    notes: list[str],
-) -> None:
-    """Enter a column under its variable and its quantity."""
-    definition = variables.get(name) or by_quantity.get(name)
-    quantity = (definition.quantity if definition is not None else None) or column.quantity
-    expected = None
-    if definition is not None and definition.unit is not None:
-        expected = parse_unit(definition.unit)
-    expected = expected or declared_unit(quantity or name)
-    series = _series(name, column, expected, notes)
-    for key in {name, definition.name if definition else name, quantity or name}:
-        result[key] = series
-
-
-def _series(name: str, column: Column, expected: Unit | None, notes: list[str]) -> Series:
-    unit = expected or parse_unit("1")
-    if column.unit is not None:
-        try:
-            unit = parse_unit(column.unit)
-        except UnitError as error:
-            raise InputError(f"{name}: {error}", column.file, column.line) from None
-        known = expected is not None and not expected.same_dimension(unit)
-        if known and not (unit.is_dimensionless and is_state(name)):
-            raise InputError(
-                f"{name} measures something else",
-                column.file,
-                column.line,
-                found=str(unit),
-                expected=str(expected),
-            )
-    elif not column.own:
-        notes.append(f"{name} is read in {unit}: the schedule names no unit")
-    return Series(name, column.data, unit, column.dims, column.coordinates, column.zoned)
+    return Schedule(
+        series, multipliers["dual__"], multipliers["farkas__"], content.claims,
+        tuple(dict.fromkeys([*content.notes, *notes])),
+    )  # fmt: skip
 
 
 def _complete_states(

@@ -1,0 +1,155 @@
+"""How somebody's schedule is to be read: which column is what, in which unit, sign and clock."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
+from zoneinfo import ZoneInfo
+
+from engiagent.blueprint.units import UnitError, parse_unit
+from engiagent.errors import InputError
+from engiagent.files import open_inside
+
+Labels = Literal["start", "end"]
+Dates = Literal["day first", "month first"]
+
+SCHEMA: Final = "engiagent-mapping/1"
+MAX_MAPPING_BYTES: Final = 1_000_000
+PAIRS: Final = {
+    "charge": "discharge", "discharge": "charge", "import": "export", "export": "import",
+    "heating": "cooling", "cooling": "heating",
+}  # fmt: skip
+"""What a net power is split into: the word for positive values, and that for negative ones."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a schedule is to be read.
+
+    Attributes
+    ----------
+    mapping
+        Quantity or variable to column. ``battery.net_charge`` takes a signed column apart and says
+        what its positive values are; a minus before the column turns its sign.
+    units
+        Units by column or by quantity, for columns that name none.
+    labels
+        Whether a time stamp names the start of its period or the end.
+    hold
+        Whether a power that is given for longer periods holds in each of the shorter ones.
+    zone
+        The zone of stamps that have no offset; by default that of the problem.
+    dates
+        The order in dates such as 01/07/2025.
+    decimal
+        ``.`` or ``,`` where a file does not show which it uses.
+    positive
+        What positive values of a bare ``battery.net`` are, as ``charge``.
+    """
+
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
+    labels: Labels = "start"
+    hold: bool = False
+    zone: str | None = None
+    dates: Dates | None = None
+    decimal: str | None = None
+    positive: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, value, allowed in (
+            ("labels", self.labels, get_args(Labels)),
+            ("dates", self.dates, (None, *get_args(Dates))),
+            ("decimal", self.decimal, (None, ".", ",")),
+            ("positive", self.positive, (None, *PAIRS)),
+            ("hold", self.hold, (True, False)),
+        ):
+            if value not in allowed:
+                options = ", ".join(str(item) for item in allowed if item is not None)
+                raise InputError(f"no such choice of {name!r}", found=repr(value), expected=options)
+        if self.zone is not None:
+            _require_zone(self.zone)
+        for column, unit in self.units.items():
+            try:
+                parse_unit(unit)
+            except UnitError as error:
+                raise InputError(f"the unit of {column}: {error}") from None
+
+    @classmethod
+    def of(cls, given: "Reading | Mapping[str, str] | None") -> "Reading":
+        """Return the reading that a plain mapping of quantities to columns stands for."""
+        return given if isinstance(given, Reading) else cls(dict(given or {}))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what differs from the default, as JSON."""
+        default = Reading()
+        shown: dict[str, Any] = {}
+        for name in self.__dataclass_fields__:
+            value = getattr(self, name)
+            if value != getattr(default, name):
+                shown[name] = dict(value) if isinstance(value, Mapping) else value
+        return shown
+
+    @classmethod
+    def from_dict(cls, content: Any, file: str | None = None) -> "Reading":
+        """Return the reading of a mapping file or of a record of a kept check.
+
+        Raises
+        ------
+        InputError
+            For anything but known keys with values of their kind.
+        """
+        if not isinstance(content, Mapping):
+            raise InputError("no mapping of a schedule", file, found=type(content).__name__)
+        known = dict(content)
+        for name in known:
+            if name not in cls.__dataclass_fields__:
+                expected = ", ".join(cls.__dataclass_fields__)
+                raise InputError("unknown key in a mapping", file, None, None, repr(name), expected)
+        for name in ("mapping", "units"):
+            pairs = known.get(name, {})
+            plain = isinstance(pairs, Mapping)
+            if not plain or not all(isinstance(t, str) for p in pairs.items() for t in p):
+                raise InputError(f"{name} is no list of texts by name", file)
+            known[name] = dict(pairs)
+        for name in ("labels", "zone", "dates", "decimal", "positive"):
+            if known.get(name) is not None and not isinstance(known[name], str):
+                raise InputError(f"{name} is no text", file, found=repr(known[name])[:80])
+        if not isinstance(known.get("hold", False), bool):
+            raise InputError("hold is true or false", file, found=repr(known["hold"])[:80])
+        try:
+            return cls(**known)
+        except InputError as error:
+            raise InputError(error.message, file, None, None, error.found, error.expected) from None
+
+
+def load_mapping(path: Path) -> Reading:
+    """Return the reading that a mapping file describes (YAML, or JSON for a name in ``.json``).
+
+    Raises
+    ------
+    InputError
+        With file and line.
+    """
+    data = open_inside(path.parent, path.name, max_bytes=MAX_MAPPING_BYTES)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError("the file is not UTF-8 text", path.name) from None
+    from engiagent.verify.plainyaml import loads_yaml
+
+    content = loads_yaml(text, path.name)
+    if not isinstance(content, Mapping) or content.get("schema") != SCHEMA:
+        found = content.get("schema") if isinstance(content, Mapping) else type(content).__name__
+        raise InputError("no mapping file", path.name, 1, None, repr(found), f"schema: {SCHEMA}")
+    rest = {key: value for key, value in content.items() if key != "schema"}
+    return Reading.from_dict(rest, path.name)
+
+
+def _require_zone(zone: str) -> None:
+    try:
+        ZoneInfo(zone)
+    except (KeyError, ValueError, OSError):
+        raise InputError(
+            "unknown time zone", found=repr(zone[:60]), expected="as Europe/Berlin"
+        ) from None
