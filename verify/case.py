@@ -18,7 +18,7 @@ from engiagent.verify.naming import known_of
 from engiagent.verify.requirements import Dynamics, Requirements, load_requirements
 from engiagent.verify.schedule import Schedule, read_schedule
 from engiagent.verify.series import Series
-from engiagent.verify.vocabulary import SERIES
+from engiagent.verify.vocabulary import SERIES, STARTS
 
 
 @dataclass
@@ -107,60 +107,43 @@ def _known_states(plant: Plant) -> tuple[dict[str, tuple[float, int]], dict[str,
     """Return by quantity (first value, number of periods) and capacities, in SI."""
     first: dict[str, tuple[float, int]] = {}
     capacities: dict[str, float] = {}
-    slots = {
-        "battery": ("state_of_charge", "initial_energy", "kWh"),
-        "thermal_zone": ("temperature", "initial_temperature", "degC"),
-    }
     for unit in plant.units:
-        if unit.model not in slots:
-            continue
-        word, slot, unit_text = slots[unit.model]
-        try:
-            known = plant.slot(unit, slot, unit_text)
-            capacity = plant.slot(unit, "energy_capacity", "kWh")
-        except EngiagentError:
-            continue  # the levels say what is wrong with it
-        scale = parse_unit(unit_text)
-        for name in plant.names(unit, word):
-            if known is not None:
-                start = float(known[0]) * float(scale.factor) + float(scale.zero or 0)
-                first[name] = (start, len(known))
-            if capacity is not None and unit.model == "battery":
-                capacities[name] = float(capacity[0]) * float(scale.factor)
+        for word, slot in STARTS.items():
+            if slot not in unit.parameters or word not in SERIES.get(unit.model, ()):
+                continue
+            try:
+                known = plant.slot(unit, slot)
+                full = unit.parameters.get("energy_capacity")
+                capacity = None if full is None else plant.slot(unit, "energy_capacity")
+            except EngiagentError:
+                continue  # the levels say what is wrong with it
+            scale = parse_unit(SERIES[unit.model][word].unit)
+            for name in plant.names(unit, word):
+                if known is not None:
+                    start = float(known[0]) * float(scale.factor) + float(scale.zero or 0)
+                    first[name] = (start, len(known))
+                if capacity is not None and word == "state_of_charge":
+                    capacities[name] = float(capacity[0]) * float(scale.factor)
     return first, capacities
 
 
 def _complete(case: Case, units: Sequence[Dynamics]) -> None:
-    """Add what a schedule leaves out and physics answers: states, heat, cooling."""
+    """Add what a schedule leaves out and physics answers: states and results."""
     bench = case.bench(case.requirements is not None and bool(case.requirements.dynamics))
     if bench is None or not case.series:
         return
     plant = Plant(bench, units)
     added: dict[str, Series] = {}
-    kilowatt = parse_unit("kW")
     for unit in units:
-        outputs = {
-            "heater": ["heat"],
-            "cooler": ["cooling"],
-            "thermal_zone": ["heating", "cooling"],
-        }
-        for word in outputs.get(unit.model, []):
-            names = plant.names(unit, word)
-            if any(name in case.series for name in names):
-                continue
-            try:
-                zone = unit.model == "thermal_zone"
-                data = plant.heat(unit, word) if zone else plant.output(unit, word)
-                over = plant.periods(unit).name
-            except EngiagentError:
-                continue  # not recomputable: whoever needs it stays unchecked
-            if data is not None:
-                for name in names:
-                    added[name] = Series(name, data, kilowatt, (over,))
-    for trajectory in plant.run() if _lacks_states(plant, case) else ():
-        if trajectory.claimed is None:
-            state = as_series(trajectory, parse_unit(trajectory.unit))
-            added |= dict.fromkeys(trajectory.names, state)
+        if not plant.lacks(unit, case.series):
+            continue
+        try:
+            run = plant.executed(unit)
+        except EngiagentError:
+            continue  # not recomputable: whoever needs it stays unchecked
+        for found in run.found:
+            if found.claimed is None:
+                added |= dict.fromkeys(found.names, as_series(found))
     for unit in units:
         for word in SERIES.get(unit.model, ()):
             names = plant.names(unit, word)
@@ -169,15 +152,6 @@ def _complete(case: Case, units: Sequence[Dynamics]) -> None:
                 case.series = dict.fromkeys(names, known) | case.series
     case.notes += [f"{name} is not in the schedule: recomputed" for name in sorted(added)]
     case.series |= added
-
-
-def _lacks_states(plant: Plant, case: Case) -> bool:
-    words = {"battery": "state_of_charge", "thermal_zone": "temperature"}
-    return any(
-        not any(name in case.series for name in plant.names(unit, words[unit.model]))
-        for unit in plant.units
-        if unit.model in words
-    )
 
 
 def missing_parameters(case: Case) -> list[str]:

@@ -1,6 +1,8 @@
 """The quantities of physical units: which are set by an operator, which follow, in which unit."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from engiagent.blueprint.units import Unit, parse_unit
@@ -23,41 +25,134 @@ class Meaning:
     kind: str
 
 
-SERIES: Final[dict[str, dict[str, Meaning]]] = {
-    "battery": {
-        "charge": Meaning("kW", "decision"),
-        "discharge": Meaning("kW", "decision"),
-        "state_of_charge": Meaning("kWh", "state"),
-    },
-    "thermal_zone": {
-        "heating": Meaning("kW", "decision"),
-        "cooling": Meaning("kW", "decision"),
-        "temperature": Meaning("degC", "state"),
-    },
-    "heater": {
-        "electric_power": Meaning("kW", "decision"),
-        "heat": Meaning("kW", "result"),
-    },
-    "cooler": {
-        "electric_power": Meaning("kW", "decision"),
-        "cooling": Meaning("kW", "result"),
-    },
-    "grid": {
-        "import": Meaning("kW", "decision"),
-        "export": Meaning("kW", "decision"),
-    },
-    "load": {"power": Meaning("kW", "result")},
-    "generator_profile": {
-        "power": Meaning("kW", "decision"),
-        "curtailed": Meaning("kW", "result"),
-    },
-}
+def _decision(unit: str) -> Meaning:
+    return Meaning(unit, "decision")
 
-_BY_NAME: Final = {name: m for group in SERIES.values() for name, m in group.items()}
+
+def _state(unit: str) -> Meaning:
+    return Meaning(unit, "state")
+
+
+def _result(unit: str) -> Meaning:
+    return Meaning(unit, "result")
+
+
+_STORE: Final = {"charge": _decision("kW"), "discharge": _decision("kW")}
+_POWER: Final = {"power": _decision("kW"), "curtailed": _result("kW")}
+_SWITCHED: Final = {"on": _decision("1"), "start": _result("1"), "stop": _result("1")}
+
+SERIES: Final[Mapping[str, Mapping[str, Meaning]]] = MappingProxyType(
+    {
+        "battery": {
+            **_STORE,
+            "state_of_charge": _state("kWh"),
+            "loss": _result("kW"),
+            "capacity_loss": _state("1"),
+        },
+        "boiler": {"heat": _decision("kW"), "fuel": _result("kW"), **_SWITCHED},
+        "chiller": {
+            "cooling": _decision("kW"),
+            "electric_power": _result("kW"),
+            "heat_rejected": _result("kW"),
+            **_SWITCHED,
+        },
+        "chp": {
+            "power": _decision("kW"),
+            "heat": _result("kW"),
+            "fuel": _result("kW"),
+            **_SWITCHED,
+        },
+        "cooler": {"electric_power": _decision("kW"), "cooling": _result("kW")},
+        "cooling_tower": {
+            "heat_rejected": _decision("kW"),
+            "speed": _decision("1"),
+            "electric_power": _result("kW"),
+            "water_temperature": _result("degC"),
+        },
+        "ev": {**_STORE, "state_of_charge": _state("kWh")},
+        "extraction_chp": {
+            "power": _decision("kW"),
+            "heat": _decision("kW"),
+            "fuel": _result("kW"),
+            **_SWITCHED,
+        },
+        "fan": {"flow": _decision("kg/s"), "electric_power": _result("kW")},
+        "feeder": {
+            "voltage": _result("1"),
+            "loading": _result("1"),
+            "losses": _result("kW"),
+            "import": _result("kW"),
+        },
+        "generator_profile": _POWER,
+        "genset": {"power": _decision("kW"), "fuel": _result("l/h"), **_SWITCHED},
+        "grid": {"import": _decision("kW"), "export": _decision("kW")},
+        "heat_pump": {"heat": _decision("kW"), "electric_power": _result("kW"), **_SWITCHED},
+        "heater": {"electric_power": _decision("kW"), "heat": _result("kW")},
+        "hot_water_tank": {
+            "charge": _decision("kW"),
+            "draw": _result("kW"),
+            "temperature": _state("degC"),
+            "energy": _state("kWh"),
+            "unmet": _result("kW"),
+        },
+        "ice_tank": {**_STORE, "energy": _state("kWh")},
+        "load": {"power": _result("kW")},
+        "pump": {"flow": _decision("kg/s"), "electric_power": _result("kW")},
+        "pv": _POWER,
+        "stratified_tank": {
+            **_STORE,
+            "draw": _result("kW"),
+            "temperature": _state("degC"),
+            "energy": _state("kWh"),
+            "unmet": _result("kW"),
+        },
+        "tank": {**_STORE, "temperature": _state("degC"), "energy": _state("kWh")},
+        "thermal_store": {**_STORE, "energy": _state("kWh")},
+        "thermal_zone": {
+            "heating": _decision("kW"),
+            "cooling": _decision("kW"),
+            "temperature": _state("degC"),
+        },
+        "two_zone_tank": {**_STORE, "energy": _state("kWh"), "fraction": _state("1")},
+        "wind_turbine": _POWER,
+    }
+)
+"""By model and by the last word of a quantity."""
+
+
+STARTS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "state_of_charge": "initial_energy",
+        "energy": "initial_energy",
+        "temperature": "initial_temperature",
+        "fraction": "initial_fraction",
+    }
+)
+"""By the word of a state the parameter that gives its first value."""
+
+_COMMON: Final = ("flow", "speed", "voltage", "loading", "loss", "losses", "fraction")
+"""Words that problems use for other things than ours: a flow of goods, a voltage in volts."""
+
+
+def _by_word() -> dict[str, Meaning]:
+    """Return what a word means wherever it means one thing only."""
+    found: dict[str, Meaning] = {}
+    several = set(_COMMON)
+    for group in SERIES.values():
+        for word, meaning in group.items():
+            known = found.setdefault(word, meaning)
+            if known.unit != meaning.unit or (known.kind == "state") != (meaning.kind == "state"):
+                several.add(word)
+    return {word: meaning for word, meaning in found.items() if word not in several}
+
+
+_BY_NAME: Final = _by_word()
 
 
 def declared_unit(quantity: str) -> Unit | None:
     """Return the unit of a quantity by its last word, None for a word that is not listed.
+
+    A word that means several things, as the ``fuel`` of a generating set and of a boiler, has none.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Level 3: whether the plan works when somebody executes it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,12 +14,15 @@ from engiagent.verify.documents import Bench
 from engiagent.verify.findings import Report, Violation, finite_or_none
 from engiagent.verify.frames import MissingQuantity, label_of
 from engiagent.verify.levels.algebra import Rule, check_rules
-from engiagent.verify.levels.execution import DEMANDS, SUPPLIES, Plant, Trajectory, as_series
-from engiagent.verify.levels.physical import LIMITS
+from engiagent.verify.levels.buses import buses_of, sides_of, total
+from engiagent.verify.levels.execution import Plant, as_series
+from engiagent.verify.plants import MODELS, entry_of
+from engiagent.verify.plants.run import Excess, Result, Run, Trajectory
 from engiagent.verify.requirements import Dynamics
 from engiagent.verify.series import Series
-from engiagent.verify.tolerances import TOLERANCES
+from engiagent.verify.tolerances import TOLERANCES, floor_of
 from engiagent.verify.values import Floats
+from engiagent.verify.vocabulary import SERIES
 
 LEVEL = "physics"
 
@@ -94,21 +97,14 @@ def check_physics(
             return Report("unchecked", {"notes": [note], "checks": []})
         return Report("pass", {"notes": ["no dynamics are declared"], "checks": []})
     plant, findings = Plant(bench, units), Findings()
-    trajectories = plant.run()
-    for trajectory in trajectories:
-        _check_states(trajectory, findings)
-    for unit in units:
-        try:
-            _check_unit(plant, unit, findings)
-        except MissingQuantity as missing:
-            plant.unchecked.append(f"{unit.name}: {missing}")
-        except EngiagentError as error:
-            plant.unchecked.append(f"{unit.name} was not checked: {error}")
-    _check_buses(plant, findings)
-    replayed = _replay(plant, trajectories, benches, findings)
+    runs = tuple(plant.run())
+    judge(plant, runs, findings)
+    trajectories = [trajectory for run in runs for trajectory in run.trajectories]
+    replayed = _replay(trajectories, benches, findings)
     status = "fail" if findings.violations else "unchecked" if plant.unchecked else "pass"
+    stateful = {u.name: u.scheme or "exact" for u in units if _has_states(u)}
     body = {
-        "schemes": {u.name: u.scheme or "exact" for u in units if u.model in _STATEFUL},
+        "schemes": stateful,
         "states": [_summary(trajectory) for trajectory in trajectories],
         "checks": findings.records,
         "rules_on_recomputed_states": replayed,
@@ -117,33 +113,65 @@ def check_physics(
     return Report(status, body, tuple(findings.violations))
 
 
-_STATEFUL = ("battery", "thermal_zone")
+def judge(plant: Plant, runs: Sequence[Run], findings: Findings) -> None:
+    """Hold what executing a plan gave against the plan and the limits of its units."""
+    for run in runs:
+        for trajectory in run.trajectories:
+            _check_states(trajectory, findings)
+    for unit in plant.units:
+        if unit.model not in MODELS:
+            continue
+        try:
+            _check_limits(plant, unit, findings)
+        except MissingQuantity as missing:
+            plant.unchecked.append(f"{unit.name}: {missing}")
+        except EngiagentError as error:
+            plant.unchecked.append(f"{unit.name} was not checked: {error}")
+    for run in runs:
+        for excess in run.excesses:
+            _check_excess(excess, findings)
+        for result in run.results:
+            _check_result(result, findings)
+    _check_buses(plant, findings)
+
+
+def _has_states(unit: Dynamics) -> bool:
+    return any(meaning.kind == "state" for meaning in SERIES.get(unit.model, {}).values())
 
 
 def _summary(trajectory: Trajectory) -> dict[str, Any]:
-    gap = float(np.max(np.abs(trajectory.declared - trajectory.exact)))
+    gap = largest(trajectory.declared - trajectory.exact)
     drift = None
     if trajectory.claimed is not None:
-        drift = float(np.max(np.abs(trajectory.claimed - trajectory.declared)))
+        drift = largest(trajectory.claimed - trajectory.declared)
     return {
         "quantity": trajectory.quantity,
-        "unit": _difference(trajectory),
+        "unit": difference(trajectory.unit),
         "drift": finite_or_none(drift),
         "declared_against_exact": finite_or_none(gap),
     }
 
 
-def _difference(trajectory: Trajectory) -> str:
-    return str(parse_unit(trajectory.unit).difference())
+def largest(off: Floats) -> float:
+    """Return the largest magnitude, NaN when there is one."""
+    return float(np.max(np.abs(off), initial=0.0))
+
+
+def difference(unit: str) -> str:
+    """Return the unit of differences of numbers in a unit."""
+    return str(parse_unit(unit).difference())
+
+
+def floor(unit: str) -> float:
+    """Return the smallest absolute tolerance of a unit, in that unit."""
+    parsed = parse_unit(unit).difference()
+    return floor_of(parsed) / float(parsed.factor)
 
 
 def _check_states(trajectory: Trajectory, findings: Findings) -> None:
-    name, unit = trajectory.quantity, _difference(trajectory)
+    name, unit = trajectory.quantity, difference(trajectory.unit)
     over = trajectory.instants
-    per_step = max(
-        TOLERANCES["floor_K" if unit == "K" else "floor_kWh"],
-        TOLERANCES["step_of_capacity"] * trajectory.scale,
-    )
+    per_step = max(floor(trajectory.unit), TOLERANCES["step_of_capacity"] * trajectory.scale)
     allowed = TOLERANCES["drift_K"] if unit == "K" else TOLERANCES["drift"] * trajectory.scale
     off: Floats | float = 0.0
     if trajectory.claimed is not None and trajectory.defect is not None:
@@ -152,6 +180,7 @@ def _check_states(trajectory: Trajectory, findings: Findings) -> None:
             f"step:{name}", f"steps of {name}", np.abs(trajectory.defect), per_step, unit, over,
             f"{words}, off",
         )  # fmt: skip
+    if trajectory.claimed is not None:
         off = np.abs(trajectory.claimed - trajectory.declared)
         findings.test(
             f"drift:{name}", f"drift of {name}", off, allowed, unit, over,
@@ -162,129 +191,84 @@ def _check_states(trajectory: Trajectory, findings: Findings) -> None:
         (trajectory.lower, trajectory.lower - trajectory.declared, "below its minimum"),
         (trajectory.upper, trajectory.declared - trajectory.upper, "above its maximum"),
     ):
-        if np.isfinite(bound):
+        if np.isfinite(bound).any():
             findings.test(
-                f"{words.split()[0]}:{name}", f"{name} when executed", excess, tolerance, unit,
-                over, words,
+                f"{words.split()[0]}:{name}", f"{name} when executed", np.asarray(excess),
+                tolerance, unit, over, words,
             )  # fmt: skip
 
 
-def _check_unit(plant: Plant, unit: Dynamics, findings: Findings) -> None:
+def _check_limits(plant: Plant, unit: Dynamics, findings: Findings) -> None:
     over = plant.periods(unit)
-    for word, limit in LIMITS.get(unit.model, ()):
-        series = plant.decision(unit, word, required=unit.model != "generator_profile")
-        if series is None:
-            continue
-        most = plant.slot(unit, limit, "kW")
-        scale = float(np.max(np.abs(series), initial=0.0))
-        tolerance = max(TOLERANCES["floor_kW"], TOLERANCES["of_scale"] * scale)
+    for word, limit in entry_of(unit.model).limits:
+        series, meaning = plant.value(unit, word), SERIES[unit.model][word]
+        most = plant.slot(unit, limit, meaning.unit)
+        tolerance = _tolerance(meaning.unit, largest(series))
         name = f"{unit.name}.{word}"
-        findings.test(f"sign:{name}", name, -series, tolerance, "kW", over, "negative")
+        findings.test(f"sign:{name}", name, -series, tolerance, meaning.unit, over, "negative")
         if most is not None:
             findings.test(
-                f"limit:{name}", name, series - most, tolerance, "kW", over, "above its limit"
-            )
-    if unit.model == "battery":
-        _check_one_direction(plant, unit, findings)
-    if unit.model in ("heater", "cooler"):
-        _check_output(plant, unit, findings)
+                f"limit:{name}", name, series - most, tolerance, meaning.unit, over,
+                "above its limit",
+            )  # fmt: skip
 
 
-def _check_one_direction(plant: Plant, unit: Dynamics, findings: Findings) -> None:
-    charge, discharge = plant.decision(unit, "charge"), plant.decision(unit, "discharge")
-    assert charge is not None
-    assert discharge is not None
-    ratings = [plant.slot(unit, f"{w}_power_max", "kW") for w in ("charge", "discharge")]
-    known = [float(r.max()) for r in ratings if r is not None and np.isfinite(r).all()]
-    rating = max(known) if known else float(max(charge.max(initial=0), discharge.max(initial=0)))
+def _tolerance(unit: str, scale: float) -> float:
+    if difference(unit) == "K":
+        return TOLERANCES["drift_K"]
+    return max(floor(unit), TOLERANCES["of_scale"] * scale)
+
+
+def _check_excess(excess: Excess, findings: Findings) -> None:
+    tolerance = excess.tolerance
+    if tolerance is None:
+        tolerance = _tolerance(excess.unit, excess.scale)
     findings.test(
-        f"both:{unit.name}",
-        f"{unit.name} in one direction at a time",
-        np.minimum(charge, discharge),
-        TOLERANCES["both_directions"] * rating,
-        "kW",
-        plant.periods(unit),
-        "it charges and discharges at once",
-    )
+        excess.check, excess.name, excess.amount, tolerance, difference(excess.unit), excess.over,
+        excess.words,
+    )  # fmt: skip
 
 
-def _check_output(plant: Plant, unit: Dynamics, findings: Findings) -> None:
-    word = "heat" if unit.model == "heater" else "cooling"
-    series = plant.bench.series.get(f"{unit.name}.{word}")
-    if series is None:
+def _check_result(result: Result, findings: Findings) -> None:
+    if result.claimed is None:
         return
-    claimed = series.converted(parse_unit("kW")).reshape(-1)
-    derived = plant.output(unit, word)
-    if claimed.shape != derived.shape:
-        return
-    scale = float(np.max(np.abs(derived), initial=0.0))
     findings.test(
-        f"output:{unit.name}.{word}",
-        f"{unit.name}.{word}",
-        np.abs(claimed - derived),
-        max(TOLERANCES["floor_kW"], TOLERANCES["of_scale"] * scale),
-        "kW",
-        plant.periods(unit),
-        "not what its electric power gives, off",
+        f"output:{result.names[-1]}",
+        result.names[-1],
+        np.abs(result.claimed - result.values),
+        _tolerance(result.unit, largest(result.values)),
+        difference(result.unit),
+        result.over,
+        f"not what {result.why} gives, off",
     )
 
 
 def _check_buses(plant: Plant, findings: Findings) -> None:
     """Test that on every bus with a grid or a load, what comes in goes out."""
-    buses: dict[str, list[Dynamics]] = {}
-    for unit in plant.units:
-        bus = unit.connections.get("bus")
-        if bus is not None:
-            buses.setdefault(str(bus), []).append(unit)
-    for bus, units in buses.items():
-        if not any(unit.model in ("grid", "load") for unit in units):
-            continue
+    for bus, units in buses_of(plant).items():
         try:
-            supply = sum((s for u in units for s in _flows(plant, u, SUPPLIES)), np.zeros(1))
-            demand = sum((s for u in units for s in _flows(plant, u, DEMANDS)), np.zeros(1))
+            supply, demand = (total(plant, side) for side in sides_of(bus, units))
         except EngiagentError as error:
             plant.unchecked.append(f"the balance of {bus} was not checked: {error}")
             continue
-        scale = float(np.max(np.abs(supply) + np.abs(demand)))
         findings.test(
             f"balance:{bus}",
             f"power balance of {bus}",
             np.abs(supply - demand),
-            max(TOLERANCES["floor_kW"], TOLERANCES["of_scale"] * scale),
+            _tolerance("kW", largest(np.abs(supply) + np.abs(demand))),
             "kW",
             plant.periods(units[0]),
             "supply and demand differ",
         )
 
 
-def _flows(plant: Plant, unit: Dynamics, words: Mapping[str, str]) -> Iterator[Floats]:
-    word = words.get(unit.model)
-    if word is None:
-        return
-    if unit.model == "load":
-        power = plant.slot(unit, "power", "kW")
-        yield power if power is not None else plant.decision(unit, "power")  # type: ignore[misc]
-        return
-    series = plant.decision(unit, word, required=unit.model != "generator_profile")
-    if series is None:
-        available = plant.slot(unit, "available_power", "kW")
-        curtailed = plant.decision(unit, "curtailed", required=False)
-        if available is None:
-            raise MissingQuantity(f"{unit.name}.power")
-        series = available if curtailed is None else available - curtailed
-    yield series
-
-
 def _replay(
-    plant: Plant,
     trajectories: Sequence[Trajectory],
     benches: Sequence[tuple[Bench, Sequence[Rule]]],
     findings: Findings,
 ) -> list[dict[str, Any]]:
     """Hold all rules against the recomputed states, except those that are the dynamics."""
-    recomputed: dict[str, Series] = {
-        name: as_series(t, parse_unit(t.unit)) for t in trajectories for name in t.names
-    }
+    recomputed: dict[str, Series] = {name: as_series(t) for t in trajectories for name in t.names}
     records = []
     for bench, rules in benches:
         states, series = set(recomputed), {**bench.series, **recomputed}

@@ -1,0 +1,45 @@
+"""What executing a plan means, unit by unit: one registry, one file for each family of units."""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from engiagent.errors import EngiagentError
+
+if TYPE_CHECKING:
+    from engiagent.verify.plants.entry import Entry
+
+MODELS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "battery": "batteries",
+        "cooler": "converters",
+        "generator_profile": "generation",
+        "grid": "terminals",
+        "heater": "converters",
+        "load": "terminals",
+        "pv": "generation",
+        "thermal_zone": "zones",
+        "wind_turbine": "generation",
+    }
+)
+"""By model the file of its family, which is read only when a problem has such a unit."""
+
+
+@cache
+def entry_of(model: str) -> "Entry":
+    """Return what the checker knows of a model of units.
+
+    Raises
+    ------
+    EngiagentError
+        For a model that is not known.
+    """
+    if model not in MODELS:
+        raise EngiagentError(
+            f"the checker knows no model {model!r}; it knows {', '.join(sorted(MODELS))}"
+        )
+    module = import_module(f"engiagent.verify.plants.{MODELS[model]}")
+    found: Entry = module.ENTRIES[model]
+    return found
