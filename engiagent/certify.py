@@ -15,6 +15,7 @@ from engiagent.runinputs import data_files
 if TYPE_CHECKING:
     from engiagent.problems import Problem
     from engiagent.verify import Certificate
+    from engiagent.verify.foreign import Reading
 
 GIVEN: Final = {"kind": "user", "note": "given in the blueprint; there is no problem text"}
 
@@ -53,7 +54,8 @@ def certify(
     *,
     folder: Path,
     name: str,
-    mapping: Mapping[str, str] | None = None,
+    mapping: "Mapping[str, str] | Reading | None" = None,
+    exact: bool = False,
 ) -> "Certificate":
     """Return the certificate of a schedule.
 
@@ -68,7 +70,9 @@ def certify(
     folder, name
         Where the data of a blueprint without a problem lie, and what to call it.
     mapping
-        Quantity to column of somebody's schedule.
+        Quantity to column of somebody's schedule, or how it is to be read altogether.
+    exact
+        Whether to say beside every figure what rational arithmetic makes of it.
 
     Raises
     ------
@@ -97,6 +101,10 @@ def certify(
         source = BlueprintAlone(blueprint, folder, name)
         expanded = replace(expanded, core_model_elements=_as_given(expanded.core))
     certificate = check(source, solution, expanded, mapping=mapping)
+    if exact:
+        from engiagent.verify.exact import with_exact
+
+        certificate = with_exact(certificate, source, solution, expanded, mapping=mapping)
     return _with_blueprint(certificate, blueprint)
 
 

@@ -204,19 +204,19 @@ class Evaluator(Conditions):
         if frame.size != 1 and not used & set(frame.names):
             # The same on every row: once is enough.
             return values.gather(self._reduce(node, Frame(1)), np.zeros(frame.size, dtype=np.int64))
-        inner, rows = self._inner(node, frame)
+        inner, rows = self.inner(node, frame)
         if node.function == "first_index":
             return self._first_index(node, inner, rows, frame.size)
         body = self.number(node.body, inner)
         if node.function == "expect":
-            body = values.multiply(self._chances(node, inner), body)
+            body = values.multiply(self.chances(node, inner), body)
         if node.function == "sumsq":
             body = values.power(body, 2.0)
         if node.function in ("sum", "expect", "sumsq"):
             return values.segment_sum(body, rows, frame.size)
         return kinks.segment_extreme(body, rows, frame.size, node.function == "min")
 
-    def _inner(self, node: Reduce, frame: Frame) -> tuple[Frame, Ints]:
+    def inner(self, node: Reduce, frame: Frame) -> tuple[Frame, Ints]:
         """Return the rows that a reduction runs over, and the row that each belongs to."""
         sets = self.environment.set
         index_set = sets(node.binders[0].set)
@@ -227,7 +227,7 @@ class Evaluator(Conditions):
         kept = np.flatnonzero(self.condition(node.where, inner))
         return inner.take(kept), rows[kept]
 
-    def _chances(self, node: Reduce, inner: Frame) -> Value:
+    def chances(self, node: Reduce, inner: Frame) -> Value:
         """Return the probability of the scenarios that an expectation runs over."""
         names = [name for binder in node.binders for name in binder.names]
         elements = [inner.names[n] for n in names if inner.names[n].set.root.kind == "scenario"]
@@ -278,11 +278,26 @@ class Evaluator(Conditions):
         return functions.elementary(self, node, arguments[0], frame)
 
     def _prev(self, node: Call, frame: Frame) -> Value:
-        """Return the value one step earlier, the second argument where there is no earlier one.
+        """Return the value one step earlier, the second argument where there is no earlier one."""
+        first, moved = self.one_step_back(node, frame)
+        yes, no = np.flatnonzero(first), np.flatnonzero(~first)
+        # The one looked back at comes first: its unit is that of the whole.
+        earlier = self.number(moved, frame.take(no))
+        return values.combine(
+            [(earlier, no), (self.number(node.args[1], frame.take(yes)), yes)], frame.size
+        )
+
+    def one_step_back(self, node: Call, frame: Frame) -> tuple[Bools, Ref]:
+        """Return on which rows ``prev`` has no earlier value, and its reference moved by one step.
 
         A step is one of the whole set, whatever subset the index runs over.
+
+        Raises
+        ------
+        EvaluationError
+            When nothing indexed is looked back at.
         """
-        reference, start = node.args
+        reference = node.args[0]
         if not isinstance(reference, Ref) or not reference.indices:
             raise EvaluationError("prev needs an indexed name, as prev(x[t], x0)")
         which = len(reference.indices) - 1
@@ -303,15 +318,10 @@ class Evaluator(Conditions):
         elif target is not None and target.periods_of is root:
             goes_round = False  # edges do not go round, also where the periods do
         in_root = here.set.rooted(here.positions)
-        first = (in_root == start_at) & (not goes_round)
+        first = np.asarray((in_root == start_at) & (not goes_round))
         back = Binary(reference.span, "-", reference.indices[which], Number((0, 0), 1.0, None))
         moved = (*reference.indices[:which], back, *reference.indices[which + 1 :])
-        yes, no = np.flatnonzero(first), np.flatnonzero(~first)
-        earlier = self.number(replace(reference, indices=moved), frame.take(no))
-        # The one looked back at comes first: its unit is that of the whole.
-        return values.combine(
-            [(earlier, no), (self.number(start, frame.take(yes)), yes)], frame.size
-        )
+        return first, replace(reference, indices=moved)
 
 
 # --- pieces ------------------------------------------------------------------------------------

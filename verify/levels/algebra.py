@@ -99,7 +99,10 @@ def _check(bench: Bench, rule: Rule, level: str) -> Outcome:
     try:
         frame = evaluator.frame(rule.forall, rule.where)
         parts = parts_of(
-            evaluator, rule.expression, frame, Judge(lambda unit: _stated(bench, rule, unit))
+            evaluator,
+            rule.expression,
+            frame,
+            Judge(lambda unit: stated_tolerance(bench, rule, unit)),
         )
     except EvaluationError as error:
         return _with_faults(bench, rule, level, Outcome(record(rule, "unchecked", note=str(error))))
@@ -190,7 +193,7 @@ def record(rule: Rule, status: str, **more: Any) -> dict[str, Any]:
     return entry
 
 
-def _stated(bench: Bench, rule: Rule, unit: Unit) -> float | None:
+def stated_tolerance(bench: Bench, rule: Rule, unit: Unit) -> float | None:
     """Return the absolute tolerance that a rule states, in SI."""
     if rule.tolerance is None:
         return None

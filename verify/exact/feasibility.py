@@ -1,0 +1,135 @@
+"""Whether a plan keeps rows, bounds and whole numbers, each violation as a fraction."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from engiagent.blueprint.units import Unit
+from engiagent.verify.exact.numbers import Fractions, written
+from engiagent.verify.exact.programme import Block, Box, ExactProgramme, box_tolerance
+from engiagent.verify.findings import Violation
+from engiagent.verify.frames import Frame, whole_grid
+from engiagent.verify.tolerances import TOLERANCES
+from engiagent.verify.values import ONE, Floats
+
+ZERO = Fraction(0)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """How one rule, or one side of the bounds of a variable, came out.
+
+    Attributes
+    ----------
+    worst
+        The largest violation in SI; ``row`` is where it is.
+    excess
+        By how much it is beyond what is allowed there; not above zero when the rule holds.
+    """
+
+    id: str
+    rows: int
+    broken: int
+    worst: Fraction
+    excess: Fraction
+    tolerance: Fraction
+    row: int
+    unit: Unit
+    frame: Frame
+
+    @property
+    def holds(self) -> bool:
+        """Whether every row is within its tolerance."""
+        return self.broken == 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON, figures as text, in the unit of the rule."""
+        return {
+            "id": self.id,
+            "rows": self.rows,
+            "broken": self.broken,
+            "violation": written(self.worst / self.unit.factor),
+            "tolerance": written(self.tolerance / self.unit.factor),
+            "unit": str(self.unit),
+            "where": self.frame.labels(self.row),
+        }
+
+    def violation(self) -> Violation:
+        """Return what is wrong, for the certificate."""
+        amount = self.worst / self.unit.factor
+        where = self.frame.labels(self.row)
+        place = "".join(f" at {name} = {label}" for name, label in where.items())
+        text = f"{self.id} is broken by exactly {written(amount)} {self.unit}{place}"
+        allowed = float(self.tolerance / self.unit.factor)
+        return Violation(
+            "algebra", self.id, self.id, text, where, float(amount), str(self.unit), allowed
+        )
+
+
+def findings_of(programme: ExactProgramme) -> Iterator[Finding]:
+    """Yield how every rule and every variable of a programme comes out."""
+    for block in programme.blocks:
+        yield of_block(block)
+    for box in programme.boxes:
+        yield from of_box(programme, box)
+
+
+def of_block(block: Block) -> Finding:
+    """Return how the rows of one comparison come out."""
+    unit = block.excess.unit.difference()
+    return _finding(block.rule.id, block.violation, block.tolerance, unit, block.frame)
+
+
+def of_box(programme: ExactProgramme, box: Box) -> Iterator[Finding]:
+    """Yield how the bounds of a variable come out, and its whole numbers."""
+    bench = programme.evaluator.bench
+    definition = next(v for v in bench.declarations.core.decision_variables if v.name == box.name)
+    frame = whole_grid(*bench.declarations.dims(definition.index))
+    x = programme.evaluator.columns.points[box.name]
+    there = np.ones(x.size, bool) if box.exists is None else np.asarray(box.exists, bool)
+    unit = bench.variables[box.name].unit.difference()
+    if any(end is not None for end in (*box.lower, *box.upper)):
+        beyond = [
+            max(_below(low, number), _below(number, high)) if here else ZERO
+            for low, number, high, here in zip(box.lower, x, box.upper, there, strict=True)
+        ]
+        name = "bounds"
+        if box.kind == "semicontinuous":
+            name = "semicontinuous"
+            beyond = [min(abs(number), far) for number, far in zip(x, beyond, strict=True)]
+        amounts = _array(beyond)
+        yield _finding(f"{name}:{box.name}", amounts, box_tolerance(bench, box.name), unit, frame)
+    if box.whole is not None:
+        shown = [
+            number / box.whole if here else ZERO for number, here in zip(x, there, strict=True)
+        ]
+        off = _array([abs(number - round(number)) for number in shown])
+        allowed = np.full(x.size, TOLERANCES["integrality"])
+        yield _finding(f"integer:{box.name}", off, allowed, ONE, frame)
+
+
+def _below(low: Fraction | None, high: Fraction | None) -> Fraction:
+    """Return by how much the first is above the second, zero where there is no end."""
+    return ZERO if low is None or high is None else max(low - high, ZERO)
+
+
+def _array(numbers: Sequence[Fraction]) -> Fractions:
+    result = np.empty(len(numbers), dtype=object)
+    result[:] = numbers
+    return result
+
+
+def _finding(name: str, amounts: Fractions, tolerance: Floats, unit: Unit, frame: Frame) -> Finding:
+    """Return how amounts compare with what is allowed of each, taken as the double it is."""
+    places = [place for place, amount in enumerate(amounts) if amount > 0]
+    excess = {place: amounts[place] - Fraction(float(tolerance[place])) for place in places}
+    broken = [place for place in places if excess[place] > 0]
+    row = max(excess, key=lambda place: excess[place], default=0)
+    allowed = Fraction(float(tolerance[row])) if len(tolerance) else ZERO
+    worst = amounts[row] if len(amounts) else ZERO
+    return Finding(
+        name, len(amounts), len(broken), worst, worst - allowed, allowed, row, unit, frame
+    )
