@@ -6,9 +6,12 @@ from engiagent.formulations.components import (
     battery,
     boiler,
     chiller,
+    chp,
     cooler,
+    extraction_chp,
     fan,
     generator_profile,
+    genset,
     grid,
     heat_pump,
     heater,
@@ -16,10 +19,12 @@ from engiagent.formulations.components import (
     ice_tank,
     load,
     pump,
+    pv,
     tank,
     thermal_store,
     thermal_zone,
     two_zone_tank,
+    wind_turbine,
 )
 from engiagent.formulations.components.description import Builder, Model
 
@@ -27,9 +32,12 @@ MODELS: Final[dict[str, Model]] = {
     "battery": battery.MODEL,
     "boiler": boiler.MODEL,
     "chiller": chiller.MODEL,
+    "chp": chp.MODEL,
     "cooler": cooler.MODEL,
+    "extraction_chp": extraction_chp.MODEL,
     "fan": fan.MODEL,
     "generator_profile": generator_profile.MODEL,
+    "genset": genset.MODEL,
     "grid": grid.MODEL,
     "heat_pump": heat_pump.MODEL,
     "heater": heater.MODEL,
@@ -37,10 +45,12 @@ MODELS: Final[dict[str, Model]] = {
     "ice_tank": ice_tank.MODEL,
     "load": load.MODEL,
     "pump": pump.MODEL,
+    "pv": pv.MODEL,
     "tank": tank.MODEL,
     "thermal_store": thermal_store.MODEL,
     "thermal_zone": thermal_zone.MODEL,
     "two_zone_tank": two_zone_tank.MODEL,
+    "wind_turbine": wind_turbine.MODEL,
 }
 
 BUILDERS: Final[dict[str, Builder]] = {name: model.fragment for name, model in MODELS.items()}

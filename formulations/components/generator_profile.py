@@ -11,8 +11,8 @@ from engiagent.formulations.components.description import Model
 from engiagent.formulations.components.fragment import Fragment, Reader, Slot, Surroundings, wrong
 
 SLOTS = {
-    "available_power": Slot("kW", required=True, series=True),
-    "curtailable": Slot("1"),
+    "available_power": Slot("kW", required=True, series=True, meaning="what could be delivered"),
+    "curtailable": Slot("1", default="true", meaning="false when all of it has to be taken"),
 }
 OPTIONS = ("curtailable",)
 CONNECTIONS = ("bus",)
@@ -22,7 +22,11 @@ _YES_NO = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no
 def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
     """Return the algebra of a weather-driven source."""
     reader = Reader(component, around, SLOTS, OPTIONS, CONNECTIONS)
-    available = reader.text("available_power")
+    return delivered(reader, reader.text("available_power"))
+
+
+def delivered(reader: Reader, available: str) -> Fragment:
+    """Return the power that is used of what is available [kW] in period ``t``."""
     power = f"{reader.name}_power"
     fixed = not _curtailable(reader)
     terminals = reader.terminal(

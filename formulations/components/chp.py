@@ -1,0 +1,126 @@
+r"""An engine or back-pressure unit: the power fixes fuel and heat.
+
+.. math::
+    \dot F = \frac{P}{\eta_{el}(P/P_r)}, \qquad \dot Q = \dot F\,\eta_{th}(P/P_r)
+
+with efficiencies straight between the loads of a table. Fuel and heat are taken at ``segments``
+even steps from the least load to 1 and straight in between; at the steps they are exact. With one
+row in the table the unit runs at full load or stands.
+"""
+
+from engiagent.blueprint.document import ComponentDef, SetDef
+from engiagent.formulations.components.commitment import running, switching
+from engiagent.formulations.components.description import Model
+from engiagent.formulations.components.fragment import Fragment, Reader, Slot, Surroundings, wrong
+from engiagent.formulations.components.parts import (
+    CAPACITY,
+    OPERATION,
+    currency,
+    derived,
+    expression,
+    row,
+    variable,
+)
+from engiagent.formulations.components.tables import Tables, tables
+
+SEGMENTS = 4
+SLOTS = {
+    "rated_power": Slot("kW", required=True, low=0, above=True, meaning="largest electric power"),
+    "load": Slot("1", required=True, table=True, low=0, high=1, above=True,
+                 meaning="rising loads from the least to 1"),
+    "electric_efficiency": Slot("1", required=True, table=True, low=0, high=1, above=True,
+                                meaning="at these loads"),
+    "thermal_efficiency": Slot("1", required=True, table=True, low=0, high=1,
+                               meaning="at these loads"),
+    **{name: slot for name, slot in switching("EUR").items() if name != "count"},
+}  # fmt: skip
+OPTIONS = ("segments", "dump")
+CONNECTIONS = ("bus", "heat_bus", "fuel_bus")
+COLUMNS = ("load", "electric_efficiency", "thermal_efficiency")
+
+
+def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
+    """Return the algebra of a unit whose power fixes its heat."""
+    cost = switching(currency(around))["start_cost"]
+    reader = Reader(component, around, {**SLOTS, "start_cost": cost}, OPTIONS, CONNECTIONS)
+    name, rated = reader.name, reader.text("rated_power")
+    found = tables(reader, "load", COLUMNS, fewest=1)
+    run = running(reader, (), always=True)
+    power, off = f"{name}_power[t]", f"(1 - {run.on})"
+    helper, outputs, tops = _outputs(reader, found, power, off)
+    result = (
+        found.fragment
+        + helper
+        + variable(reader, "power", "kW", "electric power", upper=rated, slots=("rated_power",))
+        + run.fragment
+        + row(reader, "power_max", f"{power} <= {run.times(rated)}", "power of what runs", CAPACITY,
+              slots=("rated_power",))
+        + row(reader, "power_min", f"{power} >= {run.times(f'{found.first(0)}*{rated}')}",
+              "least power of what runs", OPERATION, slots=("load",))
+    )  # fmt: skip
+    for series, text in outputs.items():
+        result += expression(reader, series, "kW", text, series)
+    heat = f"{name}_heat[t]"
+    if reader.option("dump", False) is True:
+        result += variable(reader, "dumped", "kW", "heat that is thrown away", upper=tops["heat"])
+        result += row(reader, "dump", f"{name}_dumped[t] <= {heat}", "heat thrown away", CAPACITY)
+        heat = f"({heat} - {name}_dumped[t])"
+    terminals = (
+        reader.terminal(power, rated, supplies=True)
+        + reader.terminal(heat, tops["heat"], supplies=True, port="heat_bus")
+        + reader.terminal(f"{name}_fuel[t]", tops["fuel"], supplies=False, port="fuel_bus")
+    )
+    return result + Fragment(terminals=terminals)
+
+
+def _outputs(
+    reader: Reader, found: Tables, power: str, off: str
+) -> tuple[Fragment, dict[str, str], dict[str, str]]:
+    """Return helping parameters, fuel and heat as expressions, and the largest of each."""
+    name, rated = reader.name, reader.text("rated_power")
+    load, electric, thermal = found.names
+    if known_single(reader):
+        fuel = f"{power}/{found.first(1)}"
+        texts = {"fuel": fuel, "heat": f"{fuel}*{found.first(2)}"}
+        return Fragment(), texts, {key: text.replace(power, rated) for key, text in texts.items()}
+    segments = reader.option("segments", SEGMENTS)
+    if isinstance(segments, bool) or not isinstance(segments, int) or not 1 <= segments <= 200:
+        raise wrong(reader.component, "cannot read segments", found=repr(segments),
+                    expected="a whole number from 1 to 200")  # fmt: skip
+    over, xs = f"{name}_steps", f"{name}_step_power"
+    index, at = (f"k in {over}",), f"{xs}[k]/{rated}"
+    first = f"{found.first(0)}*{rated}"
+    efficiency = {
+        "fuel": f"{xs}[k]/piecewise({at}, {load}, {electric})",
+        "heat": f"{name}_step_fuel[k]*piecewise({at}, {load}, {thermal})",
+    }
+    helper = Fragment(sets=(SetDef(name=over, kind="range", start=0, stop=segments),))
+    even = f"{first} + ({rated} - {first})*k/{segments}"
+    helper += derived(reader, "step_power", "kW", even, "powers at the steps", index=index,
+                      slots=("rated_power", "load"))  # fmt: skip
+    texts, tops = {}, {}
+    for series, value in efficiency.items():
+        ys = f"{name}_step_{series}"
+        helper += derived(reader, f"step_{series}", "kW", value, f"{series} at the steps",
+                          index=index, slots=COLUMNS)  # fmt: skip
+        low, least = f"{xs}[first({over})]", f"{ys}[first({over})]"
+        texts[series] = f"piecewise({power} + {low}*{off}, {xs}, {ys}) - {least}*{off}"
+        tops[series] = f"(max({ys}[k] for k in {over}))"
+    return helper, texts, tops
+
+
+def known_single(reader: Reader) -> bool:
+    """Whether the table has a single row, so that there is nothing between."""
+    value = reader.component.parameters["load"]
+    return not isinstance(value, str) or (value.startswith("(") and "," not in value.rstrip(",) "))
+
+
+MODEL = Model(
+    fragment, SLOTS, OPTIONS, CONNECTIONS,
+    summary="engine or back-pressure unit: the power fixes fuel and heat",
+    quantities={"power": "kW", "heat": "kW", "fuel": "kW", "dumped": "kW", "on": "1", "start": "1",
+                "stop": "1", "start_cost": "EUR"},
+    problem_class="MILP",
+    leaves_out="ramps; the temperature of the heat; between the steps the efficiencies bend less",
+    exact_against="chp.PartLoadChp",
+)  # fmt: skip
