@@ -1,5 +1,6 @@
 """From everything that was read to a blueprint."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from engiagent.agents.offline.builder import Builder
@@ -71,8 +72,25 @@ def _blueprint(
     currency: str,
 ) -> Blueprint:
     builder = Builder(problem, draft, axis)
-    builder.sets.append(_time(draft, axis))
+    return blueprint_of(problem, builder, lambda: _parts(builder, owners, goal, currency))
+
+
+def blueprint_of(
+    problem: "Problem",
+    builder: Builder,
+    parts: Callable[[], Json | None],
+    paradigm: str = "linear programme over time steps",
+) -> Blueprint:
+    """Return the blueprint of all that ``parts`` adds to a builder; it returns the objective."""
+    builder.sets.append(_time(builder.draft, builder.axis))
     builder.sets.append({"name": "I", "kind": "instants", "of": "T"})
+    objective = parts()
+    _nothing_lost(builder)
+    return Blueprint.from_dict(_document(problem, builder, objective, paradigm), problem.path.name)
+
+
+def _parts(builder: Builder, owners: Owners, goal: Goal | None, currency: str) -> Json | None:
+    draft = builder.draft
     on_site = Site.needed(draft, owners)
     bus = "site" if on_site else None
     batteries = add_batteries(builder, owners, bus) if "battery" in owners.present else ()
@@ -84,9 +102,7 @@ def _blueprint(
     add_final_states(builder, owners)
     site = add_site(builder, owners, on_site, batteries, converters)
     add_costs(builder, site)
-    objective = add_objective(builder, site, goal, currency)
-    _nothing_lost(builder)
-    return Blueprint.from_dict(_document(problem, builder, objective), problem.path.name)
+    return add_objective(builder, site, goal, currency)
 
 
 def _nothing_lost(builder: Builder) -> None:
@@ -153,7 +169,7 @@ def _by_construction(draft: Draft) -> list[Json]:
     ]
 
 
-def _document(problem: "Problem", builder: Builder, objective: Json | None) -> Json:
+def _document(problem: "Problem", builder: Builder, objective: Json | None, paradigm: str) -> Json:
     draft = builder.draft
     core: Json = {
         "sets": builder.sets,
@@ -166,6 +182,7 @@ def _document(problem: "Problem", builder: Builder, objective: Json | None) -> J
     if objective is not None:
         core["objective_function"] = objective
     core["constraints"] = builder.constraints
+    models = sorted({c["model"] for c in builder.components})
     extended: Json = {
         "key_assumptions": [
             {"assumption_id": f"A{k}", "content": text}
@@ -181,8 +198,8 @@ def _document(problem: "Problem", builder: Builder, objective: Json | None) -> J
         "kind": "programme",
         "modeling_context": {
             "problem_essence": problem.title,
-            "engineering_domain": ", ".join(sorted({c["model"] for c in builder.components})),
-            "modeling_paradigm": "linear programme over time steps",
+            "engineering_domain": ", ".join(models or ["plant"]),
+            "modeling_paradigm": paradigm,
             "solution_scope": f"{builder.axis.periods} periods of {builder.axis.step_text}",
         },
         "core_model_elements": core,

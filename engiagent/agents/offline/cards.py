@@ -89,7 +89,8 @@ class Lexicon:
     end: re.Pattern[str]
 
 
-def _load(name: str) -> Any:
+def load_card(name: str) -> Any:
+    """Return what a file of cards says."""
     from ruamel.yaml import YAML
 
     text = files("engiagent.agents.offline").joinpath(f"cards/{name}.yaml").read_text("utf-8")
@@ -187,11 +188,11 @@ _SCOPES = ("requirement", "condition", "command", "foreign")
 @lru_cache(maxsize=1)
 def lexicon() -> Lexicon:
     """Return all cards."""
-    words, site, scope = _load("lexicon"), _load("site"), _load("scope")
-    objective, states = _load("objective"), _load("states")
+    words, site, scope = load_card("lexicon"), load_card("site"), load_card("scope")
+    objective, states = load_card("objective"), load_card("states")
     shared = words["macros"]
     macros = _Macros(shared)
-    entries = [_load("battery"), *site["cards"], *_load("thermal")["cards"]]
+    entries = [load_card("battery"), *site["cards"], *load_card("thermal")["cards"]]
     return Lexicon(
         {entry["component"]: _card(entry, shared) for entry in entries},
         tuple(Rule(r["fact"], macros.compile(_bounded(r["pattern"]))) for r in words["rules"]),

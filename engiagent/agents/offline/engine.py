@@ -79,8 +79,18 @@ def understand(problem: "Problem", overrides: Mapping[str, str] | None = None) -
     InputError
         When an override names no slot or gives no value that fits it.
     """
+    classic = _understand(problem, overrides)
+    if classic.analysis.complete:
+        return classic
+    from engiagent.agents.offline.plant.analyse import preferred, understand_plant
+
+    return preferred(classic, understand_plant(problem, overrides))
+
+
+def _understand(problem: "Problem", overrides: Mapping[str, str] | None) -> Understanding:
+    """Read a problem of the battery and thermal families."""
     currency = currency_of_text(problem)
-    draft, grids = _open(problem, currency)
+    draft, grids = open_draft(problem, currency)
     columns: list[Column] = [c for g in grids for c in g.columns]
     times: list[Times] = [g.times for g in grids if g.times is not None]
     from_files = file_columns(problem, currency)
@@ -132,7 +142,7 @@ def currency_of_text(problem: "Problem") -> str | None:
     return names.pop() if len(names) == 1 else None
 
 
-def _open(problem: "Problem", currency: str | None) -> tuple[Draft, list[Grid]]:
+def open_draft(problem: "Problem", currency: str | None) -> tuple[Draft, list[Grid]]:
     """Return the lines of the text and its tables."""
     tables = tuple(table.span for table in problem.tables)
     found = sentences(problem.text, passages(problem.text, problem.body_start, tables))

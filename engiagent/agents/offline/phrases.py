@@ -166,12 +166,14 @@ TIME_FACTS: Final = (
 _NOT_EQUAL: Final = re.compile(r"\b(?:at least|less|lower|below|more|minimum|emptier|higher)\b")
 
 
-def apply_rules(draft: Draft) -> None:
-    """Note the facts that rules recognise, and take their words."""
+def apply_rules(draft: Draft, facts: frozenset[str] | None = None) -> None:
+    """Note the facts that rules recognise, and take their words; ``facts`` restricts them."""
     for n, line in enumerate(draft.lines):
         if line.sentence.is_heading:
             continue
         for rule in lexicon().rules:
+            if facts is not None and rule.fact not in facts:
+                continue
             for match in rule.regex.finditer(line.line):
                 if rule.fact == "final_equals_initial" and _NOT_EQUAL.search(match[0]):
                     continue

@@ -1,0 +1,198 @@
+"""From a problem to the blueprint of a plant."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from engiagent.agents.offline.amounts import amounts_in
+from engiagent.agents.offline.assembly import blueprint_of
+from engiagent.agents.offline.builder import Builder
+from engiagent.agents.offline.draft import Draft, Priced, Reading, Value
+from engiagent.agents.offline.engine import Understanding, currency_of_text, open_draft
+from engiagent.agents.offline.files import file_columns
+from engiagent.agents.offline.goals import Goal, read_goal
+from engiagent.agents.offline.grids import Column, Grid, Times
+from engiagent.agents.offline.overrides import source
+from engiagent.agents.offline.phrases import TIME_FACTS, apply_rules, take_definitions
+from engiagent.agents.offline.plant.columns import read_lists, read_series
+from engiagent.agents.offline.plant.engine import Reader, owners_of
+from engiagent.agents.offline.plant.system import System, build
+from engiagent.agents.offline.plant.units import Plant, find_units
+from engiagent.agents.offline.results import Analysis, Missing
+from engiagent.agents.offline.timing import Axis, read_axis, restated
+
+if TYPE_CHECKING:
+    from engiagent.problems.problem import Problem
+
+RULES: Final = frozenset(
+    (*TIME_FACTS, "final_at_least_initial", "final_equals_initial", "no_terminal", "inclusive",
+     "same_price", "exclusive", "sqrt_split", "all_night")
+)  # fmt: skip
+CLASSIC: Final = frozenset({"battery", "pv", "load", "grid"})
+
+
+def preferred(classic: Understanding, plant: Understanding) -> Understanding:
+    """Return the reading to go on with: a complete one, else the one that is closer to one.
+
+    What is reported of an incomplete problem is what the reader says that knows all its units.
+    """
+    if plant.analysis.complete:
+        return plant
+    if plant.owners.present - CLASSIC and not classic.owners.present & {"zone"}:
+        return plant
+    return classic
+
+
+def understand_plant(
+    problem: "Problem", overrides: Mapping[str, str] | None = None
+) -> Understanding:
+    """Read a problem as a plant: units on balances of electricity, heat and cooling."""
+    currency = currency_of_text(problem)
+    draft, grids = open_draft(problem, currency)
+    apply_rules(draft, RULES)
+    take_definitions(draft)
+    plant = find_units(draft.lines, _labels(grids))
+    columns: list[Column] = [c for g in grids for c in g.columns]
+    times: list[Times] = [g.times for g in grids if g.times is not None]
+    files = file_columns(problem, currency)
+    plant = _with_columns(plant, [*columns, *files[0]])
+    read_series(draft, plant, [*columns, *files[0]], currency)
+    lengths = read_lists(draft, plant, currency)
+    axis = read_axis(draft, [*times, *files[1]], lengths)
+    goal = read_goal(draft)
+    if axis is not None:
+        restated(draft, axis)
+    reader = Reader(draft, plant, axis)
+    reader.read_all()
+    reader.plant = _without_grid(reader)
+    _given(reader, overrides or {})
+    analysis = _analysis(problem, reader, axis, goal, currency or "EUR", overrides or {})
+    return Understanding(analysis, draft, owners_of(plant), axis)
+
+
+def _labels(grids: list[Grid]) -> list[tuple[str, str]]:
+    return [
+        (owner.replace("_", " "), line.sentence.heading)
+        for grid in grids
+        for line, cell in grid.lines[:1]
+        for owner in grid.owners
+        if cell is not None
+    ]
+
+
+def _with_columns(plant: Plant, columns: list[Column]) -> Plant:
+    """Add the loads, sources and prices that only a column speaks of."""
+    from dataclasses import replace
+
+    from engiagent.agents.offline.amounts import kind_of
+    from engiagent.agents.offline.plant.columns import marked_text
+    from engiagent.agents.offline.plant.reading import plain_text
+    from engiagent.agents.offline.plant.units import Instance, pattern_of
+
+    present = {i.unit.component for i in plant.instances}
+    added = []
+    for column in columns:
+        said = marked_text(plain_text(column.name)).said()
+        wanted = {c[1:] for c in said if c.startswith("@")}
+        if column.unit and kind_of(column.unit) == "price":
+            wanted.add("grid")
+        if "demand" in said and not wanted:
+            wanted |= {"load"} if not said & {"heat", "cool"} else set()
+            wanted |= {"heat_load"} if "heat" in said else set()
+            wanted |= {"cooling_load"} if "cool" in said else set()
+        for component in wanted:
+            unit = plant.units.get(component)
+            if unit is None or component in present or not unit.card.get("site"):
+                continue
+            present.add(component)
+            added.append(Instance(component, unit, pattern_of(unit.nouns)))
+    return replace(plant, instances=(*plant.instances, *added)) if added else plant
+
+
+def _without_grid(reader: Reader) -> Plant:
+    """Leave out the grid where the text says that there is none."""
+    from dataclasses import replace
+
+    plant = reader.plant
+    if "islanded" not in reader.facts:
+        return plant
+    if any(r.slot.component == "grid" for r in (*reader.draft.readings,
+                                                *(r for r, _ in reader.priced))):  # fmt: skip
+        line = reader.facts["islanded"][0]
+        reader.draft.doubt(line, "a grid is excluded here and used elsewhere")
+    rest = tuple(i for i in plant.instances if i.unit.component != "grid")
+    return replace(plant, instances=rest)
+
+
+def _given(reader: Reader, overrides: Mapping[str, str]) -> None:
+    """Put the user's values in place of what was read."""
+    from engiagent.errors import InputError
+
+    for name, text in overrides.items():
+        unit_name, _, slot_name = name.strip().partition(".")
+        unit_name = {"site": "grid", "tariff": "grid"}.get(unit_name, unit_name)
+        owners = [
+            i for i in reader.plant.instances if unit_name in (i.name, i.unit.component)
+        ]  # fmt: skip
+        slot = owners[0].unit.slots.get(slot_name) if owners else None
+        amounts = amounts_in(text, 0, len(text), None)
+        if slot is None or len(amounts) != 1 or amounts[0].quote != text.strip():
+            raise InputError(
+                f"--set {name}: there is no such slot, or the value cannot be read",
+                found=repr(text),
+                expected=", ".join(f"{i.name}.{s}" for i in reader.plant.instances
+                                   for s in i.unit.slots)[:400],
+            )  # fmt: skip
+        draft = reader.draft
+        value = Value(amounts[0].unit or "1", source(name, text), amounts[0].value)
+        for owner in owners:
+            draft.readings[:] = [
+                r for r in draft.readings
+                if not (r.slot.name == slot_name and r.owner in (owner.name, "*"))
+            ]  # fmt: skip
+            reading = Reading(owner.name, slot, value, "value", -1, (0, 0), name)
+            if slot.options.get("priced"):
+                reader.priced.append((reading, Priced(slot.name, value, None, -1, (0, 0))))
+            else:
+                draft.readings.append(reading)
+
+
+def _analysis(
+    problem: "Problem",
+    reader: Reader,
+    axis: Axis | None,
+    goal: Goal | None,
+    currency: str,
+    overrides: Mapping[str, str],
+) -> Analysis:
+    draft: Draft = reader.draft
+    blueprint = None
+    kinds = {i.unit.component for i in reader.plant.instances}
+    if axis is None:
+        draft.missing.append(
+            Missing("time", "periods", "the time axis is not given: how many periods, how long?")
+        )
+    elif not kinds - {"grid", "fuel", "load", "heat_load", "cooling_load"}:
+        draft.missing.append(Missing("problem", "component", "no unit of a plant is recognised"))
+    else:
+        builder = Builder(problem, draft, axis)
+        system = System(builder, reader)
+        blueprint = blueprint_of(
+            problem,
+            builder,
+            lambda: build(system, goal, currency),
+            "mixed-integer linear programme",
+        )
+    if goal is None:
+        draft.missing.append(
+            Missing("objective", "sense", "no objective is stated: what is to be small or large?")
+        )
+    return Analysis(
+        blueprint,
+        tuple(draft.missing),
+        tuple(draft.not_understood),
+        tuple(draft.ambiguous),
+        tuple(draft.assumptions),
+        (*draft.notes, *(f"given by the user: {name}" for name in sorted(overrides))),
+        tuple(draft.conflicts),
+        tuple(draft.implausible),
+    )

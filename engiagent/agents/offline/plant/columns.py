@@ -1,0 +1,157 @@
+"""Columns of files and tables, and lists in sentences, as series of units."""
+
+import re
+from collections.abc import Sequence
+
+from engiagent.agents.offline.amounts import Amount, kind_of, read_unit
+from engiagent.agents.offline.draft import Draft, Value
+from engiagent.agents.offline.grids import Column
+from engiagent.agents.offline.passages import Sentence
+from engiagent.agents.offline.plant.reading import _score, plain_text
+from engiagent.agents.offline.plant.units import Instance, Plant, nouns
+from engiagent.agents.offline.plant.words import Marked, mark, vocabulary
+from engiagent.agents.offline.results import NotUnderstood
+from engiagent.agents.offline.series import _description, _unit_in
+from engiagent.agents.offline.tokens import Token, tokenise
+
+
+def marked_text(text: str) -> Marked:
+    """Return the concepts of a header or another text that stands alone."""
+    line = tokenise(text, Sentence((0, len(text)), text, 0, "", "", False), None)
+    return mark(line, vocabulary(nouns()))
+
+
+def read_series(
+    draft: Draft, plant: Plant, columns: Sequence[Column], currency: str | None
+) -> None:
+    """Give every column a slot, or report that it has none."""
+    for column in columns:
+        behind, around = _description(draft, column)
+        texts = [plain_text(column.name), behind, around, column.words]
+        unit = column.unit or _unit_in(behind, currency) or _unit_in(around, currency)
+        if not unit and "cop" in texts[0].split():
+            unit = "1"
+        found = None
+        for text in texts:
+            found = _place(plant, text.lower(), unit)
+            if found is not None:
+                break
+        if found is None or not unit:
+            _refuse(draft, column, unit)
+            continue
+        instance, slot = found
+        value = Value(
+            unit,
+            column.source,
+            numbers=column.numbers,
+            data=column.data,
+            expression="x0/dt(t)" if kind_of(unit) == "energy" else "x0",
+        )
+        _settle(draft, instance, slot, value, column)
+
+
+def _settle(draft: Draft, instance: Instance, slot: str, value: Value, column: Column) -> None:
+    key = (instance.name, slot)
+    if key in draft.series:
+        _report(draft, column, f"there are two series for {slot.replace('_', ' ')}")
+        return
+    draft.series[key] = value
+
+
+def _place(plant: Plant, text: str, unit: str) -> tuple[Instance, str] | None:
+    """Return the unit and slot that a column's words speak of; None when that is not clear."""
+    if not text.strip() or not unit:
+        return None
+    marked = marked_text(re.sub(r"`", " ", text))
+    said = frozenset(marked.said() - {"each", "must", "may", "import"}) | (
+        marked.said() & {"import"}
+    )
+    named = {c[1:] for c in said if c.startswith("@")}
+    kind = kind_of(unit)
+    scored: list[tuple[int, Instance, str]] = []
+    for instance in plant.instances:
+        component = instance.unit.component
+        site = bool(instance.unit.card.get("site"))
+        if component not in named and not site:
+            continue
+        several = component in named and len(plant.of(component)) > 1
+        if several and not instance.finder.search(plain_text(text)):
+            continue
+        for name, slot in instance.unit.slots.items():
+            if not slot.options.get("series") or kind not in slot.kinds:
+                continue
+            says = instance.unit.says[name]
+            score = _score(component, says.needs, says.may, said, "value")
+            if score is not None and (score > 0 or component in named):
+                scored.append((2 * score + (component in named), instance, name))
+    scored.sort(key=lambda s: -s[0])
+    if not scored or (len(scored) > 1 and scored[0][0] == scored[1][0]):
+        return None
+    return scored[0][1], scored[0][2]
+
+
+def _refuse(draft: Draft, column: Column, unit: str) -> None:
+    kind = kind_of(unit) if unit else ""
+    if kind in ("price", "power", "energy", "temperature", "number", "percent", "intensity", ""):
+        reason = "nothing in the engine takes this column"
+        _report(draft, column, reason if unit else "the unit of this column is not given")
+        return
+    draft.notes.append(f"column {column.name} is not used: nothing here is measured in {unit}")
+
+
+def _report(draft: Draft, column: Column, reason: str) -> None:
+    first = column.source[0] if isinstance(column.source, list) else column.source
+    span = first.get("span", [0, 0])
+    draft.not_understood.append(
+        NotUnderstood(f"column {column.data or column.name}", (span[0], span[1]), reason)
+    )
+
+
+def read_lists(draft: Draft, plant: Plant, currency: str | None) -> list[int]:
+    """Read lists such as 'the load is 20, 18, 25 kW' as series; return their lengths."""
+    lengths = []
+    for n, line in enumerate(draft.lines):
+        lists = [i for i, t in enumerate(line.tokens) if t.kind == "list"]
+        if not lists or line.sentence.is_heading:
+            continue
+        start = line.sentence.span[0]
+        for i in lists:
+            token = line.tokens[i]
+            here = draft.text[start : token.span[0]]
+            start = token.span[1]
+            unit = token.amounts[0].unit or _unit_before(here, currency)
+            context = " ".join((line.sentence.lead, here))
+            found = _place(plant, here.lower(), unit) or _place(plant, context.lower(), unit)
+            if found is None:
+                continue
+            sources = [_source(a) for a in token.amounts]
+            value = Value(unit, sources, numbers=tuple(a.value for a in token.amounts))
+            column = Column(found[1], "", unit, sources, count=len(token.amounts))
+            _settle(draft, found[0], found[1], value, column)
+            draft.take(n, _clause(line.tokens, i))
+            lengths.append(len(token.amounts))
+    return lengths
+
+
+def _clause(tokens: Sequence[Token], i: int) -> range:
+    first = i
+    while (
+        first > 0 and tokens[first - 1].kind in ("word", "mark") and tokens[first - 1].text != ";"
+    ):
+        first -= 1
+    return range(first, i + 1)
+
+
+def _source(amount: Amount) -> dict[str, object]:
+    return {"kind": "text", "span": list(amount.span), "quote": amount.quote}
+
+
+def _unit_before(text: str, currency: str | None) -> str:
+    unit = _unit_in(text, currency)
+    if unit:
+        return unit
+    for match in re.finditer(r"\(([^()]+)\)", text):
+        found = read_unit(match[1], 0, currency)
+        if found is not None:
+            return found[0]
+    return ""

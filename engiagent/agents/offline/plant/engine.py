@@ -1,0 +1,334 @@
+"""The reader of plants: sentences into slots of units, and what was not understood."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from engiagent.agents.offline.draft import Draft, Fact, Priced, Reading, amount_value
+from engiagent.agents.offline.owners import Owners, topic
+from engiagent.agents.offline.passages import Sentence
+from engiagent.agents.offline.plant.reading import Found, Scene, items_of, read
+from engiagent.agents.offline.plant.statements import bears, stated
+from engiagent.agents.offline.plant.units import Instance, Plant, nouns, pattern_of
+from engiagent.agents.offline.plant.words import NEUTRAL, UNKNOWN, Marked, group, mark, vocabulary
+from engiagent.agents.offline.schedules import Item as PriceItem
+from engiagent.agents.offline.schedules import assign, period_of
+from engiagent.agents.offline.slots import plausible
+from engiagent.agents.offline.timing import Axis
+from engiagent.agents.offline.tokens import tokenise
+
+if TYPE_CHECKING:
+    pass
+
+_PRONOUNS: Final = ("it", "its", "they", "their", "both")
+TIMES: Final = ("period", "period_open", "rest")
+
+
+@dataclass
+class Reader:
+    """Reads the lines of a draft for a plant."""
+
+    draft: Draft
+    plant: Plant
+    axis: Axis | None
+    facts: dict[str, list[int]] = field(default_factory=dict)
+    fact_units: list[tuple[str, str | None, int]] = field(default_factory=list)
+    priced: list[tuple[Reading, Priced]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.words = vocabulary(nouns(self.plant))
+        self.cache: dict[int, Marked] = {}
+        self.kinds = {
+            component: pattern_of(text)
+            for component, text in nouns(self.plant).items()
+            if self.plant.of(component)
+        }
+
+    def about(self, n: int, token: int) -> str | None:
+        """Return which kind of unit a place of a line is about.
+
+        The nearest mention before it counts, then one behind it, then the sentences before it in
+        the same paragraph, the lead-in of its list and the heading.
+        """
+        here = self._units_in(n)
+        before = [c for i, c in here if i < token]
+        if before:
+            return before[-1]
+        sentence = self.draft.lines[n].sentence
+        pronoun = self.draft.lines[n].line.split(" ", 1)[0] in _PRONOUNS
+        if here and not pronoun:
+            return here[0][1]
+        for k in range(n - 1, -1 if sentence.passage >= 0 else n - 1, -1):
+            other = self.draft.lines[k].sentence
+            if other.is_heading or other.heading != sentence.heading:
+                break
+            if other.passage != sentence.passage and not sentence.is_item and k < n - 3:
+                break
+            found = self._units_in(k)
+            if found:
+                return found[0][1]
+        for text in (sentence.lead, sentence.heading):
+            named = [c[1:] for c in self._plain(text) if c.startswith("@")]
+            if named:
+                return named[-1]
+        return here[0][1] if here else None
+
+    def _units_in(self, n: int) -> list[tuple[int, str]]:
+        concepts = self.marked(n).concepts
+        return [(i, c[1:]) for i, c in enumerate(concepts) if c.startswith("@")]
+
+    def _plain(self, text: str) -> tuple[str, ...]:
+        plain = re.sub(r"[^\w\s-]", " ", text.lower())
+        line = tokenise(plain, Sentence((0, len(plain)), plain, 0, "", "", False), None)
+        return mark(line, self.words).concepts
+
+    def marked(self, n: int) -> Marked:
+        """Return a line with its concepts; words that rules took are neutral."""
+        if n not in self.cache:
+            self.cache[n] = self._marked(n)
+        return self.cache[n]
+
+    def _marked(self, n: int) -> Marked:
+        line = self.draft.lines[n]
+        extra: dict[int, str] = {}
+        for i, token in enumerate(line.tokens):
+            if token.kind == "word" and self.draft.is_taken(n, i):
+                extra[i] = NEUTRAL
+            if token.kind == "clock" and self.axis is not None and token.clock is not None:
+                if abs(token.clock - self.axis.start_clock) < 1e-9:
+                    extra[i] = "start"
+                elif abs(token.clock % 24 - self.axis.end_clock % 24) < 1e-9:
+                    extra[i] = "end"
+        found = mark(line, self.words, extra)
+        concepts = list(found.concepts)
+        for i, concept in enumerate(concepts):
+            if concept in ("@store", "@engine"):
+                concepts[i] = self.plant.generic.get(concept, UNKNOWN)
+        return Marked(line, tuple(concepts))
+
+    def read_all(self) -> None:
+        """Read every line; report those that are not understood."""
+        for n, line in enumerate(self.draft.lines):
+            if line.sentence.is_heading:
+                continue
+            reason = self._line(n)
+            if reason is not None:
+                self.draft.refuse(n, reason)
+
+    def _line(self, n: int) -> str | None:
+        line = self.draft.lines[n]
+        free = [
+            i for i, token in enumerate(line.tokens)
+            if token.amount is not None and not self.draft.is_taken(n, i)
+        ]  # fmt: skip
+        if any(
+            t.kind == "list" and not self.draft.is_taken(n, i) for i, t in enumerate(line.tokens)
+        ):
+            return "a list of numbers has no place"
+        marked = self.marked(n)
+        free = [i for i in free if not self._counts(n, i)]
+        for first, last in self._clauses(marked):
+            inside = [i for i in free if first <= i < last]
+            reason = (
+                self._numbers(n, marked, inside, (first, last))
+                if inside
+                else self._statement(n, marked, first, last)
+            )
+            if reason is not None:
+                return reason
+        return None
+
+    def _clauses(self, marked: Marked) -> list[tuple[int, int]]:
+        """Cut a sentence at semicolons, and at commas before another statement."""
+        tokens = marked.line.tokens
+        cuts = [0]
+        for i, token in enumerate(tokens):
+            if token.text in (";", ".") and token.kind == "mark":
+                cuts.append(i + 1)
+        cuts.append(len(tokens))
+        whole = list(pairwise(cuts))
+        result = []
+        for first, last in whole:
+            result += self._at_commas(marked, first, last)
+        return [pair for pair in result if pair[0] < pair[1]]
+
+    def _at_commas(self, marked: Marked, first: int, last: int) -> list[tuple[int, int]]:
+        """Cut off pieces between commas that hold no number but ask for something themselves."""
+        tokens = marked.line.tokens
+        inner = (i for i in range(first + 1, last) if tokens[i].text in (",", "and"))
+        edges = [first, *inner, last]
+        pieces = list(pairwise(edges))
+        numbers = [
+            any(t.amount is not None or t.kind in TIMES for t in tokens[a:b]) for a, b in pieces
+        ]
+        if not any(numbers) or all(numbers):
+            return [(first, last)]
+        result: list[tuple[int, int]] = []
+        start = first
+        for (a, b), has in zip(pieces, numbers, strict=True):
+            said = marked.said(a, b)
+            named = bool(said) and all(c.startswith("@") for c in said)
+            own = not has and bool(said) and (named or stated(said) is not None)
+            if own:
+                if start < a:
+                    result.append((start, a))
+                result.append((a, b))
+                start = b
+        if start < last:
+            result.append((start, last))
+        return result
+
+    # -- numbers ------------------------------------------------------------------------------
+
+    def _counts(self, n: int, i: int) -> bool:
+        """Whether a number says how many units there are, as many as were found."""
+        line = self.draft.lines[n]
+        amount = line.tokens[i].amount
+        if amount is None or amount.kind != "number" or amount.unit:
+            return False
+        tail = line.line[line.starts[i] :].split("> ", 1)
+        behind = tail[1] if len(tail) > 1 else ""
+        for component, pattern in self.kinds.items():
+            found = pattern.search(behind)
+            near = found is not None and behind[: found.start()].count(" ") <= 2
+            if near and amount.value == len(self.plant.of(component)):
+                self.draft.take(n, [i])
+                self.draft.unused.append(
+                    {"span": list(amount.span), "quote": amount.quote, "reason": "counts units"}
+                )
+                return True
+        return False
+
+    def _numbers(
+        self, n: int, marked: Marked, free: list[int], span: tuple[int, int]
+    ) -> str | None:
+        piece = Marked(
+            marked.line,
+            tuple(c if span[0] <= i < span[1] else NEUTRAL for i, c in enumerate(marked.concepts)),
+        )
+        if piece.unknown():
+            words = ", ".join(dict.fromkeys(piece.unknown()))
+            return f"unknown words beside a number: {words}"
+        line = self.draft.lines[n]
+        about = self.about(n, free[0])
+        items = items_of(piece, free)
+        found = read(piece, items, Scene(self.plant, about))
+        if isinstance(found, str):
+            return found
+        times = [
+            i for i in range(*span)
+            if line.tokens[i].kind in TIMES and not self.draft.is_taken(n, i)
+        ]  # fmt: skip
+        if times and not all(f.slot.options.get("priced") for f in found):
+            return "times of the day beside a number that holds at all times"
+        clocks = [
+            i for i in range(*span)
+            if line.tokens[i].kind == "clock" and marked.concepts[i] not in ("start", "end")
+        ]  # fmt: skip
+        if clocks:
+            return f"the time '{line.tokens[clocks[0]].text}' belongs to nothing"
+        groups = assign(self.draft, n, [PriceItem((f.token,)) for f in found]) if times else None
+        if times and groups is None:
+            return "which price holds at which times is not clear"
+        for k, one in enumerate(found):
+            reason = self._take(n, one, about, groups[k] if groups else [])
+            if reason is not None:
+                return reason
+        self.draft.take(n, range(*span))
+        return None
+
+    def _take(self, n: int, found: Found, about: str | None, times: list[int]) -> str | None:
+        line = self.draft.lines[n]
+        amount = line.tokens[found.token].amount
+        assert amount is not None
+        if not plausible(found.slot, amount) and found.slot.range_unit:
+            return f"{amount.quote} is outside the plausible range of {found.slot.said}"
+        owner = self._owner(n, found)
+        if owner is None:
+            return f"{amount.quote}: of which {found.slot.component} is the {found.slot.said}?"
+        value = amount_value(amount, self.draft.source(n, amount))
+        reading = Reading(owner, found.slot, value, found.bound, n, line.sentence.span)
+        if found.slot.options.get("priced"):
+            period = period_of(line, times)
+            self.priced.append(
+                (reading, Priced(found.slot.name, value, period, n, line.sentence.span))
+            )
+        else:
+            self.draft.readings.append(reading)
+        return None
+
+    def _owner(self, n: int, found: Found) -> str | None:
+        units = self.plant.of(found.slot.component)
+        if len(units) == 1:
+            return units[0].name
+        cell = self.draft.table_lines.get(n)
+        if cell is not None and cell.get("owner") in {u.name for u in units}:
+            return str(cell["owner"])
+        if "each" in found.said:
+            return "*"
+        line = self.draft.lines[n]
+        finders = {u.name: u.finder for u in units}
+        return topic(self.draft.lines, n, line.starts[found.token], finders)
+
+    # -- statements ---------------------------------------------------------------------------
+
+    def _statement(self, n: int, marked: Marked, first: int, last: int) -> str | None:
+        line = self.draft.lines[n]
+        said = marked.said(first, last)
+        times = any(
+            line.tokens[i].kind in (*TIMES, "clock") and not self.draft.is_taken(n, i)
+            for i in range(first, last)
+        )
+        if not bears(marked, said, times) and stated(said) is None:
+            return None
+        described = any(t.kind == "code" for t in line.tokens) and not said & group("binding")
+        if described and not times:
+            return None
+        unknown = [line.tokens[i].text for i in range(first, last) if marked.concepts[i] == UNKNOWN]
+        fact = stated(said) if not (unknown or times) else None
+        parts = self._joined(marked, first, last) if fact is None else []
+        if parts:
+            reasons = [self._statement(n, marked, a, b) for a, b in parts]
+            return next((r for r in reasons if r is not None), None)
+        if fact is None:
+            shown = f" (unknown: {', '.join(unknown)})" if unknown else ""
+            return f"no rule covers what this asks for{shown}"
+        self.facts.setdefault(fact, []).append(n)
+        covered = line.tokens[first:last]
+        place = (covered[0].span[0], covered[-1].span[1])
+        shown = "background" if fact == "holds" else fact
+        self.draft.facts.append(Fact(shown, n, place, {}, ""))
+        named = [c[1:] for c in marked.concepts[first:last] if c.startswith("@")]
+        about = named[0] if named else self.about(n, first)
+        self.fact_units.append((fact, about, n))
+        self.draft.take(n, range(first, last))
+        return None
+
+    def _joined(self, marked: Marked, first: int, last: int) -> list[tuple[int, int]]:
+        """Return the parts of a sentence that 'and', 'but' or commas join, if each is clear."""
+        tokens = marked.line.tokens
+        for marks in ((",",), (",", "and", "but")):
+            edges = [first, *(i for i in range(first + 1, last) if tokens[i].text in marks), last]
+            parts = [(a, b) for a, b in pairwise(edges) if marked.said(a, b)]
+            if len(parts) > 1 and all(
+                stated(marked.said(a, b)) or not bears(marked, marked.said(a, b), False)
+                for a, b in parts
+            ):
+                return parts
+        return []
+
+
+def owners_of(plant: Plant) -> Owners:
+    """Return the units of a plant as the rest of the engine knows components."""
+    names: dict[str, Mapping[str, re.Pattern[str]]] = {}
+    for instance in plant.instances:
+        component = instance.unit.component
+        names[component] = {**names.get(component, {}), instance.name: instance.finder}
+    return Owners(frozenset(names), names)
+
+
+def instances_named(plant: Plant, owner: str, component: str) -> tuple[Instance, ...]:
+    """Return the units that an owner stands for; ``*`` is all of a kind."""
+    return tuple(i for i in plant.of(component) if owner in ("*", i.name))

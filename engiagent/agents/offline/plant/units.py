@@ -1,0 +1,244 @@
+"""The units that a plant may have, from their cards, and which of them a text speaks of."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Final
+
+from engiagent.agents.offline.cards import Slot, load_card
+from engiagent.agents.offline.owners import identifier
+from engiagent.agents.offline.tokens import Line
+
+_GENERIC: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "@store": (
+        "stores?|storages?|tanks?|storage tanks?",
+        ("heat_store", "cold_store", "battery"),
+    ),
+    "@engine": ("engines?|motors?", ("chp", "genset")),
+}
+_LABEL: Final = (
+    r"(?:[a-h]|[1-9]|i{1,3}|one|two|three|north|south|east|west|large|small|old|new|left|right)"
+)
+_ADJECTIVE: Final = (
+    r"(?:large|small|larger|smaller|big|old|older|new|newer|first|second|third|north|south"
+    r"|east|west|left|right|main|spare)"
+)
+_NEGATED: Final = re.compile(
+    r"(?:(?:there is|there are|has|have|with|we have|is) )?(?:no|not|without|neither|nor)"
+    r"(?: (?:an?|any|other|own|additional|further))*(?: [a-z-]+)? $"
+)
+
+
+@dataclass(frozen=True)
+class Says:
+    """What has to be said of a slot, and what may be."""
+
+    needs: tuple[frozenset[str], ...]
+    may: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A kind of unit: its card."""
+
+    component: str
+    model: str
+    nouns: str
+    slots: Mapping[str, Slot]
+    says: Mapping[str, Says]
+    card: Mapping[str, Any]
+
+    @property
+    def switches(self) -> bool:
+        """Whether it can be switched on and off."""
+        return bool(self.card.get("switches"))
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One unit of a plant."""
+
+    name: str
+    unit: Unit
+    finder: re.Pattern[str]
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Plant:
+    """The units that a text speaks of."""
+
+    units: Mapping[str, Unit]
+    instances: tuple[Instance, ...]
+    generic: Mapping[str, str] = field(default_factory=dict)
+
+    def of(self, component: str) -> tuple[Instance, ...]:
+        """Return the instances of a kind."""
+        return tuple(i for i in self.instances if i.unit.component == component)
+
+
+@lru_cache(maxsize=1)
+def catalogue() -> Mapping[str, Unit]:
+    """Return the cards of all units."""
+    return {entry["component"]: _unit(entry) for entry in load_card("plant")["units"]}
+
+
+def _unit(entry: dict[str, Any]) -> Unit:
+    component = str(entry["component"])
+    slots, says = {}, {}
+    for name, card in entry["slots"].items():
+        slots[name] = _slot(component, name, card)
+        needs = tuple(frozenset(str(text).split()) for text in card["says"])
+        says[name] = Says(needs, frozenset(card.get("may") or ()))
+    return Unit(component, str(entry["model"]), str(entry["nouns"]), slots, says, entry)
+
+
+def _slot(component: str, name: str, card: dict[str, Any]) -> Slot:
+    low, high = card.get("range", [float("-inf"), float("inf")])
+    unit = str(card.get("unit", ""))
+    known = {"kinds", "unit", "said", "range", "bounds", "says", "may"}
+    return Slot(
+        component,
+        name,
+        tuple(card["kinds"]),
+        unit,
+        str(card.get("said", name.replace("_", " "))),
+        float(low),
+        float(high),
+        "1" if unit == "%" else unit,
+        tuple(card["bounds"]),
+        (),
+        {key: value for key, value in card.items() if key not in known},
+    )
+
+
+def nouns(plant: "Plant | None" = None) -> dict[str, str]:
+    """Return the nouns of all units, and of groups of them; with the names in a plant."""
+    found = {unit.component: unit.nouns for unit in catalogue().values()}
+    for instance in plant.instances if plant is not None else ():
+        if instance.label:
+            found[instance.unit.component] += f"|{re.escape(instance.label)}"
+    return found | {name.removeprefix("@"): text for name, (text, _) in _GENERIC.items()}
+
+
+def find_units(lines: Sequence[Line], tabled: Sequence[tuple[str, str]]) -> Plant:
+    """Return the units that a text speaks of other than to deny them.
+
+    ``tabled`` are the labels of tables whose rows, or columns, are units, each with the words that
+    stand over the table.
+    """
+    known = catalogue()
+    # Longer nouns claim their words first: a heat pump is no pump, a gas boiler no gas.
+    patterns = {c: pattern_of(u.nouns) for c, u in known.items()}
+    present: dict[str, list[tuple[Line, re.Match[str]]]] = {}
+    for line in lines:
+        if line.sentence.is_heading:
+            continue
+        for component, match in _mentions(line.line, patterns):
+            if not _NEGATED.search(line.line[: match.start()]):
+                present.setdefault(component, []).append((line, match))
+    instances: list[Instance] = []
+    for component in known:
+        if component in present:
+            labels = _labels(known, patterns, component, tabled)
+            instances += _instances(known[component], present[component], labels)
+    kinds = {i.unit.component for i in instances}
+    generic = {}
+    for name, (_, members) in _GENERIC.items():
+        there = [m for m in members if m in kinds]
+        if len(there) == 1:
+            generic[name] = f"@{there[0]}"
+    return Plant(known, tuple(instances), generic)
+
+
+def pattern_of(text: str) -> re.Pattern[str]:
+    """Return a pattern for nouns as words of their own."""
+    return re.compile(rf"(?<![a-z0-9'-])(?:{text})(?![a-z0-9'-])")
+
+
+def _mentions(
+    text: str, patterns: Mapping[str, re.Pattern[str]]
+) -> list[tuple[str, re.Match[str]]]:
+    found = [(c, m) for c, p in patterns.items() for m in p.finditer(text)]
+    found.sort(key=lambda pair: pair[1].start() - pair[1].end())
+    kept: list[tuple[str, re.Match[str]]] = []
+    for component, match in found:
+        if all(match.end() <= m.start() or m.end() <= match.start() for _, m in kept):
+            kept.append((component, match))
+    return kept
+
+
+def _instances(
+    unit: Unit, mentions: Sequence[tuple[Line, re.Match[str]]], tabled: Sequence[str]
+) -> list[Instance]:
+    """Return the units of one kind: from tables, numbered, told apart by a word, or one."""
+    pattern = pattern_of(unit.nouns)
+    labels = list(dict.fromkeys([*tabled, *_listed(pattern, mentions)]))
+    if len(labels) > 1:
+        return [Instance(identifier(t), unit, _finder(_plain(t)), _plain(t)) for t in labels]
+    names: dict[str, str] = {}
+    for line, match in mentions:
+        text = line.line
+        behind = re.compile(rf" ({_LABEL})(?![a-z0-9'-])").match(text, match.end())
+        if behind is not None and _is_label(line, behind):
+            names[identifier(f"{unit.component} {behind[1]}")] = f"{match[0]} {behind[1]}"
+        before = re.compile(rf"(?<![a-z])({_ADJECTIVE}) $").search(text[: match.start()])
+        if before is not None:
+            names[identifier(f"{before[1]} {unit.component}")] = f"{before[1]} {match[0]}"
+    if len(names) > 1:
+        return [Instance(name, unit, _finder(text)) for name, text in sorted(names.items())]
+    return [Instance(unit.component, unit, pattern)]
+
+
+def _labels(
+    known: Mapping[str, Unit],
+    patterns: Mapping[str, re.Pattern[str]],
+    component: str,
+    tabled: Sequence[tuple[str, str]],
+) -> list[str]:
+    """Return the labels of tables that name units of a kind: by a noun, else by what stands over.
+
+    A label without a noun of any kind is a name, as G1; it is of the one kind in the heading.
+    """
+    found = []
+    for label, over in tabled:
+        kinds = {c for c, _ in _mentions(_plain(label), patterns)}
+        if not kinds:
+            kinds = {c for c, _ in _mentions(_plain(over), patterns)}
+            kinds = kinds if len(kinds) == 1 else set()
+        if component in kinds:
+            found.append(label)
+    return found
+
+
+_NAME: Final = r"[A-Z][A-Za-z]{0,3}[- ]?\d{1,2}"
+_NAMES: Final = re.compile(rf",? ?(?:called |named |\()?({_NAME}(?:, {_NAME})*,? and {_NAME})")
+
+
+def _listed(pattern: re.Pattern[str], mentions: Sequence[tuple[Line, re.Match[str]]]) -> list[str]:
+    """Return names behind a noun, as in 'two generators, G1 and G2'."""
+    found: list[str] = []
+    for line in dict.fromkeys(line for line, _ in mentions):
+        text = line.sentence.text
+        for match in pattern.finditer(text.lower()):
+            names = _NAMES.match(text, match.end())
+            if names is not None:
+                found += re.findall(_NAME, names[1])
+    return found
+
+
+def _is_label(line: Line, match: re.Match[str]) -> bool:
+    if match[1] != "a":
+        return re.fullmatch(r"[a-h]|\d|i{1,3}|one|two|three", match[1]) is not None
+    token = line.tokens[line.token_at(match.start(1))]
+    raw = line.sentence.text[token.span[0] - line.sentence.span[0] :]
+    return raw.startswith("A")
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[^a-z0-9-]+", " ", text.lower()).strip()
+
+
+def _finder(text: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![a-z0-9-]){re.escape(text)}(?![a-z0-9-])")

@@ -1,0 +1,125 @@
+"""Sentences as concepts: what each word of a line means, and which words nothing knows."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from engiagent.agents.offline.cards import load_card
+from engiagent.agents.offline.tokens import Line
+
+NEUTRAL: Final = "~"
+UNKNOWN: Final = "?"
+THING: Final = "#"
+_WORD: Final = re.compile(r"[a-z][a-z0-9'-]*")
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The phrases of all concepts, units included, and the neutral words."""
+
+    phrases: tuple[tuple[str, re.Pattern[str]], ...]
+    neutral: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Marked:
+    """A line with the concept of every token.
+
+    Attributes
+    ----------
+    concepts
+        A concept for each token: ``~`` for neutral words and marks, ``?`` for words that nothing
+        knows, ``#`` for numbers, times and files; ``@chp`` names a unit.
+    """
+
+    line: Line
+    concepts: tuple[str, ...]
+
+    def unknown(self) -> list[str]:
+        """Return the words that nothing knows."""
+        pairs = zip(self.line.tokens, self.concepts, strict=True)
+        return [token.text for token, concept in pairs if concept == UNKNOWN]
+
+    def said(self, start: int = 0, stop: int | None = None) -> frozenset[str]:
+        """Return the concepts between two tokens."""
+        return frozenset(c for c in self.concepts[start:stop] if c not in (NEUTRAL, UNKNOWN, THING))
+
+
+@lru_cache(maxsize=1)
+def concepts() -> Mapping[str, str]:
+    """Return the phrases of the concepts that are no units."""
+    return dict(load_card("words")["concepts"])
+
+
+@lru_cache(maxsize=1)
+def neutral() -> frozenset[str]:
+    """Return the words that change no meaning."""
+    return frozenset(str(load_card("words")["neutral"]).split())
+
+
+@lru_cache(maxsize=8)
+def group(name: str) -> frozenset[str]:
+    """Return a group of concepts, as those that a later piece of a sentence inherits."""
+    return frozenset(str(load_card("words")["groups"][name]).split())
+
+
+@lru_cache(maxsize=1)
+def exclusive() -> tuple[frozenset[str], ...]:
+    """Return groups of concepts of which a number is about one."""
+    return tuple(frozenset(str(g).split()) for g in load_card("words")["exclusive"])
+
+
+def vocabulary(nouns: Mapping[str, str]) -> Vocabulary:
+    """Return the vocabulary with the nouns of units, as ``{"chp": "chp|cogeneration unit"}``."""
+    entries = [(f"@{unit}", text) for unit, text in nouns.items()]
+    entries += list(concepts().items())
+    compiled = tuple(
+        (name, re.compile(rf"(?<![a-z0-9'-])(?:{text})(?![a-z0-9'-])")) for name, text in entries
+    )
+    return Vocabulary(compiled, neutral())
+
+
+def mark(line: Line, words: Vocabulary, extra: Mapping[int, str] | None = None) -> Marked:
+    """Return a line with its concepts; ``extra`` gives those of single tokens."""
+    found: list[tuple[int, int, int, str]] = []
+    for order, (name, pattern) in enumerate(words.phrases):
+        for match in pattern.finditer(line.line):
+            if match.end() > match.start():
+                found.append((match.start() - match.end(), order, match.start(), name))
+    found.sort()
+    result = [_plain(line, i, words) for i in range(len(line.tokens))]
+    claimed: set[int] = set()
+    for length, _, start, name in found:
+        covered = line.covered(start, start - length)
+        if any(i in claimed or result[i] == THING for i in covered):
+            continue
+        claimed.update(covered)
+        for i in covered:
+            result[i] = NEUTRAL
+        result[covered[0]] = name
+    for i, name in (extra or {}).items():
+        result[i] = name
+    return Marked(line, tuple(result))
+
+
+def _plain(line: Line, i: int, words: Vocabulary) -> str:
+    token = line.tokens[i]
+    if token.kind == "mark":
+        return NEUTRAL
+    if token.kind != "word":
+        return THING
+    if token.text in words.neutral or token.text.rstrip("s") in words.neutral:
+        return NEUTRAL
+    if len(token.text) == 1 or token.text.isdigit():
+        return NEUTRAL
+    return NEUTRAL if _is_name(line, i) else UNKNOWN
+
+
+def _is_name(line: Line, i: int) -> bool:
+    """Whether a word is written as a name: with a capital, and not at the start of a sentence."""
+    span = line.tokens[i].span
+    start = line.sentence.span[0]
+    raw = line.sentence.text[span[0] - start : span[1] - start]
+    return i > 0 and span[0] > start and raw[:1].isupper() and raw[1:2].islower()
