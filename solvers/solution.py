@@ -65,7 +65,7 @@ def _series(
             about = {"quantity": expression.quantity, "role": "expression"}
             values = expression.evaluate(result.x)
             yield expression.name, _variable(expression, values, expression.unit, about)
-    pairs = zip(_row_names(program), program.rows, strict=True)
+    pairs = zip(row_names(program), program.rows, strict=True)
     rows = [(name, block) for name, block in pairs if not block.generated]
     if result.row_dual is not None:
         for name, row in rows:
@@ -107,7 +107,7 @@ def _on_grid(block: Block, values: Floats) -> Floats:
     return grid.reshape(block.shape)
 
 
-def _row_names(program: Program) -> list[str]:
+def row_names(program: Program) -> list[str]:
     """Return a name for the rows of each constraint; a constraint of two blocks gets a number."""
     seen: dict[str, int] = {}
     names = []

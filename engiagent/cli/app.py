@@ -20,6 +20,7 @@ from engiagent.cli.check import check
 from engiagent.cli.doctor import doctor
 from engiagent.cli.emit import emit, report
 from engiagent.cli.exit_codes import ExitCode
+from engiagent.cli.explain import explain
 from engiagent.cli.importing import import_model
 from engiagent.cli.lint import lint, schema
 from engiagent.cli.output import print_json, say, summary
@@ -116,8 +117,8 @@ def app() -> None:
 
 
 COMMANDS = (
-    run, audit, solve, study, check, bench, emit, import_model, report, problems, lint, schema,
-    doctor,
+    run, audit, explain, solve, study, check, bench, emit, import_model, report, problems, lint,
+    schema, doctor,
 )  # fmt: skip
 for command in COMMANDS:
     app.add_command(command)

@@ -1,0 +1,290 @@
+"""The way in: from a blueprint, a problem or a run folder to an explanation."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from engiagent.blueprint import Blueprint
+from engiagent.errors import EngiagentError, InputError
+from engiagent.explain.explanation import Explanation
+from engiagent.explain.places import Text
+
+if TYPE_CHECKING:
+    from engiagent.formulations.program import Program
+    from engiagent.problems import Problem
+    from engiagent.solvers import SolveOptions, SolverResult
+
+SECONDS: Final = 30.0
+"""For everything that is solved to explain, besides the solve itself."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    """What is explained: an expanded blueprint, where its data lie, and its words.
+
+    Attributes
+    ----------
+    folder
+        Of the data files; None where the blueprint holds all its data.
+    """
+
+    blueprint: Blueprint
+    folder: Path | None
+    problem: "Problem | None" = None
+    name: str = "blueprint"
+
+    @property
+    def text(self) -> Text:
+        """Where places are found in."""
+        return Text(self.problem, folder=self.folder)
+
+
+def explain(
+    source: "Blueprint | Path | str",
+    folder: Path | str | None = None,
+    *,
+    problem: "Problem | None" = None,
+    overrides: Mapping[str, str] | None = None,
+    options: "SolveOptions | None" = None,
+    seconds: float = SECONDS,
+) -> Explanation:
+    """Say why a problem has no plan, has no best plan, or has just this one.
+
+    Parameters
+    ----------
+    source
+        A blueprint, the path of one (``.json``), a problem file or folder, or a run folder, whose
+        plan is explained as it is stored.
+    folder
+        Where the data files of a blueprint lie that is given as an object.
+    problem
+        The problem that such a blueprint belongs to, for the words behind it.
+    overrides
+        Values of the user for a problem, as for a run.
+    options
+        Limits and settings of the solve.
+    seconds
+        For everything that is solved again to explain.
+
+    Raises
+    ------
+    EngiagentError
+        When something cannot be read or compiled.
+    """
+    from engiagent.solvers import SolveOptions
+
+    options = options or SolveOptions()
+    if isinstance(source, Blueprint):
+        place = None if folder is None else Path(folder)
+        given = Given(blueprint=source, folder=place, problem=problem)
+        return _solved(given, options, seconds)
+    path = Path(source)
+    from engiagent.runfolder import is_run_folder
+
+    if path.is_dir() and is_run_folder(path):
+        return _explain_run(path, options, seconds)
+    if path.suffix.lower() == ".json":
+        return _solved(_of_file(path), options, seconds)
+    return _explain_problem(path, overrides, options, seconds)
+
+
+def explain_result(
+    given: Given,
+    program: "Program",
+    result: "SolverResult",
+    *,
+    seconds: float,
+    choice: str | None = None,
+) -> Explanation:
+    """Explain how a solve ended.
+
+    Parameters
+    ----------
+    given
+        What was solved.
+    program, result
+        The program and the solver's account of it.
+    seconds
+        For what is solved again; with 0 nothing is, and an infeasible problem is not explained.
+    choice
+        Which solver was chosen and why, for the account of a solve that came to no end.
+    """
+    if result.status == "infeasible":
+        return _infeasible(given, seconds)
+    if result.status == "unbounded":
+        return _unbounded(given, program, result, seconds)
+    if result.status == "optimal":
+        return _plan(given, program, result, seconds)
+    return _stopped(given, program, result, seconds, choice)
+
+
+def _of_file(path: Path) -> Given:
+    from engiagent.runinputs import name_of, problem_beside, problem_folder_of
+
+    problem = problem_beside(path)
+    return Given(
+        blueprint=Blueprint.load(path),
+        folder=problem_folder_of(path),
+        problem=problem,
+        name=problem.id if problem is not None else name_of(path),
+    )
+
+
+def _explain_problem(
+    path: Path, overrides: Mapping[str, str] | None, options: "SolveOptions", seconds: float
+) -> Explanation:
+    from engiagent.agents.offline import understand
+    from engiagent.problems import Problem
+    from engiagent.stages import gaps
+
+    problem = Problem.load(path)
+    analysis = understand(problem, overrides).analysis
+    missing, unclear = gaps(analysis)
+    if missing or unclear or analysis.blueprint is None:
+        notes = [
+            *(f"missing: {name}" for name in missing),
+            *(f"not understood: {t}" for t in unclear),
+        ]
+        return Explanation(
+            problem=problem.id,
+            kind="undecided",
+            summary="nothing was solved, because the problem is not understood in full; "
+            "`engiagent audit` says more",
+            notes=tuple(notes),
+        )
+    given = Given(
+        blueprint=analysis.blueprint, folder=problem.folder, problem=problem, name=problem.id
+    )
+    return _solved(given, options, seconds)
+
+
+def _explain_run(path: Path, options: "SolveOptions", seconds: float) -> Explanation:
+    """Explain the plan of a run; where it has none, solve its blueprint again."""
+    from engiagent.explain.stored import stored_result
+    from engiagent.formulations import compile_blueprint
+    from engiagent.runfolder import BLUEPRINT, PROBLEM, SOLUTION, read_record
+    from engiagent.runinputs import stored_problem
+    from engiagent.solvers import load_solution
+
+    file = path / BLUEPRINT
+    if not file.is_file():
+        raise InputError("the run came to no blueprint, so there is nothing to explain", str(path))
+    given = replace(
+        _of_file(file), problem=stored_problem(path), name=str(read_record(path)["problem"])
+    )
+    if not (path / PROBLEM).is_dir():
+        given = replace(given, folder=path)
+    if not (path / SOLUTION).is_file():
+        return _solved(given, options, seconds)
+    given = _expanded(given)
+    program = compile_blueprint(given.blueprint, given.folder)
+    result = stored_result(program, load_solution(path / SOLUTION))
+    if result is None or result.status != "optimal":
+        return _solved(given, options, seconds)
+    return _plan(given, program, result, seconds)
+
+
+def _expanded(given: Given) -> Given:
+    from engiagent.formulations import expand
+
+    return replace(given, blueprint=expand(given.blueprint))
+
+
+def _solved(given: Given, options: "SolveOptions", seconds: float) -> Explanation:
+    from engiagent.formulations import compile_blueprint
+    from engiagent.solvers import solve
+    from engiagent.stages import choice_of
+
+    if given.blueprint.kind == "definitions":
+        raise InputError(
+            "definitions are computed, not solved: there is nothing to explain", given.name
+        )
+    given = _expanded(given)
+    program: Program = compile_blueprint(given.blueprint, given.folder)
+    result = solve(program, options)
+    choice = choice_of(program, options) if result.status not in ("optimal", "infeasible") else None
+    return explain_result(given, program, result, seconds=seconds, choice=choice)
+
+
+def _infeasible(given: Given, seconds: float) -> Explanation:
+    from engiagent.explain.infeasible import explain_infeasible
+
+    found = explain_infeasible(given.blueprint, given.folder, given.text, seconds=seconds)
+    count = len(found.clash.members) if found.clash is not None else 0
+    summary = "no plan meets all demands"
+    if count == 1:
+        summary += ": one of them cannot hold by itself"
+    elif count:
+        summary += f": these {count} cannot hold together, and each is needed for that"
+    return Explanation(
+        problem=given.name,
+        kind="infeasible",
+        summary=summary,
+        clash=found.clash,
+        proposals=found.proposals,
+        notes=found.notes,
+    )
+
+
+def _unbounded(
+    given: Given, program: "Program", result: "SolverResult", seconds: float
+) -> Explanation:
+    from engiagent.explain.unbounded import explain_unbounded
+
+    goal = program.objective_name
+    summary = f"the objective ({goal}) improves without end: a limit is missing"
+    if result.ray is None:
+        notes = (f"the solver gave no direction: {result.reason}",)
+        return Explanation(problem=given.name, kind="unbounded", summary=summary, notes=notes)
+    found = explain_unbounded(
+        program, result.ray, seconds=max(seconds / 6, 0.1), try_bounds=seconds > 0
+    )
+    return Explanation(problem=given.name, kind="unbounded", summary=summary, unbounded=found)
+
+
+def _plan(given: Given, program: "Program", result: "SolverResult", seconds: float) -> Explanation:
+    from engiagent.explain.conflicts import Statements
+    from engiagent.explain.limits import Limits
+    from engiagent.explain.plans import explain_plan
+
+    said = Statements(given.blueprint, given.folder or Path(), given.text)
+    held = explain_plan(Limits(program, said), result, seconds=seconds)
+    worth = [item for item in held.tight if item.kind == "limit" and abs(item.worth) > 0]
+    summary = "nothing that binds is worth anything more"
+    if worth:
+        summary = f"what holds the plan back most: {worth[0].text}"
+    elif not held.tight:
+        summary = "no limit binds"
+    return Explanation(
+        problem=given.name,
+        kind="plan",
+        summary=summary,
+        tight=held.tight,
+        reduced_costs=held.reduced_costs,
+        notes=held.notes,
+    )
+
+
+def _stopped(
+    given: Given, program: "Program", result: "SolverResult", seconds: float, choice: str | None
+) -> Explanation:
+    from engiagent.explain.conflicts import Statements
+    from engiagent.explain.trouble import explain_trouble
+
+    said = Statements(given.blueprint, given.folder or Path(), given.text)
+    trouble = explain_trouble(program, result, said, choice)
+    known = None
+    if result.x is not None:
+        try:
+            known = _plan(given, program, result, 0.0)
+        except EngiagentError:
+            known = None
+    return Explanation(
+        problem=given.name,
+        kind="stopped",
+        summary=f"the solver came to no end: {result.reason}",
+        trouble=trouble,
+        tight=known.tight if known is not None else (),
+        notes=known.notes if known is not None else (),
+    )

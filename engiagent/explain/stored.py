@@ -1,0 +1,61 @@
+"""A plan as it was stored, back as arrays in the order of a program's columns and rows."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from engiagent.solvers import SolverResult
+from engiagent.solvers.solution import row_names
+
+if TYPE_CHECKING:
+    import xarray
+
+    from engiagent.formulations.program import Block, Program
+    from engiagent.formulations.values import Floats
+
+
+def stored_result(program: "Program", solution: "xarray.Dataset") -> SolverResult | None:
+    """Return the plan and the multipliers of a solution file; None where it holds no plan.
+
+    What lowering put into the program is not stored; such columns and rows are NaN.
+    """
+    named = [(block.name, block) for block in program.columns if not block.generated]
+    if any(name not in solution for name, _ in named):
+        return None
+    rows = list(zip(row_names(program), program.rows, strict=True))
+    plain = [(name, block) for name, block in rows if not block.generated]
+    account: dict[str, Any] = solution.attrs
+    x = _gathered(solution, "", named, program.column_count)
+    if x is None:
+        return None
+    return SolverResult(
+        status=account.get("status", "feasible"),
+        reason=str(account.get("reason", "")),
+        is_mip=bool(account.get("is_mip", program.is_mip)),
+        solver=str(account.get("solver", "")),
+        solver_version=str(account.get("solver_version", "")),
+        x=x,
+        row_dual=_gathered(solution, "dual__", plain, program.row_count),
+        column_dual=_gathered(solution, "reduced_cost__", named, program.column_count),
+        objective=float(account["objective"]) if "objective" in account else None,
+    )
+
+
+def _gathered(
+    solution: "xarray.Dataset", prefix: str, blocks: "list[tuple[str, Any]]", size: int
+) -> "Floats | None":
+    """Return one array of what is stored by block; None where a block is absent or differs."""
+    result = np.full(size, np.nan)
+    for name, block in blocks:
+        if f"{prefix}{name}" not in solution:
+            return None
+        values = np.asarray(solution[f"{prefix}{name}"].values, dtype=np.float64)
+        if values.shape != tuple(block.shape):
+            return None
+        result[block.start : block.stop] = _of_block(values, block)
+    return result
+
+
+def _of_block(values: "Floats", block: "Block") -> "Floats":
+    flat = values.reshape(-1)
+    return flat if block.positions is None else flat[block.positions]

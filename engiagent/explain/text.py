@@ -1,0 +1,132 @@
+"""An explanation as lines of text: each with its depth, for terminals, reports and notes."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from engiagent.explain.explanation import Explanation, Extreme, Proposal, Trouble
+from engiagent.explain.labels import shown
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of an explanation.
+
+    Attributes
+    ----------
+    depth
+        0 for headings, 1 for what stands under one, 2 for what belongs to that.
+    """
+
+    depth: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{'  ' * (self.depth + 1)}{self.text}"
+
+
+def lines_of(found: Explanation) -> Iterator[Line]:
+    """Yield an explanation as lines, without its summary."""
+    yield from _clash(found)
+    yield from _proposals(found)
+    yield from _unbounded(found)
+    if found.trouble is not None:
+        yield from _trouble(found.trouble)
+    yield from _plan(found)
+    if found.notes:
+        yield Line(0, "to be known")
+        for note in found.notes:
+            yield Line(1, note)
+
+
+def _clash(found: Explanation) -> Iterator[Line]:
+    if found.clash is None:
+        return
+    yield Line(0, "demands that cannot hold together")
+    for number, member in enumerate(found.clash.members, 1):
+        yield Line(1, f"({number}) {member.part.text}")
+        for place in member.part.places:
+            yield Line(2, str(place))
+        if not member.soft:
+            yield Line(2, f"cannot give way: {member.reason}")
+    yield Line(1, f"= {proof_words(found)}")
+
+
+def proof_words(found: Explanation) -> str:
+    """Return how it is known that demands clash."""
+    assert found.clash is not None
+    proof = found.clash.proof
+    checked = "checked" if proof.get("checked") else "not confirmed by the checker"
+    least = ", and nothing in the set can be left out" if proof.get("irreducible") else ""
+    times = "" if proof.get("elements_least") else "; not all elements named need be part of it"
+    return f"proof by {proof.get('method')}, {checked}{least}{times}"
+
+
+def _proposals(found: Explanation) -> Iterator[Line]:
+    if not found.proposals:
+        return
+    together = found.proposals[0].kind == "total"
+    yield Line(0, "the least change that is enough" if together else "each of these is enough")
+    for proposal in found.proposals:
+        yield Line(1, f"- {proposal.text}")
+        yield Line(2, proposal_words(proposal))
+
+
+def proposal_words(proposal: Proposal) -> str:
+    """Return what was shown of a proposal."""
+    solved = (
+        "solved again with it: a plan exists" if proposal.verified else "not confirmed by a solve"
+    )
+    share = f"{100 * proposal.tolerance:g} %"
+    least = (
+        f"{share} less is not enough" if proposal.minimal else f"not shown that {share} less fails"
+    )
+    return f"{solved}; {least}"
+
+
+def _unbounded(found: Explanation) -> Iterator[Line]:
+    ray = found.unbounded
+    if ray is None:
+        return
+    verb = "falls" if ray.gain < 0 else "grows"
+    checked = "evaluated here" if ray.checked else "the solver's word, not confirmed"
+    yield Line(0, f"for each step along this way the objective {verb} by "
+                  f"{shown(abs(ray.gain), ray.unit)} ({checked})")  # fmt: skip
+    for growth in ray.growths:
+        yield Line(1, f"- {growth.text}")
+
+
+def _trouble(trouble: Trouble) -> Iterator[Line]:
+    yield Line(0, "tried")
+    for text in trouble.tried:
+        yield Line(1, text)
+    if trouble.ratio is not None:
+        yield Line(0, f"largest ratio of coefficients: {trouble.ratio:.3g}")
+        for name, extreme in (("largest", trouble.largest), ("smallest", trouble.smallest)):
+            if extreme is not None:
+                yield Line(1, f"{name}: {extreme_words(extreme)}")
+    if trouble.suggestions:
+        yield Line(0, "what could help")
+        for text in trouble.suggestions:
+            yield Line(1, f"- {text}")
+
+
+def extreme_words(extreme: Extreme) -> str:
+    """Return where a number stands."""
+    given = f", made of {', '.join(extreme.parameters)}" if extreme.parameters else ""
+    return f"{extreme.value:.6g} of {extreme.column} in {extreme.row}{given}"
+
+
+def _plan(found: Explanation) -> Iterator[Line]:
+    limits = [item for item in found.tight if item.kind == "limit"]
+    balances = [item for item in found.tight if item.kind == "balance"]
+    for title, items in (("limits that bind", limits), ("balances with a price", balances)):
+        if items:
+            yield Line(0, title)
+        for item in items:
+            yield Line(1, f"- {item.text}")
+            for place in item.places:
+                yield Line(2, str(place))
+    if found.reduced_costs:
+        yield Line(0, "not used")
+        for cost in found.reduced_costs:
+            yield Line(1, f"- {cost.text}")
