@@ -1,6 +1,6 @@
 """A check of somebody's schedule, kept as a folder that can be verified again anywhere."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -14,6 +14,7 @@ from engiagent.runinputs import copy_data, copy_problem
 if TYPE_CHECKING:
     from engiagent.problems import Problem
     from engiagent.verify import Certificate
+    from engiagent.verify.foreign import Reading
 
 SCHEDULE: Final = "schedule"
 """The name, without its ending, under which somebody's schedule is kept."""
@@ -27,14 +28,14 @@ class KeptSchedule:
     ----------
     path
         The file.
-    mapping
-        Quantity to column; None where nothing was mapped.
+    reading
+        How it is to be read; None where nobody said anything.
     not_understood
         What the engine had not understood of the text when the schedule was checked.
     """
 
     path: Path
-    mapping: Mapping[str, str] | None = None
+    reading: "Reading | None" = None
     not_understood: tuple[str, ...] = field(default=())
 
 
@@ -66,7 +67,7 @@ def keep_check(
     content = open_inside(schedule.path.parent, schedule.path.name)
     asked: dict[str, Any] = {
         "schedule": name,
-        "map": dict(schedule.mapping or {}),
+        "reading": {} if schedule.reading is None else schedule.reading.to_dict(),
         "not_understood": list(schedule.not_understood),
     }
     run = RunFolder.create(out, certificate.problem, asked)
@@ -94,10 +95,14 @@ def kept_schedule(run: Path) -> KeptSchedule | None:
     if name is None:
         path = run / SOLUTION
         return KeptSchedule(path) if path.is_file() else None
-    mapping, unclear = asked.get("map") or {}, asked.get("not_understood") or []
+    reading, unclear = asked.get("reading") or {}, asked.get("not_understood") or []
     if not (isinstance(name, str) and Path(name).stem == SCHEDULE and Path(name).name == name):
         raise InputError("no name of a kept schedule", str(run / "run.json"), found=repr(name))
-    texts = [*mapping, *mapping.values()] if isinstance(mapping, Mapping) else [None]
-    if not (isinstance(unclear, Sequence) and all(isinstance(t, str) for t in [*texts, *unclear])):
-        raise InputError("no mapping of texts to texts", str(run / "run.json"))
-    return KeptSchedule(run / name, dict(mapping) or None, tuple(unclear))
+    if not (isinstance(unclear, Sequence) and all(isinstance(t, str) for t in unclear)):
+        raise InputError("no list of texts", str(run / "run.json"))
+    from engiagent.verify.foreign import Reading
+
+    if (run / name).is_symlink():  # a folder that travels may not lead out of itself
+        raise InputError("the kept schedule is a link", str(run / name), expected="a plain file")
+    read = Reading.from_dict(reading, str(run / "run.json")) if reading else None
+    return KeptSchedule(run / name, read, tuple(unclear))

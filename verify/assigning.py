@@ -256,7 +256,7 @@ class _Assigning:
                     title = form.format(name, shown)
                     if title in columns:
                         column = columns[title]
-                        if split_header(title).unit_text == column.unit == shown:
+                        if split_header(title).unit_text == shown:
                             column = replace(column, unit=None)  # the label in square brackets
                         found.setdefault(title, column)
                         break

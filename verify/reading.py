@@ -283,6 +283,9 @@ def with_axis(columns: Mapping[str, Column], times: Times) -> dict[str, Column]:
     """Name the axes of columns that have none; one column may be shorter than the stamps by one."""
     result = {}
     for name, column in columns.items():
+        if column.dims:
+            result[name] = column
+            continue
         shape = column.data.shape
         rows = 0 if times is None else len(times)
         along = times is not None and len(shape) == 1 and shape[0] in (rows, rows - 1) and rows > 0

@@ -9,6 +9,7 @@ import click
 from engiagent.cli import exit_codes
 from engiagent.cli.output import WORST, clean, number, print_json, say, say_verdict
 from engiagent.cli.run import limits, solve_options
+from engiagent.cli.schedules import READING, reading_of, schedule_options
 from engiagent.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,15 +22,9 @@ if TYPE_CHECKING:
     "--solution",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="A schedule made by anybody: CSV, JSON or netCDF.",
+    help="A schedule made by anybody: CSV, JSON, Parquet or netCDF.",
 )
-@click.option(
-    "--map",
-    "mappings",
-    multiple=True,
-    metavar="QUANTITY=COLUMN",
-    help="Which column of the schedule is which quantity; repeatable.",
-)
+@schedule_options
 @click.option(
     "--certificate",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -52,7 +47,6 @@ if TYPE_CHECKING:
 def check(
     paths: tuple[Path, ...],
     solution: Path | None,
-    mappings: tuple[str, ...],
     certificate: Path | None,
     out: Path | None,
     junit: Path | None,
@@ -68,7 +62,6 @@ def check(
     certificate, whatever its verdict: exit code 0 when it does, 1 with every difference when not.
     """
     from engiagent.cli.checking import Examiner
-    from engiagent.cli.run import parse_settings
 
     if certificate is not None and not certificate.is_file():
         raise InputError("there is no such file", str(certificate), expected="a certificate")
@@ -79,11 +72,11 @@ def check(
     for name, given in (("--solution", solution), ("--certificate", certificate)):
         if given is not None and len(paths) > 1:
             raise click.UsageError(f"{name} belongs to one PATH")
-    for name, dependent in (("--map", mappings), ("--out", out)):
-        if dependent and solution is None:
+    reading = reading_of(**{name: limits.pop(name) for name in READING})
+    for name, dependent in (("--map, as all about columns,", reading), ("--out", out)):
+        if dependent is not None and solution is None:
             raise click.UsageError(f"{name} needs --solution")
-    mapping = parse_settings(mappings, "--map", "battery.charge=P_ch") if mappings else None
-    examiner = Examiner(solve_options(**limits), solution, mapping, certificate, out)
+    examiner = Examiner(solve_options(**limits), solution, reading, certificate, out)
     results: list[CheckResult] = []
     for path in paths:
         for result in examiner.examine(path):

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from engiagent.problems import Problem
     from engiagent.solvers.result import SolveOptions
     from engiagent.verify import Certificate
+    from engiagent.verify.foreign import Reading
 
 ANSWER = "answer.json"
 
@@ -115,8 +116,8 @@ class Examiner:
     ----------
     options
         For problems and blueprints that have to be solved first.
-    solution, mapping
-        Somebody's schedule, and which of its columns is which quantity.
+    solution, reading
+        Somebody's schedule, and how it is to be read.
     certificate
         A stored certificate, which the result then has to be.
     out
@@ -125,7 +126,7 @@ class Examiner:
 
     options: "SolveOptions"
     solution: Path | None = None
-    mapping: Mapping[str, str] | None = None
+    reading: "Reading | None" = None
     certificate: Path | None = None
     out: Path | None = None
 
@@ -212,7 +213,7 @@ class Examiner:
             return self._schedule(path, problem, blueprint, folder=path / PROBLEM, name=name)
         from engiagent.certify import with_gaps
 
-        again = replace(self, mapping=kept.mapping)
+        again = replace(self, reading=kept.reading)
         certificate = again._certificate(problem, kept.path, blueprint, path / PROBLEM, name)
         return _of_certificate(path, with_gaps(certificate, kept.not_understood))
 
@@ -292,7 +293,7 @@ class Examiner:
             not_understood,
         )
         if self.out is not None:
-            kept = KeptSchedule(self.solution, self.mapping, not_understood)
+            kept = KeptSchedule(self.solution, self.reading, not_understood)
             keep_check(self.out, certificate, kept, problem, blueprint, folder)
         return _of_certificate(path, certificate)
 
@@ -365,7 +366,7 @@ class Examiner:
     ) -> "Certificate":
         from engiagent.certify import certify
 
-        return certify(problem, solution, blueprint, mapping=self.mapping, folder=folder, name=name)
+        return certify(problem, solution, blueprint, mapping=self.reading, folder=folder, name=name)
 
 
 def _of_certificate(path: Path, certificate: "Certificate") -> CheckResult:

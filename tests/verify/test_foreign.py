@@ -1,0 +1,451 @@
+"""One plan, written as many tools write plans: it is read alike, or refused with its place."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+from engiagent.blueprint.document import Blueprint
+from engiagent.errors import InputError
+from engiagent.verify import Certificate
+from engiagent.verify.foreign import Reading, load_mapping
+from tests.verify.small import document, rule
+
+N = 24
+RNG = np.random.default_rng(3)
+CHARGE = np.round(np.where(np.arange(N) % 2 == 0, RNG.uniform(0.5, 9.5, N), 0.0), 3)
+DISCHARGE = np.round(np.where(np.arange(N) % 2 == 1, RNG.uniform(0.5, 4.5, N), 0.0), 3)
+ENERGY = 100.0 + np.concatenate(([0.0], np.cumsum(CHARGE - DISCHARGE)))
+HOURS = pd.date_range("2025-07-01", periods=N, freq="h")
+
+
+def plant(start: str = "2025-07-01T00:00", periods: int = N, zone: str | None = None,
+          step: str = "1 h") -> Blueprint:  # fmt: skip
+    def power(name: str) -> dict[str, Any]:
+        return {"name": name, "index": ["t in T"], "lower": 0, "upper": 10, "unit": "kW",
+                "quantity": f"battery.{name}"}  # fmt: skip
+
+    time: dict[str, Any] = {"name": "T", "kind": "time", "start": start, "step": step,
+                            "periods": periods}  # fmt: skip
+    return document(
+        [power("charge"), power("discharge"),
+         {"name": "soc", "index": ["i in I"], "lower": 0, "upper": 400, "unit": "kWh",
+          "role": "state", "quantity": "battery.state_of_charge"}],
+        [{"constraint_id": "dynamics", "forall": ["t in T"],
+          "expression": "soc[t+1] == soc[t] + (charge[t] - discharge[t])*dt(t)"},
+         {"constraint_id": "initial", "expression": "soc[first(I)] == 100[kWh]"}],
+        {"sense": "minimize", "unit": "kWh", "expression": "sum(charge[t]*dt(t) for t in T)"},
+        sets=[time if zone is None else time | {"zone": zone},
+              {"name": "I", "kind": "instants", "of": "T"}],
+        components=[{"name": "battery", "model": "battery", "index": "T", "expanded": True,
+                     "parameters": {"energy_capacity": "400[kWh]", "initial_energy": "100[kWh]",
+                                    "charge_power_max": "10[kW]",
+                                    "discharge_power_max": "10[kW]"}}],
+    )  # fmt: skip
+
+
+def told(path: Path, blueprint: Blueprint | None = None, **reading: Any) -> Certificate:
+    from engiagent.certify import certify
+
+    asked = Reading(**reading)
+    return certify(None, path, blueprint or plant(), folder=path.parent, name="f", mapping=asked)
+
+
+def assert_the_plan(certificate: Certificate) -> None:
+    assert not certificate.violations, certificate.violations
+    assert certificate.objective is not None
+    assert certificate.objective["value"] == pytest.approx(float(CHARGE.sum()), rel=1e-12)
+    assert certificate.levels["algebra"]["status"] == "pass"
+
+
+def rows(form: str, head: str, stamps: Any = HOURS, form_of_time: str = "%Y-%m-%d %H:%M") -> str:
+    lines = [
+        form.format(t=t.strftime(form_of_time), c=c, d=d)
+        for t, c, d in zip(stamps, CHARGE, DISCHARGE, strict=True)
+    ]
+    return "\n".join([head, *lines]) + "\n"
+
+
+def comma(text: str) -> str:
+    return text.replace(".", ",")
+
+
+FILES: dict[str, tuple[str | bytes, dict[str, Any]]] = {
+    "plain": (rows("{t},{c},{d}", "time,charge,discharge"), {}),
+    "quantities": (rows("{t},{c},{d}", "time,battery.charge,battery.discharge"), {}),
+    "other spelling": (rows("{t},{c},{d}", "Timestamp,Battery Charge,BATTERY_DISCHARGE"), {}),
+    "mapped": (rows("{t},{c},{d}", "time,P_ch,P_dis"),
+               {"mapping": {"battery.charge": "P_ch", "discharge": "P_dis"}}),
+    "byte order mark": ("\ufeff" + rows("{t},{c},{d}", "time,charge,discharge"), {}),
+    "carriage returns": (rows("{t},{c},{d}", "time,charge,discharge").replace("\n", "\r\n"), {}),
+    "utf-16 with tabs": (
+        rows("{t}\t{c}\t{d}", "time\tcharge\tdischarge").encode("utf-16"), {}),
+    "windows-1252": (
+        ("Zeit (für);charge;discharge;Preis [€]\n" + "\n".join(
+            f"{t};{c};{d};1" for t, c, d in zip(HOURS, CHARGE, DISCHARGE, strict=True)
+        )).encode("cp1252"), {}),
+    "units in headers": (
+        comma(rows("{t};{c};{d}", "time;charge [kW];discharge (kW)").replace(":00;", ":00;"))
+        .replace("time;", "time;", 1), {}),
+    "units in a row": (rows("{t},{c},{d}", "time,charge,discharge\n,kW,kW"), {}),
+    "bracketed units in a row": (rows("{t},{c},{d}", "time,charge,discharge\n[-],[kW],[kW]"), {}),
+    "a title and sep=": ("sep=;\n" + comma(rows("{t};{c};{d}", "time;charge;discharge")), {}),
+    "titles above": ("Plan of tomorrow\nall in kW\n\n"
+                     + comma(rows("{t};{c};{d}", "time;charge;discharge")), {}),
+    "separators at the end": (rows("{t};{c};{d};", "time;charge;discharge;"), {}),
+    "comments": ("# made by hand\n" + rows("{t},{c},{d}", "time,charge,discharge"), {}),
+    "a text beside it": (rows("{t},{c},{d},fine", "time,charge,discharge,remark"), {}),
+    "offsets": (rows("{t}+00:00,{c},{d}", "time,charge,discharge"), {}),
+    "german dates": (rows("{t};{c};{d}", "Datum;charge;discharge", HOURS, "%d.%m.%Y %H:%M"), {}),
+    "strokes, day first": (rows("{t},{c},{d}", "time,charge,discharge", HOURS, "%d/%m/%Y %H:%M"),
+                           {"dates": "day first"}),
+    "strokes, month first": (rows("{t},{c},{d}", "time,charge,discharge", HOURS, "%m/%d/%Y %H:%M"),
+                             {"dates": "month first"}),
+    "half days": (rows("{t},{c},{d}", "time,charge,discharge", HOURS, "%Y/%m/%d %I:%M %p"), {}),
+    "date and clock": (rows("{t},{c},{d}", "date,time,charge,discharge", HOURS,
+                            "%Y-%m-%d,%H:%M"), {}),
+    "ends of periods": (rows("{t},{c},{d}", "time,charge,discharge", HOURS + pd.Timedelta("1h")),
+                        {"labels": "end"}),
+    "numbered": ("period,charge,discharge\n" + "\n".join(
+        f"{k + 1},{c},{d}" for k, (c, d) in enumerate(zip(CHARGE, DISCHARGE, strict=True))), {}),
+    "net": ("time,P\n" + "\n".join(
+        f"{t},{c - d}" for t, c, d in zip(HOURS, CHARGE, DISCHARGE, strict=True)),
+        {"mapping": {"battery.net": "P"}, "positive": "charge"}),
+    "net, turned": ("time,P\n" + "\n".join(
+        f"{t},{c - d}" for t, c, d in zip(HOURS, CHARGE, DISCHARGE, strict=True)),
+        {"mapping": {"battery.net_discharge": "-P"}}),
+    "a whole month": (
+        "time,charge,discharge\n" + "\n".join(
+            f"{t},{CHARGE[k % 24] if k // 24 == 1 else 1},{DISCHARGE[k % 24] if k // 24 == 1 else 0}"
+            for k, t in enumerate(pd.date_range("2025-06-30", periods=72, freq="h"))), {}),
+    "percent of its capacity": (
+        "time,charge,discharge,state_of_charge\n" + "\n".join(
+            f"{t},{c},{d},{s / 4:.12f} %"
+            for t, c, d, s in zip(HOURS, CHARGE, DISCHARGE, ENERGY[1:], strict=True)), {}),
+    "epoch": ("time,charge,discharge\n" + "\n".join(
+        f"{int(t.timestamp())},{c},{d}"
+        for t, c, d in zip(HOURS, CHARGE, DISCHARGE, strict=True)), {"zone": "UTC"}),
+    "epoch in milliseconds": ("time,charge,discharge\n" + "\n".join(
+        f"{int(t.timestamp() * 1000)},{c},{d}"
+        for t, c, d in zip(HOURS, CHARGE, DISCHARGE, strict=True)), {"zone": "UTC"}),
+    "days of a spreadsheet": ("date,charge,discharge\n" + "\n".join(
+        f"{45839 + k / 24:.9f},{c},{d}"
+        for k, (c, d) in enumerate(zip(CHARGE, DISCHARGE, strict=True))), {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_a_text_table_is_read_as_it_was_meant(tmp_path: Path, kind: str) -> None:
+    content, reading = FILES[kind]
+    path = tmp_path / "plan.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert_the_plan(told(path, **reading))
+
+
+@pytest.mark.parametrize(("unit", "factor"), [("MW", 1e-3), ("W", 1e3), ("kW", 1.0)])
+def test_units_are_converted_wherever_they_stand(tmp_path: Path, unit: str, factor: float) -> None:
+    frame = pd.DataFrame({"a": CHARGE * factor, "b": DISCHARGE * factor})
+    mapping = {"battery.charge": "a", "battery.discharge": "b"}
+    path = tmp_path / "plan.csv"
+    frame.to_csv(path, index=False)
+    assert_the_plan(told(path, mapping=mapping, units={"a": unit, "battery.discharge": unit}))
+    for form in ("{} [{}]", "{} ({})", "{} in {}"):
+        frame.set_axis([form.format(c, unit) for c in frame], axis=1).to_csv(path, index=False)
+        assert_the_plan(told(path, mapping=mapping))
+
+
+def test_thousands_are_taken_apart_and_doubts_are_asked(tmp_path: Path) -> None:
+    path = tmp_path / "plan.csv"
+    watts = [f"{c * 1000:,.1f};{d * 1000:,.1f}" for c, d in zip(CHARGE, DISCHARGE, strict=True)]
+    english = "charge [W];discharge [W]\n" + "\n".join(watts)
+    path.write_text(english)
+    assert_the_plan(told(path))
+    path.write_text(english.translate(str.maketrans(",.", ".,")))
+    assert_the_plan(told(path))
+    path.write_text(english.replace(",", "\u202f"), encoding="utf-8")
+    assert_the_plan(told(path))
+    path.write_text("charge [W];discharge [W]\n" + "1,250;2,500\n" * N)
+    with pytest.raises(InputError, match=r"plan.csv:2: a comma that may part .*--decimal"):
+        told(path)
+    objective = told(path, decimal=",").objective
+    assert objective is not None
+    assert objective["value"] == pytest.approx(N * 1.25e-3)
+    objective = told(path, decimal=".").objective
+    assert objective is not None
+    assert objective["value"] == pytest.approx(N * 1.25)
+
+
+def in_json() -> dict[str, Any]:
+    charge, discharge = CHARGE.tolist(), DISCHARGE.tolist()
+    stamps = [t.isoformat() for t in HOURS]
+    records = [{"time": t, "charge": c, "discharge": d}
+               for t, c, d in zip(stamps, charge, discharge, strict=True)]  # fmt: skip
+    return {
+        "columns": {"time": stamps, "charge": charge, "discharge": discharge},
+        "in an object": {"columns": {"charge": charge, "discharge": discharge}},
+        "with units": {"charge": {"unit": "W", "values": (CHARGE * 1e3).tolist()},
+                       "discharge": {"units": "kW", "data": discharge}},
+        "records": records,
+        "records in an object": {"status": "feasible", "records": records},
+        "split": {"columns": ["charge", "discharge"], "index": stamps,
+                  "data": [list(pair) for pair in zip(charge, discharge, strict=True)]},
+        "by unit": {"battery": {"charge": charge, "discharge": discharge}},
+        "by stamp": {"charge": dict(zip(stamps, charge, strict=True)),
+                     "discharge": dict(zip(stamps, discharge, strict=True))},
+        "a longer state": {"battery": {"charge": [*charge, None], "discharge": [*discharge, None],
+                                       "state_of_charge": ENERGY.tolist()}},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", in_json())
+def test_json_in_every_shape(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(in_json()[kind], indent=1))
+    assert_the_plan(told(path))
+
+
+def test_parquet_netcdf_and_tables_in_memory(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"charge": CHARGE, "discharge (MW)": DISCHARGE / 1e3}, index=HOURS)
+    frame.rename_axis("time").reset_index().to_parquet(tmp_path / "plan.parquet")
+    assert_the_plan(told(tmp_path / "plan.parquet"))
+    data = xr.Dataset(
+        {"P": ("time", CHARGE / 1e3, {"units": "MW"}), "Q": ("time", DISCHARGE)},
+        coords={"time": HOURS},
+    )
+    data.to_netcdf(tmp_path / "plan.nc")
+    mapping = {"battery.charge": "P", "battery.discharge": "Q"}
+    assert_the_plan(told(tmp_path / "plan.nc", mapping=mapping))
+    from engiagent.certify import certify
+
+    assert_the_plan(certify(None, frame, plant(), folder=tmp_path, name="f"))
+
+
+def test_a_finer_plan_is_averaged_and_a_coarser_one_held_when_asked(tmp_path: Path) -> None:
+    path = tmp_path / "plan.csv"
+    finer = pd.date_range("2025-07-01", periods=4 * N, freq="15min")
+    wave = np.tile([0.5, -0.5, 0.25, -0.25], N)
+    frame = pd.DataFrame({"time": finer, "charge": np.repeat(CHARGE, 4) + np.where(
+        np.repeat(CHARGE, 4) > 0, wave, 0.0), "discharge": np.repeat(DISCHARGE, 4)})  # fmt: skip
+    frame.to_csv(path, index=False)
+    certificate = told(path)
+    assert_the_plan(certificate)
+    assert any("charge: given every 15 min: the mean" in note for note in certificate.notes)
+    counted = document(
+        [{"name": "on", "index": ["t in T"], "unit": "1"}],
+        sets=[
+            {"name": "T", "kind": "time", "start": "2025-07-01T00:00", "step": "1 h", "periods": N}
+        ],
+    )
+    with pytest.raises(InputError, match=r"plan.csv:2:1: .*only powers have a mean"):
+        told(_written(path, frame.rename(columns={"charge": "on"})), counted)
+    quarter_hours = plant(periods=4 * N, step="15 min")
+    frame = pd.DataFrame({"time": HOURS, "charge": CHARGE, "discharge": DISCHARGE})
+    with pytest.raises(InputError, match=r"plan.csv:2:1: .*coarser step.*--hold"):
+        told(_written(path, frame), quarter_hours)
+    held = told(path, quarter_hours, hold=True)
+    assert_the_plan(held)
+    assert any("held, as --hold asks" in note for note in held.notes)
+
+
+def _written(path: Path, frame: pd.DataFrame) -> Path:
+    frame.to_csv(path, index=False)
+    return path
+
+
+# --- clocks ------------------------------------------------------------------------------------
+
+LONG_DAY, SHORT_DAY = "2025-10-26", "2025-03-30"
+
+
+def berlin(day: str, freq: str = "h") -> pd.DatetimeIndex:
+    return pd.date_range(day, pd.Timestamp(day) + pd.Timedelta("1D"), freq=freq,
+                         tz="Europe/Berlin", inclusive="left")  # fmt: skip
+
+
+@pytest.mark.parametrize("day", [LONG_DAY, SHORT_DAY])
+@pytest.mark.parametrize("clock", ["offset", "UTC", "wall", "end", "quarters", "zone of its own"])
+def test_days_on_which_clocks_change_keep_every_hour(tmp_path: Path, day: str, clock: str) -> None:
+    hours = berlin(day)
+    charge = np.arange(len(hours)) / 4.0
+    stamps, reading = hours, {}
+    if clock == "quarters":
+        stamps, charge = berlin(day, "15min"), np.repeat(charge, 4)
+    if clock == "end":
+        stamps, reading = hours + pd.Timedelta("1h"), {"labels": "end"}
+    if clock == "UTC":
+        stamps = hours.tz_convert("UTC")
+    if clock == "zone of its own":
+        stamps, reading = hours.tz_convert("Asia/Tokyo"), {"zone": "Asia/Tokyo"}
+    shown = stamps if clock in ("offset", "UTC") else stamps.tz_localize(None)
+    frame = pd.DataFrame({"time": shown.astype(str), "charge": charge, "discharge": 0.0})
+    blueprint = plant(f"{day}T00:00", len(hours), "Europe/Berlin")
+    certificate = told(_written(tmp_path / "plan.csv", frame), blueprint, **reading)
+    assert not certificate.violations
+    assert certificate.objective is not None
+    assert certificate.objective["value"] == pytest.approx(np.arange(len(hours)).sum() / 4.0)
+
+
+def test_a_day_of_24_rows_is_not_taken_for_one_of_25_or_23(tmp_path: Path) -> None:
+    path = tmp_path / "plan.csv"
+    for day, count, words in (
+        (LONG_DAY, 25, r"plan.csv:5:1: .*120 min here and 60 min elsewhere; an hour that clocks"),
+        (SHORT_DAY, 23, r"plan.csv:4:1: .*does not exist in Europe/Berlin"),
+    ):
+        naive = pd.date_range(day, periods=24, freq="h").astype(str)
+        _written(path, pd.DataFrame({"time": naive, "charge": 1.0, "discharge": 0.0}))
+        with pytest.raises(InputError, match=words):
+            told(path, plant(f"{day}T00:00", count, "Europe/Berlin"))
+
+
+def faulty() -> dict[str, tuple[list[str], str]]:
+    lines = rows("{t},{c},{d}", "time,charge,discharge").strip().split("\n")
+    swapped = [*lines[:5], lines[6], lines[5], *lines[7:]]
+    return {
+        "a gap": ([*lines[:6], *lines[7:]], r"plan.csv:7:1: .*120 min here and 60 min elsewhere"),
+        "a row twice": ([*lines[:6], lines[5], *lines[6:]], r"plan.csv:7:1: .*stands twice"),
+        "out of order": (swapped, r"plan.csv:7:1: .*(goes back|here and)"),
+        "an hour early": (rows("{t},{c},{d}", "time,charge,discharge", HOURS + pd.Timedelta("1h"))
+                          .strip().split("\n"), r"begins 60 min after .*--labels end"),
+        "another day": (rows("{t},{c},{d}", "time,charge,discharge", HOURS + pd.Timedelta("9D"))
+                        .strip().split("\n"), r"plan.csv:2:1: .*no row lies in T"),
+        "half an hour beside": (
+            rows("{t},{c},{d}", "time,charge,discharge", HOURS + pd.Timedelta("30min"))
+            .strip().split("\n"), r"begins 30 min after"),
+        "cut short": (lines[:-2], r"plan.csv:23:1: .*its rows end 120 min before the end of T"),
+        "a value missing": ([*lines[:3], "2025-07-01 02:00,,0", *lines[4:]],
+                            r"plan.csv:4:18: .*empty cell"),
+        "a stamp missing": ([*lines[:3], ",1,0", *lines[4:]], r"plan.csv:4:1: .*missing"),
+        "no such time": ([*lines[:3], "2025-07-01 25:00,1,0", *lines[4:]], r"plan.csv:4:1: .*no "),
+        "mixed offsets": ([*lines[:3], "2025-07-01 02:00+02:00,1,0", *lines[4:]], "offset"),
+        "a lost cell": ([*lines[:3], "2025-07-01 02:00,1", *lines[4:]], r"plan.csv:4: .*2"),
+        "strokes in doubt": (rows("{t},{c},{d}", "time,charge,discharge", HOURS, "%d/%m/%Y %H:%M")
+                             .strip().split("\n"), r"plan.csv:2:1: .*cannot be told apart"),
+        "a note in a number": ([*lines[:3], "2025-07-01 02:00,~5,0", *lines[4:]],
+                               r"plan.csv:4:18: .*text where a number"),
+        "numbers with a gap": (["period,charge,discharge", *(f"{k},1,0" for k in range(1, 26)
+                                if k != 7)], r"plan.csv:8:1: .*leave one out"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", faulty())
+def test_what_is_wrong_with_rows_is_told_with_its_place(tmp_path: Path, kind: str) -> None:
+    lines, words = faulty()[kind]
+    path = tmp_path / "plan.csv"
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.raises(InputError, match=words):
+        told(path)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ([{"time": "2025-07-01T00:00", "charge": 1}, {"charge": 2}], r"\[1\]: the record has no"),
+        ({"charge": [1, None, 2]}, r"json:1:\d+: charge\[1\]: a value is missing"),
+        ({"battery": {"charge": [1, "2"]}}, r"battery.charge\[1\]: no number"),
+        ({"columns": ["charge"], "data": [[1], [2, 3]]}, r"data\[1\]: a row of another length"),
+        ({"charge": [1], "battery": {"charge [W]": True}}, "no number"),
+        (["charge", 1], "list of records"),
+        (5, "an object of columns"),
+        ({"charge": [{"a": 1}]}, "a list of their own"),
+    ],
+)
+def test_what_is_wrong_with_json_is_told_with_its_place(
+    tmp_path: Path, value: Any, words: str
+) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(value))
+    with pytest.raises(InputError, match=words):
+        told(path)
+
+
+# --- names -------------------------------------------------------------------------------------
+
+
+def test_names_that_are_close_are_suggested_and_never_guessed(tmp_path: Path) -> None:
+    path = tmp_path / "plan.csv"
+    pd.DataFrame({"P_charge": CHARGE, "P_dis": DISCHARGE, "pv": 1.0}).to_csv(path, index=False)
+    with pytest.raises(InputError, match=r"perhaps --map battery.charge=P_charge"):
+        told(path)
+    frame = pd.DataFrame({"charge": CHARGE, "bat_discharge": DISCHARGE})
+    certificate = told(_written(path, frame))
+    assert certificate.verdict == "undecided"
+    assert any("--map battery.discharge=bat_discharge" in note for note in certificate.notes)
+    with pytest.raises(InputError, match=r"column 'P_chrge'; did you mean 'P_charge'"):
+        told(_written(path, frame.rename(columns={"charge": "P_charge"})),
+             mapping={"charge": "P_chrge"})  # fmt: skip
+
+
+def test_a_power_in_energy_is_refused_with_the_reason(tmp_path: Path) -> None:
+    path = tmp_path / "plan.csv"
+    pd.DataFrame({"charge [kWh]": CHARGE, "discharge": DISCHARGE}).to_csv(path, index=False)
+    with pytest.raises(InputError, match=r"energy in each period is no power.*found kWh"):
+        told(path)
+
+
+def test_a_net_power_that_changes_its_sign_inside_a_period_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "plan.csv"
+    finer = pd.date_range("2025-07-01", periods=2 * N, freq="30min")
+    frame = pd.DataFrame({"time": finer, "P": np.tile([1.0, -1.0], N)})
+    with pytest.raises(InputError, match="changes its sign inside a period"):
+        told(_written(path, frame), mapping={"battery.net_charge": "P"})
+    with pytest.raises(InputError, match="does not say what its positive values are"):
+        told(path, mapping={"battery.net": "P"})
+
+
+def test_a_variable_over_units_comes_from_a_column_for_each(tmp_path: Path) -> None:
+    blueprint = document(
+        [{"name": "p", "index": ["g in G", "t in T"], "lower": 0, "upper": 5, "unit": "MW"}],
+        [rule("sum(p[g, t] for g in G) == 3[MW]")],
+        {"sense": "minimize", "unit": "MW", "expression": "sum(p['b', t] for t in T)"},
+        sets=[{"name": "T", "kind": "time", "start": "00:00", "step": "1 h", "periods": 3},
+              {"name": "G", "kind": "labels", "elements": ["a", "b"]}],
+    )  # fmt: skip
+    a, b = np.array([1.0, 2.0, 2.5]), np.array([2.0, 1.0, 0.5])
+    path = tmp_path / "plan.csv"
+    for heads in (("p[b]", "p[a]"), ("p_b [kW]", "p_a [kW]"), ("p.b", "p.a"), ("P1", "P2")):
+        scale = 1e3 if "kW" in heads[0] else 1.0
+        pd.DataFrame({heads[0]: b * scale, heads[1]: a * scale}).to_csv(path, index=False)
+        mapping = {"p[b]": "P1", "p[a]": "P2"} if "P1" in heads else {}
+        certificate = told(path, blueprint, mapping=mapping)
+        assert not certificate.violations
+        assert certificate.objective is not None
+        assert certificate.objective["value"] == pytest.approx(3.5)
+    (tmp_path / "plan.json").write_text(json.dumps({"p": {"b": b.tolist(), "a": a.tolist()}}))
+    assert told(tmp_path / "plan.json", blueprint).objective == certificate.objective
+
+
+# --- mapping files -----------------------------------------------------------------------------
+
+
+def test_a_mapping_file_says_all_of_it(tmp_path: Path) -> None:
+    (tmp_path / "map.yaml").write_text(
+        "schema: engiagent-mapping/1\nmapping: {battery.net_charge: P}\nunits: {P: MW}\n"
+        "labels: end\n"
+    )
+    frame = pd.DataFrame({"time": HOURS + pd.Timedelta("1h"), "P": (CHARGE - DISCHARGE) / 1e3})
+    reading = load_mapping(tmp_path / "map.yaml")
+    assert Reading.from_dict(reading.to_dict()) == reading
+    assert_the_plan(told(_written(tmp_path / "plan.csv", frame), **reading.to_dict()))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("mapping: {}", "no mapping file"),
+        ("schema: engiagent-mapping/1\nmap: {}", "unknown key in a mapping; found 'map'"),
+        ("schema: engiagent-mapping/1\nlabels: middle", "no such choice of 'labels'"),
+        ("schema: engiagent-mapping/1\nzone: Mars/Base", "unknown time zone"),
+        ("schema: engiagent-mapping/1\nunits: {P: kkW}", "the unit of P"),
+        ("schema: engiagent-mapping/1\nmapping: {a: [b]}", "no list of texts"),
+        ("schema: engiagent-mapping/1\nhold: maybe", "true or false"),
+        ("schema: engiagent-mapping/1\nschema: x", "duplicate key"),
+    ],
+)
+def test_a_wrong_mapping_file_is_refused(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "map.yaml").write_text(text)
+    with pytest.raises(InputError, match=words):
+        load_mapping(tmp_path / "map.yaml")
