@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from engiagent.problems import Problem
     from engiagent.verify import Certificate
     from engiagent.verify.foreign import Reading
+    from engiagent.verify.opinions import Opinion
 
 GIVEN: Final = {"kind": "user", "note": "given in the blueprint; there is no problem text"}
 
@@ -56,6 +57,7 @@ def certify(
     name: str,
     mapping: "Mapping[str, str] | Reading | None" = None,
     exact: bool = False,
+    opinion: "Opinion | None" = None,
 ) -> "Certificate":
     """Return the certificate of a schedule.
 
@@ -73,6 +75,8 @@ def certify(
         Quantity to column of somebody's schedule, or how it is to be read altogether.
     exact
         Whether to say beside every figure what rational arithmetic makes of it.
+    opinion
+        Of a second solver, as :func:`engiagent.secondopinion.second_opinion` gets it.
 
     Raises
     ------
@@ -92,20 +96,35 @@ def certify(
             solution = load_solution(solution)
         source = problem or BlueprintAlone(blueprint, folder, name)
         return _with_blueprint(reproduce(source, solution, given), blueprint)
-    from engiagent.formulations import expand
     from engiagent.verify import check
 
-    expanded = None if blueprint is None else expand(blueprint)
-    source = problem
-    if problem is None and blueprint is not None and expanded is not None:
-        source = BlueprintAlone(blueprint, folder, name)
-        expanded = replace(expanded, core_model_elements=_as_given(expanded.core))
+    source, expanded = source_of(problem, blueprint, folder, name)
     certificate = check(source, solution, expanded, mapping=mapping)
     if exact:
         from engiagent.verify.exact import with_exact
 
         certificate = with_exact(certificate, source, solution, expanded, mapping=mapping)
+    if opinion is not None:
+        from engiagent.verify.opinions import with_opinion
+
+        certificate = with_opinion(certificate, opinion)
     return _with_blueprint(certificate, blueprint)
+
+
+def source_of(
+    problem: "Problem | None", blueprint: Blueprint | None, folder: Path, name: str
+) -> tuple[Any, Blueprint | None]:
+    """Return problem and blueprint as the checker takes them: components written out.
+
+    Without a problem every number of the blueprint counts as given by the user.
+    """
+    from engiagent.formulations import expand
+
+    expanded = None if blueprint is None else expand(blueprint)
+    if problem is not None or blueprint is None or expanded is None:
+        return problem, expanded
+    given = replace(expanded, core_model_elements=_as_given(expanded.core))
+    return BlueprintAlone(blueprint, folder, name), given
 
 
 def without_schedule(

@@ -106,6 +106,15 @@ def _searched(case: Case) -> bool:
     return whole or any((case.schedule.number(claim) or 0.0) > 0 for claim in ("is_mip", "nodes"))
 
 
+def _claimed_bound(case: Case) -> dict[str, Any]:
+    """Return what the schedule's solver says of the optimum after a search, as said, not shown."""
+    bound = case.schedule.number("bound")
+    if case.blueprint is None or not _searched(case) or bound is None or not np.isfinite(bound):
+        return {}
+    by = str(case.schedule.claims.get("solver", "the solver"))
+    return {"reported_bound": {"value": bound, "by": by, "note": "reported, not recomputed"}}
+
+
 def _recomputed(
     found: optimality.DualBound, how: str, unit: Unit, findings: list[str]
 ) -> list[tuple[float, str]]:
@@ -133,17 +142,18 @@ def _judge_gap(
     least = own.sense == "minimize"
     options = sorted(options, key=lambda item: item[0], reverse=not least)
     recomputed = options[-1][0] if options else None
+    claimed = _claimed_bound(case)
     if reported is not None and np.isfinite(reported):
         solver = case.schedule.claims.get("solver", "the solver")
         method = f"branch-and-bound bound as reported by {solver}, not recomputed"
         options.append((reported, method))
     if not options:
-        return Report("unchecked", {"findings": findings}), None
+        return Report("unchecked", {"findings": findings, **claimed}), None
     # Our own bound counts wherever it closes the gap; only else the reported one.
     gaps = [(optimality.gap_of(own.value, bound, own.sense), bound, how) for bound, how in options]
     gap, bound, how = next((item for item in gaps if abs(item[0]) <= TOLERANCES["gap"]), gaps[-1])
     closed = abs(gap) <= TOLERANCES["gap"]
-    body: dict[str, Any] = {"findings": findings}
+    body: dict[str, Any] = {"findings": findings, **claimed}
     if recomputed is not None:
         body["recomputed_bound"] = finite_or_none(recomputed)
     violations: tuple[Violation, ...] = ()

@@ -26,6 +26,7 @@ from engiagent.verify.exact.programme import (
     linear_of,
     programme_of,
 )
+from engiagent.verify.foreign import Reading
 from engiagent.verify.levels import robust, stated
 from engiagent.verify.levels.algebra import rules_of
 from engiagent.verify.levels.implied import implied_bounds
@@ -45,7 +46,7 @@ def with_exact(
     solution: Any,
     blueprint: Blueprint | None = None,
     requirements: Requirements | None = None,
-    mapping: Mapping[str, str] | None = None,
+    mapping: Mapping[str, str] | Reading | None = None,
 ) -> Certificate:
     """Return a certificate with the findings of rational arithmetic beside those of doubles.
 
@@ -97,7 +98,7 @@ def _of_schedule(
         found += findings_of(programme)
     certificate = _with_findings(certificate, found, left_out)
     if by_text is not None and case.requirements is not None:
-        programme = _of_the_text(by_text, case.requirements)
+        programme = stated_exactly(by_text, case.requirements)
     if programme is None or programme.objective is None:
         why = "; ".join(left_out[:3]) or "there is no objective"
         return _noted(certificate, "optimality", _floating(why))
@@ -127,7 +128,7 @@ def plain_objective(bench: Bench, core: Core) -> tuple[str | None, str, str | No
     return definition.expression, sense, None
 
 
-def _of_the_text(bench: Bench, requirements: Requirements) -> ExactProgramme | None:
+def stated_exactly(bench: Bench, requirements: Requirements) -> ExactProgramme | None:
     """Return the programme that annotated requirements state, None without an objective."""
     if requirements.objective is None:
         return None

@@ -1,0 +1,128 @@
+"""A second solver beside the first: agreement is reported, contradiction takes the certificate."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import xarray as xr
+
+from engiagent.blueprint.document import Blueprint
+from engiagent.certify import certify
+from engiagent.errors import EngiagentError, InputError
+from engiagent.secondopinion import second_opinion
+from engiagent.solvers.result import SolveOptions
+from engiagent.verify import Certificate
+from engiagent.verify.opinions import Opinion
+from tests.verify.small import document
+
+KNAPSACK = {"A": (4.0, 12.0), "B": (2.0, 2.0), "C": (1.0, 1.0), "D": (10.0, 4.0), "E": (2.0, 1.0)}
+"""Values and weights; of 15 kg the best is B, C, D, E with 15 EUR."""
+
+
+def knapsack(kind: str = "binary", needed: float = 0.0) -> Blueprint:
+    values, weights = ({k: v[n] for k, v in KNAPSACK.items()} for n in (0, 1))
+    return document(
+        [{"name": "take", "index": ["g in G"], "type": kind, "unit": "1", "lower": 0, "upper": 1}],
+        [
+            {"constraint_id": "weight", "expression": "sum(w[g]*take[g] for g in G) <= 15[kg]"},
+            {"constraint_id": "needed",
+             "expression": f"sum(w[g]*take[g] for g in G) >= {needed}[kg]"},
+        ],
+        {"sense": "maximize", "unit": "EUR", "expression": "sum(v[g]*take[g] for g in G)"},
+        sets=[{"name": "G", "kind": "labels", "elements": list(KNAPSACK)}],
+        parameters=[
+            {"name": "v", "index": ["G"], "unit": "EUR", "value": values},
+            {"name": "w", "index": ["G"], "unit": "kg", "value": weights},
+        ],
+    )  # fmt: skip
+
+
+def plan(take: list[float], **claims: Any) -> xr.Dataset:
+    """Return a plan of a solver called own; it claims what it has, also as bound."""
+    value = sum(t * v for t, (v, _) in zip(take, KNAPSACK.values(), strict=True))
+    claims = {"status": "optimal", "objective": value, "bound": value, "objective_unit": "EUR",
+              "is_mip": 1, "solver": "own", **claims}  # fmt: skip
+    return xr.Dataset({"take": (("G",), take, {"units": "1"})}, {"G": list(KNAPSACK)}, claims)
+
+
+BEST = [0.0, 1, 1, 1, 1]
+
+
+def opinion(take: list[float], solver: str) -> Opinion:
+    return second_opinion(
+        None, plan(take), knapsack(), solver, SolveOptions(), folder=Path(), name="knapsack"
+    )
+
+
+def judged(take: list[float], said: Opinion | None) -> Certificate:
+    return certify(None, plan(take), knapsack(), folder=Path(), name="knapsack", opinion=said)
+
+
+@pytest.mark.parametrize("solver", ["highs", "scip", "scipy"])
+def test_every_solver_gets_the_stated_programme_and_finds_its_optimum(solver: str) -> None:
+    if solver == "scip":
+        pytest.importorskip("pyscipopt")
+    said = opinion(BEST, solver)
+    assert said.status == "optimal"
+    assert said.objective == pytest.approx(15.0)
+    assert said.bound == pytest.approx(15.0)
+    assert said.complete
+    section = judged(BEST, said).levels["optimality"]
+    assert section["second_solver"]["agrees"] is True
+    assert section["second_solver"]["note"] == "reported, not recomputed"
+    assert section["reported_bound"] == {
+        "value": 15.0, "by": "own", "note": "reported, not recomputed",
+    }  # fmt: skip
+
+
+def test_a_plan_that_a_second_solver_beats_has_no_certificate() -> None:
+    worse = [0.0, 0, 1, 1, 1]
+    assert judged(worse, None).verdict == "certified"
+    found = judged(worse, opinion(worse, "scipy"))
+    assert found.verdict == "undecided"
+    assert found.bound is None
+    section = found.levels["optimality"]
+    assert section["second_solver"]["agrees"] is False
+    assert "beyond the bound" in section["second_solver"]["contradiction"]
+    assert any("contradict" in text for text in section["findings"])
+
+
+def test_two_solvers_of_which_one_sees_no_plan_contradict_one_another() -> None:
+    said = Opinion(
+        solver="other", version="1", status="infeasible", objective=None, bound=None, unit="EUR",
+        over="the blueprint", complete=True,
+    )  # fmt: skip
+    found = judged(BEST, said)
+    assert found.verdict == "undecided"
+    assert "here is a plan" in found.levels["optimality"]["second_solver"]["contradiction"]
+
+
+def test_a_better_plan_of_an_easier_programme_contradicts_nothing() -> None:
+    said = Opinion(
+        solver="other", version="1", status="optimal", objective=16.0, bound=16.0, unit="EUR",
+        over="the blueprint without 1 rules that are not affine", complete=False,
+    )  # fmt: skip
+    found = judged(BEST, said)
+    assert found.verdict == "certified"
+    assert found.levels["optimality"]["second_solver"]["agrees"] is None
+
+
+def test_a_solver_is_no_second_opinion_on_its_own_plan(tmp_path: Path) -> None:
+    from engiagent.formulations import compile_blueprint
+    from engiagent.solvers import solve, to_dataset
+
+    program = compile_blueprint(knapsack(), tmp_path)
+    solution = to_dataset(program, solve(program, SolveOptions(backend="highs"), isolate=False))
+    for solver in ("highs", "scipy"):
+        with pytest.raises(EngiagentError, match="no second opinion"):
+            second_opinion(
+                None, solution, knapsack(), solver, SolveOptions(), folder=tmp_path, name="k"
+            )
+
+
+def test_an_opinion_survives_its_file_and_nonsense_does_not() -> None:
+    said = opinion(BEST, "scipy")
+    assert Opinion.from_json(said.to_dict()) == said
+    for wrong in ({}, {**said.to_dict(), "bound": "15"}, {**said.to_dict(), "status": "fine"}):
+        with pytest.raises(InputError):
+            Opinion.from_json(wrong)
