@@ -5,33 +5,35 @@ set), so that ``soc[t + 1]`` is what it says; the labels stand beside the sets. 
 written with their values, each in its own unit, and every change of unit is a visible factor.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from engiagent import __version__
-from engiagent.blueprint.checked import (
-    Constraint,
-    Variable,
-    checked_constraint,
-)
-from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.checked import Constraint, Variable, checked_constraint
+from engiagent.blueprint.document import Blueprint, ConstraintDef
 from engiagent.blueprint.elaborate import Elaboration
-from engiagent.blueprint.goals import checked_objective
+from engiagent.blueprint.goals import Goal, Objective, checked_objective
 from engiagent.blueprint.grammar import Compare, parse
 from engiagent.blueprint.sets import IndexSet
-from engiagent.blueprint.uncertainty import uncertain_names
-from engiagent.errors import EngiagentError
+from engiagent.blueprint.uncertainty import names_in, reached_names
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
-from engiagent.formulations.pyomo_expressions import ExpressionPrinter, compact, element, scope_of
-
-_WIDTH = 96
+from engiagent.formulations.program import ColumnBlock, Program, RowBlock
+from engiagent.formulations.pyomo_expressions import ExpressionPrinter
+from engiagent.formulations.scripts.algebra import number
+from engiagent.formulations.scripts.lowered import columns_beside, rows_with
+from engiagent.formulations.scripts.printing import about, comment, section
+from engiagent.formulations.scripts.pyomo_data import elements, keys_of, literal, shown_labels
+from engiagent.formulations.scripts.pyomo_indices import UnsaidError, scope_of
+from engiagent.formulations.scripts.pyomo_rows import RowPrinter, limit
+from engiagent.formulations.scripts.pyomo_text import functions_for, head, tail
 
 
 def emit_pyomo(blueprint: Blueprint, folder: Path | str | None = None) -> str:
-    """Return a Python script that builds and solves the blueprint with Pyomo and HiGHS.
+    """Return a Python script that builds and solves the blueprint with Pyomo.
+
+    Linear programs go to HiGHS, convex ones without whole numbers to IPOPT where it is there,
+    and everything else to SCIP.
 
     Raises
     ------
@@ -39,53 +41,70 @@ def emit_pyomo(blueprint: Blueprint, folder: Path | str | None = None) -> str:
         When the blueprint is wrong.
     MissingDataError
         When parameters are declared as missing.
-    EngiagentError
-        When a construct has no counterpart in the script.
     """
     full = expand(blueprint)
     # Every error in a blueprint is found and located by the compiler; none is left for the printer.
-    compile_blueprint(full, folder)
-    if uncertain_names(full.core):
-        text = "the script cannot say uncertain parameters yet; an LP or MPS file has their rows"
-        raise EngiagentError(text)
+    program = compile_blueprint(full, folder)
     elaboration = Elaboration(full.core, Path(folder) if folder is not None else None)
-    return _Script(full, elaboration).text()
+    return _Script(full, elaboration, program).text()
 
 
 class _Script:
-    """One script in the making."""
+    """One script in the making.
 
-    def __init__(self, blueprint: Blueprint, elaboration: Elaboration) -> None:
+    What the blueprint says is written as it says it, as rules over its sets. Where it says what
+    no rule can (a kink, logic, a soft limit, an uncertain number), the compiled rows stand for it.
+    """
+
+    def __init__(self, blueprint: Blueprint, elaboration: Elaboration, program: Program) -> None:
         self.blueprint = blueprint
         self.elaboration = elaboration
+        self.program = program
         self.printer = ExpressionPrinter(elaboration)
         self.names = self.printer.names
         self.variables = self.printer.variables
         self.helpers = self.printer.helpers
+        core = elaboration.core
+        for name in (*(s.name for s in core.sets), *(p.name for p in core.parameters)):
+            self.names.of(name)
+        self.declared = {
+            block: self.names.of(block.name)
+            for block in program.columns
+            if block.name in self.variables and not block.generated
+        }
+        self.rows = RowPrinter(program, self.names, self.declared)
+        beside = columns_beside(program, self.variables)
+        self.compiled, self.goal_compiled = rows_with(program, beside)
+        self.uncertain = reached_names(elaboration.core)
+        self.said: set[RowBlock] = set()
 
     def text(self) -> str:
         # The lookups come last in the making, since printing the model says which are needed.
-        sets = self._section("Sets: elements are positions, counted from 0", self._sets())
+        sets = _section("Sets: elements are positions, counted from 0", self._sets())
         model = [
-            *self._section("Parameters", self._parameters()),
-            *self._section("Decision variables", self._variables()),
-            *self._section("Named expressions", self._expressions()),
-            *self._section("Constraints", self._constraints()),
-            *self._section("Objective", self._objective()),
+            *_section("Parameters", self._parameters()),
+            *_section("Decision variables", self._variables()),
+            *_section("Named expressions", self._expressions()),
         ]
-        lookups = self._section("Lookups", list(self.helpers.values()))
-        body = "\n".join([*sets, *lookups, *model])
-        essence = self.blueprint.modeling_context.problem_essence
-        return (
-            _HEAD.format(essence=_comment(essence), version=__version__)
-            + body
-            + _TAIL.format(outputs=", ".join(f'"{n}": {self.names.of(n)}' for n in self.variables))
-        )
-
-    def _section(self, title: str, lines: list[str]) -> list[str]:
-        if not lines:
-            return []
-        return ["", "", f"# --- {title} ".ljust(_WIDTH, "-"), *lines]
+        constraints = list(self._constraints())
+        compiled = self._compiled()
+        objective = self._objective()
+        beside = self._beside()
+        arrays = self.rows.arrays_in([*compiled, *objective])
+        if compiled or beside or self.rows.lines:
+            model += _section("Variables and numbers of the compiled rows",
+                              [*beside, *arrays, *self.rows.lines])  # fmt: skip
+        else:
+            model += arrays
+        model += _section("Constraints", constraints)
+        model += _section("Constraints that no rule can say, as compiled rows", compiled)
+        model += _section("Objective", objective)
+        lookups = _section("Lookups", list(self.helpers.values()))
+        outputs = ", ".join(f'"{n}": {self.names.of(n)}' for n in self.variables)
+        body = "\n".join([*sets, *lookups, *model]) + tail(self.program, outputs)
+        functions = functions_for(body)
+        essence = comment(self.blueprint.modeling_context.problem_essence)
+        return head(essence, __version__, self.program, functions + body) + functions + body
 
     # -- data -----------------------------------------------------------------------------------
 
@@ -94,7 +113,7 @@ class _Script:
         for definition in self.elaboration.core.sets:
             index_set = self.elaboration.index_set(definition.name)
             name = self.names.of(definition.name)
-            lines.append(f"{name} = {_elements(index_set)}{_shown_labels(index_set)}")
+            lines.append(f"{name} = {elements(index_set)}{shown_labels(index_set)}")
         return lines
 
     def _parameters(self) -> list[str]:
@@ -102,49 +121,59 @@ class _Script:
         for definition in self.elaboration.core.parameters:
             table = self.elaboration.table(definition.name)
             unit = self.elaboration.symbols[definition.name].unit
-            note = f"  # [{unit}] {_comment(definition.description or '')}".rstrip()
             values = table.values
             if table.element_of is not None:
                 values = table.element_of.in_root[values]
-            text = _literal(values, table.sets)
+            text = literal(values, table.sets)
+            note = _note(str(unit), definition.description)
             lines.append(f"{self.names.of(definition.name)} = {text}{note}")
         return lines
 
     def _variables(self) -> list[str]:
         lines = []
-        for name, variable in self.variables.items():
+        for block, python in self.declared.items():
+            variable = self.variables[block.name]
             definition = variable.definition
-            python = self.names.of(name)
-            note = f"  # [{variable.unit}] {_comment(definition.description or '')}".rstrip()
             domain = {"integer": "Integers", "binary": "Binary"}.get(definition.type, "Reals")
-            index, bounds = self._index_and_bounds(variable)
+            index, bounds = self._index_and_bounds(block, variable)
+            note = _note(str(variable.unit), definition.description)
             lines.append(f"{python} = pyo.Var({index}domain=pyo.{domain}, bounds={bounds}){note}")
             lines.append(f'model.add_component("{python}", {python})')
             if len(variable.history):
                 early = [float(value) for value in variable.history]
-                lines.append(f"{self.printer.history(name)} = {early}  # before the first period")
+                name = self.printer.history(block.name)
+                lines.append(f"{name} = {early}  # before the first period")
         return lines
 
-    def _index_and_bounds(self, variable: Variable) -> tuple[str, str]:
+    def _index_and_bounds(self, block: ColumnBlock, variable: Variable) -> tuple[str, str]:
         """Return the index sets and the bounds, as one pair when all elements share it."""
-        python = self.names.of(variable.definition.name)
-        lower, upper = variable.lower, variable.upper
+        program, inside = self.program, slice(block.start, block.stop)
+        lower, upper = program.column_lower[inside].tolist(), program.column_upper[inside].tolist()
         same = len(set(lower)) <= 1 and len(set(upper)) <= 1 and len(lower) > 0
-        bounds = f"({_bound(lower[0])}, {_bound(upper[0])})" if same else ""
+        bounds = f"({limit(lower[0])}, {limit(upper[0])})" if same else ""
         if not variable.sets:
             return "", bounds
         sets = ", ".join(self.names.of(s.name) for s in variable.sets)
-        keys = _keys(variable)
+        keys = keys_of(variable)
         if variable.positions is not None:
-            self.helpers[f"{python} keys"] = f"{python}_keys = {keys}"
-            sets = f"{python}_keys"
+            sets = self.names.helper(f"{block.name}_keys")
+            self.helpers[sets] = f"{sets} = {keys}"
         if not same:
+            table = self.names.helper(f"{block.name}_bounds")
             triples = zip(keys, lower, upper, strict=True)
-            pairs = (f"{k}: ({_bound(a)}, {_bound(b)})" for k, a, b in triples)
-            self.helpers[f"{python} bounds"] = f"{python}_bounds = {{{', '.join(pairs)}}}"
-            key = "key[0] if len(key) == 1 else key"
-            bounds = f"lambda _, *key: {python}_bounds[{key}]"
+            pairs = (f"{k}: ({limit(a)}, {limit(b)})" for k, a, b in triples)
+            self.helpers[table] = f"{table} = {{{', '.join(pairs)}}}"
+            bounds = f"lambda _, *key: {table}[key[0] if len(key) == 1 else key]"
         return f"{sets}, ", bounds
+
+    def _beside(self) -> list[str]:
+        """Return the lines that declare what the compiler put in."""
+        return [
+            line
+            for block in self.program.columns
+            if block not in self.declared and block.size
+            for line in self.rows.column(block, f"  # {about(block)}".rstrip(" #"))
+        ]
 
     # -- algebra --------------------------------------------------------------------------------
 
@@ -152,30 +181,69 @@ class _Script:
         lines = []
         for definition in self.elaboration.core.expressions:
             named = self.elaboration.named[definition.name]
-            names = [n for binder in named.binders for n in binder]
-            arguments = ", ".join(self.names.of(n) for n in names)
-            body = self.printer.expression(named.body, dict(scope_of(named.binders, named.sets)))
-            lines += [f"def {self.names.of(definition.name)}({arguments}):", f"    return {body}"]
+            arguments, tuples = [], []
+            for binder in named.binders:
+                names = [self.names.of(name) for name in binder]
+                arguments.append("_".join(names))
+                if len(names) > 1:
+                    tuples.append(f"    {', '.join(names)} = {arguments[-1]}")
+            unit = str(self.elaboration.symbols[definition.name].unit)
+            note = _note(unit, definition.description)
+            try:
+                scope = dict(scope_of(named.binders, named.sets))
+                body = self.printer.expression(named.body, scope)
+            except UnsaidError as error:
+                self.printer.unsaid.add(definition.name)
+                lines.append(f"# {comment(definition.name)} is {comment(str(error))}: see the rows")
+                continue
+            name = self.names.of(definition.name)
+            lines += [f"def {name}({', '.join(arguments)}):{note}", *tuples]
+            lines.append(f"    return {body}")
         return lines
 
-    def _constraints(self) -> list[str]:
-        lines: list[str] = []
-        for position in range(len(self.elaboration.core.constraints)):
+    def _constraints(self) -> Iterator[str]:
+        """Yield what rules can say, and strike their rows off those that are left."""
+        for position, definition in enumerate(self.elaboration.core.constraints):
             constraint = checked_constraint(self.elaboration, position)
-            lines += self._constraint(constraint)
-        return lines
+            if not self._may_be_said(constraint):
+                continue
+            try:
+                lines = self._constraint(constraint)
+            except UnsaidError:
+                continue
+            for block in self._blocks_of(constraint):
+                self.compiled[block.start : block.stop] = False
+                self.said.add(block)
+            yield f"# {_title(definition)}"
+            yield from lines
+
+    def _blocks_of(self, constraint: Constraint) -> list[RowBlock]:
+        """Return the rows of a comparison: one block for each of its signs."""
+        assert isinstance(constraint.relation, Compare)
+        name = constraint.definition.constraint_id
+        count = len(constraint.relation.ops)
+        wanted = {name} if count == 1 else {f"{name}__{k}" for k in range(1, count + 1)}
+        return [b for b in self.program.rows if b.constraint_id in wanted and not b.generated]
+
+    def _may_be_said(self, constraint: Constraint) -> bool:
+        definition = constraint.definition
+        if not isinstance(constraint.relation, Compare) or definition.hard is False:
+            return False
+        used = names_in(definition.expression) | names_in(definition.where)
+        if used & self.uncertain:
+            return False
+        blocks = self._blocks_of(constraint)
+        return not any(self.compiled[block.start : block.stop].any() for block in blocks)
 
     def _constraint(self, constraint: Constraint) -> list[str]:
         scope = dict(scope_of([b.names for b in constraint.binders], constraint.sets))
         tree = constraint.relation
-        title = constraint.definition.name or constraint.definition.constraint_id
-        if not isinstance(tree, Compare):
-            raise EngiagentError(f"the script cannot say {title!r} yet: {tree.function}")
+        assert isinstance(tree, Compare)
         sides = [self.printer.expression(part, scope) for part in tree.operands]
-        lines = [f"# {_comment(title)}"]
+        lines = []
         pieces = zip(tree.ops, sides, sides[1:], strict=False)
-        for number, (op, left, right) in enumerate(pieces, 1):
-            suffix = "" if len(tree.ops) == 1 else f"__{number}"
+        for place, (op, left, right) in enumerate(pieces, 1):
+            suffix = "" if len(tree.ops) == 1 else f"__{place}"
             lines += self._relation(constraint, suffix, f"relation({left}, {op!r}, {right})", scope)
         return lines
 
@@ -219,119 +287,102 @@ class _Script:
             arguments += names
         return ", ".join(arguments), lines
 
+    def _compiled(self) -> list[str]:
+        """Return the rows that no rule says, each below what the blueprint says."""
+        lines: list[str] = []
+        titles = {d.constraint_id: _title(d) for d in self.elaboration.core.constraints}
+        told: set[str] = set()
+        for block in self.program.rows:
+            if block in self.said or not block.size:
+                continue
+            for name, title in titles.items():
+                ours = block.constraint_id == name or block.name.startswith(f"{name}__")
+                if ours and name not in told:
+                    told.add(name)
+                    lines.append(f"# {title}")
+            lines += self.rows.row(block, self.names.fresh(block.constraint_id))
+        return lines + self.rows.groups()
+
+    # -- the objective --------------------------------------------------------------------------
+
     def _objective(self) -> list[str]:
         objective = checked_objective(self.elaboration)
         if objective is None:
             return ["model.objective = pyo.Objective(expr=0.0)"]
-        if objective.method is not None or objective.risk is not None:
-            raise EngiagentError("the script cannot say this objective yet")
-        goal = objective.goals[0]
-        text = self.printer.expression(goal.node, {})
-        return [
-            f"# {_comment(objective.definition.name or 'objective')} [{objective.unit}]",
-            f"model.objective = pyo.Objective(expr={text}, sense=pyo.{goal.sense})",
+        if objective.method is None:
+            goal = objective.goals[0]
+            text = self._said(objective, goal) or self.rows.objective()
+            return [
+                *_stated(objective, goal),
+                f"model.objective = pyo.Objective(expr={text}, sense=pyo.{goal.sense})",
+            ]
+        pairs = list(zip(objective.goals, self.program.goals, strict=True))
+        texts = [self._said(objective, goal) or self.rows.goal(row) for goal, row in pairs]
+        if objective.method != "epsilon":
+            lines = ["GOALS = ["]
+            for (goal, _), text in zip(pairs, texts, strict=True):
+                lines += [f"    {line}" for line in _stated(objective, goal)]
+                name = comment(goal.name)
+                tolerance = number(goal.tolerance)
+                lines.append(f"    ({name!r}, pyo.{goal.sense}, {text}, {tolerance}),")
+            return [*lines, "]"]
+        first = objective.goals[0]
+        lines = [
+            *_stated(objective, first),
+            f"model.objective = pyo.Objective(expr={texts[0]}, sense=pyo.{first.sense})",
         ]
+        for (goal, _), text in zip(pairs[1:], texts[1:], strict=True):
+            assert goal.limit is not None
+            op = "<=" if goal.sense == "minimize" else ">="
+            name = self.names.fresh(f"goal__{goal.name}")
+            rule = f'relation({text}, "{op}", {number(goal.limit)})'
+            lines += _stated(objective, goal)
+            lines.append(f'model.add_component("{name}", pyo.Constraint(expr={rule}))')
+        return lines
+
+    def _said(self, objective: Objective, goal: Goal) -> str | None:
+        """Return a goal as the blueprint says it; None where only the compiled rows can."""
+        definition = objective.definition
+        expressions = [definition.expression, *(term.expression for term in definition.terms)]
+        uncertain = any(names_in(text) & self.uncertain for text in expressions)
+        expected = objective.risk is not None and objective.risk.measure == "expected"
+        if self.goal_compiled or uncertain or (objective.risk is not None and not expected):
+            return None
+        try:
+            if objective.risk is None:
+                return self.printer.expression(goal.node, {})
+            (binder,) = self.elaboration.binders((definition.scenario or "",))
+            scenarios = objective.risk.scenarios
+            scope = dict(scope_of([binder.names], (scenarios,)))
+            body = self.printer.expression(goal.node, scope, 5)
+            weight = self.printer.probability(scenarios, self.names.of(binder.names[0]))
+        except UnsaidError:
+            return None
+        over = f"for {self.names.of(binder.names[0])} in {self.names.of(binder.set)}"
+        return f"sum({weight} * {body} {over})"
 
 
-def _comment(text: str) -> str:
-    """Return text that cannot leave a comment or a docstring."""
-    return " ".join(text.replace("\\", "/").replace('"""', "'''").split())
+def _section(title: str, lines: list[str]) -> list[str]:
+    return [*section(title), *lines] if lines else []
 
 
-def _bound(value: float) -> str:
-    return repr(float(value)) if np.isfinite(value) else "None"
+def _note(unit: str, description: str | None) -> str:
+    return f"  # [{comment(unit)}] {comment(description or '')}".rstrip()
 
 
-def _elements(index_set: IndexSet) -> str:
-    if index_set.root is index_set and not index_set.columns:
-        return f"range({index_set.size})"
-    return compact([element(index_set, k) for k in range(index_set.size)])
+def _title(definition: ConstraintDef) -> str:
+    """Return what a blueprint says of a constraint, in one line."""
+    title = comment(definition.name or definition.constraint_id)
+    over = f" for {', '.join(definition.forall)}" if definition.forall else ""
+    where = f" where {definition.where}" if definition.where else ""
+    return f"{title}: {comment(definition.expression + over + where)}"
 
 
-def _shown_labels(index_set: IndexSet) -> str:
-    if index_set.size == 0:
-        return ""
-    if index_set.kind == "labels":
-        return f"  # {_comment(', '.join(map(str, index_set.labels[:12])))}"
-    first, last = index_set.labels[0], index_set.labels[-1]
-    return f"  # {_comment(f'{first} to {last}')}"
-
-
-def _keys(variable: Variable) -> list[Any]:
-    """Return the key of every element of a variable as Pyomo will ask for it."""
-    shape = tuple(s.size for s in variable.sets)
-    flat = variable.positions if variable.positions is not None else np.arange(variable.size)
-    keys = []
-    for place in zip(*np.unravel_index(flat, shape), strict=True):
-        key: list[Any] = []
-        for index_set, position in zip(variable.sets, place, strict=True):
-            part = element(index_set, int(position))
-            key += part if isinstance(part, tuple) else [part]
-        keys.append(key[0] if len(key) == 1 else tuple(key))
-    return keys
-
-
-def _literal(values: Any, sets: tuple[IndexSet, ...]) -> str:
-    """Return a parameter's values: a number, nested lists, or a dictionary by element."""
-    array = np.asarray(values)
-    if not sets:
-        return repr(array.item())
-    if all(s.root is s and not s.columns for s in sets):
-        return compact(array.tolist())
-    pairs = []
-    for place in np.ndindex(*array.shape):
-        key = tuple(element(s, p) for s, p in zip(sets, place, strict=True))
-        value = array[place]
-        plain = value.item() if hasattr(value, "item") else value
-        pairs.append(f"{key[0] if len(key) == 1 else key!r}: {plain!r}")
-    return f"{{{', '.join(pairs)}}}"
-
-
-_HEAD = '''"""{essence}
-
-Written by engiagent {version}; needs only Pyomo and HiGHS: pip install pyomo highspy
-Run it:  python model.py [schedule.csv]
-"""
-
-import csv
-import math
-import sys
-
-import pyomo.environ as pyo
-
-model = pyo.ConcreteModel()
-
-
-def relation(left, op, right):
-    """Return left op right; a relation between plain numbers is kept only as true or false."""
-    result = left <= right if op == "<=" else left >= right if op == ">=" else left == right
-    if result is True:
-        return pyo.Constraint.Feasible
-    if result is False:
-        return pyo.Constraint.Infeasible
-    return result
-'''
-
-_TAIL = """
-
-# --- Solve --------------------------------------------------------------------------------------
-def main():
-    solver = pyo.SolverFactory("appsi_highs")
-    result = solver.solve(model, load_solutions=False)
-    print("status:", result.solver.termination_condition)
-    if result.solver.termination_condition != pyo.TerminationCondition.optimal:
-        sys.exit("there is no optimal schedule")
-    model.solutions.load_from(result)
-    print("objective:", repr(pyo.value(model.objective)))
-    if len(sys.argv) > 1:
-        with open(sys.argv[1], "w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(["variable", "index", "value"])
-            for name, variable in {{{outputs}}}.items():
-                for key in variable:
-                    writer.writerow([name, key, variable[key].value])  # empty where unused
-
-
-if __name__ == "__main__":
-    main()
-"""
+def _stated(objective: Objective, goal: Goal) -> list[str]:
+    """Return comments on a goal: its name and unit, and what the blueprint says."""
+    definition = objective.definition
+    texts = {term.name: term.expression for term in definition.terms}
+    text = definition.expression or texts.get(goal.name) or " and ".join(texts.values())
+    risk = objective.risk
+    how = "" if risk is None else f", {risk.measure} over {risk.scenarios.name}"
+    return [f"# {comment(goal.name)} [{comment(str(goal.unit))}]{comment(how)}: {comment(text)}"]

@@ -4,8 +4,7 @@ A block of rows is a sum over blocks of columns. Where the coefficients follow t
 as in ``soc[1:25] - soc[0:24]``, the text says so; elsewhere a sparse matrix stands for them.
 """
 
-from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +12,12 @@ from scipy.sparse import csr_array
 
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import OBJECTIVE, ColumnBlock, Program
+from engiagent.formulations.scripts.naming import Names
 from engiagent.formulations.values import Atom, Floats, Form, Ints, Part
 
 WIDTH = 96
 MOST_SLICES = 6
+RESERVED: Final = frozenset({"np", "sp", "ca", "cp", "sys", "csv", "x", "main", "infinity"})
 
 
 class Dialect(Protocol):
@@ -28,7 +29,7 @@ class Dialect(Protocol):
 
     @property
     def matrix(self) -> str:
-        """How a sparse matrix of scipy becomes one of the library's."""
+        """How a sparse matrix is written from ``data``, ``indices``, ``starts`` and ``shape``."""
 
     @property
     def quadratic(self) -> str:
@@ -46,26 +47,6 @@ class Dialect(Protocol):
 
     def extreme(self, function: str, pieces: list[str]) -> str:
         """Return the greatest or least of several vectors, element by element."""
-
-
-@dataclass
-class Names:
-    """Python names for blocks, each used once and none of the script's own."""
-
-    taken: set[str] = field(
-        default_factory=lambda: {"np", "sp", "ca", "cp", "sys", "csv", "x", "main", "infinity"}
-    )
-
-    def fresh(self, name: str) -> str:
-        """Return an identifier like ``name`` that nothing else uses."""
-        import keyword
-
-        plain = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name)
-        plain = plain if plain[:1].isalpha() else f"v_{plain}"
-        while plain in self.taken or keyword.iskeyword(plain):
-            plain += "_"
-        self.taken.add(plain)
-        return plain
 
 
 def number(value: float) -> str:
@@ -86,11 +67,17 @@ def listed(values: npt.NDArray[np.generic]) -> str:
 class Algebra:
     """Prints the rows of one program in one dialect."""
 
-    def __init__(self, program: Program, dialect: Dialect) -> None:
+    def __init__(
+        self,
+        program: Program,
+        dialect: Dialect,
+        names: Names | None = None,
+        of_block: dict[ColumnBlock, str] | None = None,
+    ) -> None:
         self.program = program
         self.dialect = dialect
-        self.names = Names()
-        self.of_block = {block.name: self.names.fresh(block.name) for block in program.columns}
+        self.names = names or Names(set(RESERVED))
+        self.of_block = of_block or {b: self.names.fresh(b.name) for b in program.columns}
         self.lines: list[str] = []
 
     def rows(self, start: int, stop: int) -> str:
@@ -108,13 +95,21 @@ class Algebra:
 
     def objective(self) -> str:
         """Return the objective as one expression."""
-        cost = self.program.cost
+        return self.goal(self.program.cost, self.program.offset, curved=True)
+
+    def goal(self, cost: Floats, offset: float, curved: bool = False) -> str:
+        """Return a linear objective, with all that is curved in the program's if asked for."""
         used = np.flatnonzero(cost)
         parts = self._linear(np.zeros(len(used), dtype=np.int64), used, cost[used], 1)
-        parts += self._curved(OBJECTIVE, OBJECTIVE + 1)
-        if self.program.offset or not parts:
-            parts.append(number(self.program.offset))
+        parts += self._curved(OBJECTIVE, OBJECTIVE + 1) if curved else []
+        if offset or not parts:
+            parts.append(number(offset))
         return _joined(parts)
+
+    def columns(self, chosen: Ints) -> str:
+        """Return some columns, one after the other."""
+        count = len(chosen)
+        return _joined(self._linear(np.arange(count), chosen, np.ones(count), count))
 
     # -- linear ---------------------------------------------------------------------------------
 
@@ -130,7 +125,7 @@ class Algebra:
     def _term(
         self, block: ColumnBlock, rows: Ints, columns: Ints, values: Floats, size: int
     ) -> str:
-        name = self.of_block[block.name]
+        name = self.of_block[block]
         order = np.argsort(rows, kind="stable")
         rows, columns, values = rows[order], columns[order], values[order]
         each = len(rows) // max(size, 1)
@@ -148,7 +143,7 @@ class Algebra:
         return f"{self._matrix(name, rows, columns, values, (size, block.size))} @ {name}"
 
     def _slice(self, block: ColumnBlock, first: int, size: int) -> str:
-        name = self.of_block[block.name]
+        name = self.of_block[block]
         whole = first == 0 and size == block.size
         return name if whole else f"{name}[{first}:{first + size}]"
 
@@ -174,9 +169,13 @@ class Algebra:
         matrix = csr_array((values, (rows, columns)), shape=shape)
         matrix.sum_duplicates()
         name = self.names.fresh(f"on_{about}")
-        data = f"{listed(matrix.data)}, {listed(matrix.indices)}, {listed(matrix.indptr)}"
-        plain = f"sp.csr_array(({data}), shape={shape})"
-        self.lines.append(f"{name} = {self.dialect.matrix.format(plain)}")
+        text = self.dialect.matrix.format(
+            data=listed(matrix.data),
+            indices=listed(matrix.indices),
+            starts=listed(matrix.indptr),
+            shape=shape,
+        )
+        self.lines.append(f"{name} = {text}")
         return name
 
     # -- everything else ------------------------------------------------------------------------
@@ -208,10 +207,7 @@ class Algebra:
                 continue
             count = len(chosen)
             at = np.arange(count)
-            sides = [
-                _joined(self._linear(at, columns[chosen], np.ones(count), count))
-                for columns in (products.first, products.second)
-            ]
+            sides = [self.columns(part[chosen]) for part in (products.first, products.second)]
             text = self._elementwise(form, sides)
             rows, values = products.rows[chosen] - start, products.values[chosen]
             if count == size and np.array_equal(rows, np.arange(size)):
@@ -242,9 +238,7 @@ class Algebra:
             rows, columns = np.nonzero(form)
             values = sign * form[rows, columns]
             matrix = self._matrix("quadratic", rows, columns, values, form.shape)
-            at = np.arange(count)
-            picked = _joined(self._linear(at, used, np.ones(count), count))
-            text = self.dialect.quadratic.format(vector=picked, matrix=matrix)
+            text = self.dialect.quadratic.format(vector=self.columns(used), matrix=matrix)
             texts.append(f"-{text}" if sign < 0 else text)
         return texts[0] if size == 1 else f"cp.hstack([{', '.join(texts)}])"
 

@@ -29,7 +29,7 @@ class Casadi:
     """How CasADi says what every script needs."""
 
     array = "ca.DM"
-    matrix = "ca.DM(sp.csc_matrix({}))"
+    matrix = "ca.DM(sp.csc_matrix(sp.csr_array(({data}, {indices}, {starts}), shape={shape})))"
     functions: ClassVar[dict[str, str]] = {
         "exp": "ca.exp", "log": "ca.log", "sqrt": "ca.sqrt", "sin": "ca.sin", "cos": "ca.cos",
         "tanh": "ca.tanh", "abs": "ca.fabs",
@@ -97,9 +97,9 @@ def emit_casadi(blueprint: Blueprint, folder: Path | str | None = None) -> str:
 def _variables(program: Program, algebra: Algebra) -> list[str]:
     lines = []
     for block in program.columns:
-        name = algebra.of_block[block.name]
+        name = algebra.of_block[block]
         lines.append(f'{name} = ca.MX.sym("{name}", {block.size})  # {about(block)}'.rstrip())
-    names = ", ".join(algebra.of_block[block.name] for block in program.columns)
+    names = ", ".join(algebra.of_block[block] for block in program.columns)
     lines.append(f"x = ca.vertcat({names})")
     for word, values in (("lowest", program.column_lower), ("highest", program.column_upper)):
         lines.append(f"{word} = []")
@@ -128,7 +128,7 @@ def _tail(program: Program, algebra: Algebra) -> str:
         ]
         whole = f"    discrete = {' + '.join(flags)}\n"
     outputs = ", ".join(
-        f'"{algebra.of_block[b.name]}": ({b.start}, {b.stop})'
+        f'"{algebra.of_block[b]}": ({b.start}, {b.stop})'
         for b in program.columns
         if not b.generated
     )

@@ -32,7 +32,7 @@ class Cvxpy:
     """How CVXPY says what every script needs; its rules want a quadratic form as a whole."""
 
     array = "np.array"
-    matrix = "{}"
+    matrix = "sp.csr_array(({data}, {indices}, {starts}), shape={shape})"
     functions: ClassVar[dict[str, str]] = {
         "exp": "cp.exp",
         "log": "cp.log",
@@ -63,7 +63,8 @@ def emit_cvxpy(blueprint: Blueprint, folder: Path | str | None = None) -> str:
     BlueprintError, MissingDataError
         When the blueprint cannot be compiled.
     EngiagentError
-        When the program is not convex, has several objectives or conditional rows.
+        When the program is not convex, or not by CVXPY's rules, or has several objectives or
+        conditional rows.
     """
     program = compile_blueprint(blueprint, folder)
     refuse_conditional(program, "CVXPY")
@@ -72,6 +73,10 @@ def emit_cvxpy(blueprint: Blueprint, folder: Path | str | None = None) -> str:
         reasons = "; ".join(found.reasons)
         kind = f"{found.convexity} {found.problem_class}"
         raise EngiagentError(f"CVXPY takes convex programs; this is a {kind}: {reasons}")
+    forms = found.quadratic
+    if forms is not None and not np.all(forms.convex | forms.concave):
+        text = "a product makes a cone only with the bounds of its factors; write it as a norm"
+        raise EngiagentError(f"a CVXPY script cannot say it: {text}")
     algebra = Algebra(program, Cvxpy())
     objective = f"cp.{program.sense.capitalize()}({algebra.objective()})"
     rows = row_sections(program, algebra)
@@ -87,7 +92,7 @@ def emit_cvxpy(blueprint: Blueprint, folder: Path | str | None = None) -> str:
         lines += _relations(text, low, high)
     lines += [*section(f"Objective: {program.objective_name} [{program.objective_unit}]")]
     lines += [f"problem = cp.Problem({objective}, constraints)"]
-    names = ", ".join(f'"{algebra.of_block[b.name]}": {algebra.of_block[b.name]}'
+    names = ", ".join(f'"{algebra.of_block[b]}": {algebra.of_block[b]}'
                       for b in program.columns if not b.generated)  # fmt: skip
     text = "\n".join(lines)
     return text + _TAIL.format(solver=SOLVERS[found.problem_class], outputs=names)
@@ -98,7 +103,7 @@ def _variables(program: Program, algebra: Algebra) -> list[str]:
     for block in program.columns:
         whole = program.integrality[block.start : block.stop]
         kind = ", integer=True" if whole.all() and len(whole) else ""
-        name = algebra.of_block[block.name]
+        name = algebra.of_block[block]
         lines.append(f"{name} = cp.Variable({block.size}{kind})  # {about(block)}".rstrip())
     return lines
 
@@ -106,7 +111,7 @@ def _variables(program: Program, algebra: Algebra) -> list[str]:
 def _bounds(program: Program, algebra: Algebra) -> list[str]:
     lines = []
     for block in program.columns:
-        name = algebra.of_block[block.name]
+        name = algebra.of_block[block]
         low = program.column_lower[block.start : block.stop]
         high = program.column_upper[block.start : block.stop]
         lines += _relations(name, low, high)
