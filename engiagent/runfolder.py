@@ -31,9 +31,20 @@ BLUEPRINT: Final = "blueprint.json"
 SCRIPT: Final = "model.py"
 SOLUTION: Final = "solution.nc"
 CERTIFICATE: Final = "certificate.json"
+EXPLANATION: Final = "explanation.json"
 REPORT: Final = "report.html"
 PROBLEM: Final = "problem"
-ARTEFACTS: Final = (BLUEPRINT, SCRIPT, SOLUTION, CERTIFICATE, REPORT, TRACE, TRACEBACK, PROBLEM)
+ARTEFACTS: Final = (
+    BLUEPRINT,
+    SCRIPT,
+    SOLUTION,
+    CERTIFICATE,
+    EXPLANATION,
+    REPORT,
+    TRACE,
+    TRACEBACK,
+    PROBLEM,
+)
 
 State = Literal["running", "done", "failed", "interrupted"]
 

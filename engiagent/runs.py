@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.diagnostics import MissingDataError
 from engiagent.errors import EngiagentError
+from engiagent.jsontext import dumps_canonical
+from engiagent.proofs import OPINION, PLAIN, Proofs
 from engiagent.runfolder import (
     BLUEPRINT,
     CERTIFICATE,
+    EXPLANATION,
     PROBLEM,
     SCRIPT,
     OnEvent,
@@ -28,12 +31,13 @@ from engiagent.runinputs import (
     problem_folder_of,
     slots_of,
 )
-from engiagent.solvers.result import OnProgress, SolveOptions
+from engiagent.solvers.result import OnProgress, SolveOptions, SolverResult
 from engiagent.stages import (
     choice_of,
-    clashing_demands,
     computed,
+    explained,
     gaps,
+    reasons,
     save,
     solve_program,
     static_findings,
@@ -105,6 +109,7 @@ def run_problem(
     options: SolveOptions | None = None,
     *,
     force: bool = False,
+    proofs: Proofs = PLAIN,
     on_event: OnEvent | None = None,
     on_progress: OnProgress | None = None,
 ) -> RunOutcome:
@@ -124,6 +129,8 @@ def run_problem(
         Limits and settings of the solver.
     force
         Allow ``out`` to hold an earlier run, which is replaced.
+    proofs
+        What is asked of the certificate beyond the plain check.
     on_event, on_progress
         Called at the start and end of stages, and while the solver runs.
 
@@ -149,9 +156,10 @@ def run_problem(
         "engine": engine,
         "overrides": dict(overrides or {}),
         **_asked(options),
+        **proofs.asked(),
     }
     folder = RunFolder.create(out, problem.id, asked, force=force, on_event=on_event)
-    run = _Run(folder, problem, options, on_progress)
+    run = _Run(folder, problem, options, on_progress, proofs)
     return run.guarded(lambda: run.from_problem(dict(overrides or {})))
 
 
@@ -161,6 +169,7 @@ def solve_blueprint(
     options: SolveOptions | None = None,
     *,
     force: bool = False,
+    proofs: Proofs = PLAIN,
     on_event: OnEvent | None = None,
     on_progress: OnProgress | None = None,
 ) -> RunOutcome:
@@ -174,9 +183,9 @@ def solve_blueprint(
     problem = problem_beside(Path(path))
     options = options or SolveOptions()
     name = problem.id if problem is not None else name_of(Path(path))
-    asked = {"blueprint": str(path), **_asked(options)}
+    asked = {"blueprint": str(path), **_asked(options), **proofs.asked()}
     folder = RunFolder.create(out, name, asked, force=force, on_event=on_event)
-    run = _Run(folder, problem, options, on_progress)
+    run = _Run(folder, problem, options, on_progress, proofs)
     return run.guarded(lambda: run.from_blueprint_file(blueprint, source))
 
 
@@ -193,6 +202,7 @@ class _Run:
     problem: "Problem | None"
     options: SolveOptions
     on_progress: OnProgress | None
+    proofs: Proofs = PLAIN
     blueprint: Blueprint | None = None
     missing: tuple[str, ...] = ()
     not_understood: tuple[str, ...] = ()
@@ -291,11 +301,11 @@ class _Run:
             self.status = result.status
             if result.status != "optimal":
                 self.reason = result.reason
+            solution = self.proofs.claimed(solution, program)
             save(solution, self.folder)
         self._check(blueprint, solution)
-        if result.status == "infeasible":
-            with self.folder.stage("audit"):
-                self._aside(lambda: self._clashes(blueprint))
+        with self.folder.stage("explain"):
+            self._aside(lambda: self._explain(blueprint, program, result))
         with self.folder.stage("emit"):
             self._aside(lambda: self._emit(blueprint))
         if result.status == "interrupted":
@@ -315,18 +325,37 @@ class _Run:
             program: Program = compile_blueprint(blueprint, self.data)
             return program
 
-    def _clashes(self, blueprint: Blueprint) -> None:
-        """Say which demands cannot hold together, with the words of the text behind each."""
-        clashes = clashing_demands(blueprint, self.data, self.problem)
-        if clashes:
-            self.reason = f"{self.reason}: {'; '.join(clashes)}"
+    def _explain(self, blueprint: Blueprint, program: "Program", result: SolverResult) -> None:
+        """Say which demands clash, what has no limit, or what holds the plan back."""
+        name = str(self.folder.record["problem"])
+        found = explained(
+            blueprint, program, result, self.data, self.problem, name=name, choice=self.choice
+        )
+        self.folder.write(EXPLANATION, dumps_canonical(found.to_dict()))
+        why = reasons(found)
+        if why:
+            self.reason = f"{self.reason}: {'; '.join(why)}"
 
     def _check(self, blueprint: Blueprint, solution: "xarray.Dataset") -> None:
         from engiagent.certify import certify
 
         with self.folder.stage("check"):
             name = str(self.folder.record["problem"])
-            self._keep(certify(self.problem, solution, blueprint, folder=self.data, name=name))
+            said = self.proofs.opinion(
+                self.problem, solution, blueprint, self.options, folder=self.data, name=name
+            )
+            if said is not None:
+                self.folder.write(OPINION, dumps_canonical(said.to_dict()))
+            certificate = certify(
+                self.problem,
+                solution,
+                blueprint,
+                folder=self.data,
+                name=name,
+                exact=self.proofs.exact,
+                opinion=said,
+            )
+            self._keep(certificate)
 
     def _undecided(self, blueprint: Blueprint | None) -> None:
         from engiagent.certify import without_schedule

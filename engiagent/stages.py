@@ -15,12 +15,14 @@ if TYPE_CHECKING:
 
     from engiagent.agents.offline.results import Analysis
     from engiagent.audit import Audit
+    from engiagent.explain import Explanation
     from engiagent.formulations.program import Program
     from engiagent.problems import Problem
 
 REFUSED: Final = ("implausible-value", "confused-unit", "band-reversed")
 """Suspicious findings for which the engine writes no complete blueprint."""
-CLASH_SECONDS: Final = 10.0
+EXPLAIN_SECONDS: Final = 10.0
+"""For what is solved again to explain why there is no plan or no best one."""
 
 
 def gaps(analysis: "Analysis") -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -51,17 +53,31 @@ def why_not_solved(analysis: "Analysis", audit: "Audit") -> str:
     return ", ".join(parts) or "no blueprint could be written"
 
 
-def clashing_demands(
-    blueprint: Blueprint, folder: Path, problem: "Problem | None"
-) -> tuple[str, ...]:
-    """Return the smallest sets of demands of a blueprint that cannot hold, with their places."""
-    from engiagent.audit import clashes_of
+def explained(
+    blueprint: Blueprint,
+    program: "Program",
+    result: SolverResult,
+    folder: Path,
+    problem: "Problem | None",
+    *,
+    name: str,
+    choice: str | None = None,
+) -> "Explanation":
+    """Return why a solve ended as it did; of a plan only what its multipliers say."""
+    from engiagent.explain import Given, explain_result
 
-    lines = []
-    for finding in clashes_of(blueprint, folder, problem, seconds=CLASH_SECONDS):
-        places = ", ".join(str(place) for place in finding.places)
-        lines.append(finding.explanation + (f" [{places}]" if places else ""))
-    return tuple(lines)
+    given = Given(blueprint=blueprint, folder=folder, problem=problem, name=name)
+    seconds = 0.0 if result.status == "optimal" else EXPLAIN_SECONDS
+    return explain_result(given, program, result, seconds=seconds, choice=choice)
+
+
+def reasons(found: "Explanation") -> tuple[str, ...]:
+    """Return the demands that cannot hold, or what grows without end, a sentence each."""
+    from engiagent.explain.text import clash_sentence
+
+    if found.unbounded is not None:
+        return tuple(growth.text for growth in found.unbounded.growths)
+    return tuple(clash_sentence(clash) for clash in found.clashes)
 
 
 @dataclass(frozen=True)

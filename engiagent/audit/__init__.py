@@ -4,7 +4,6 @@ from engiagent.audit.auditing import (
     audit_blueprint,
     audit_path,
     audit_problem,
-    clashes_of,
     quick_audit,
 )
 from engiagent.audit.findings import Audit, Finding
@@ -18,6 +17,5 @@ __all__ = [
     "audit_blueprint",
     "audit_path",
     "audit_problem",
-    "clashes_of",
     "quick_audit",
 ]

@@ -82,14 +82,6 @@ def quick_audit(problem: "Problem", found: "Understanding") -> Audit:
     return _Problem(problem, found).audit(None)
 
 
-def clashes_of(
-    blueprint: Blueprint, folder: Path, problem: "Problem | None" = None, *, seconds: float
-) -> tuple[Finding, ...]:
-    """Return the sets of demands of a blueprint that cannot hold together."""
-    text = Text(problem, folder=folder)
-    return examine(blueprint, folder, text, understood=True, seconds=seconds).findings
-
-
 def audit_blueprint(
     blueprint: Blueprint,
     folder: Path,

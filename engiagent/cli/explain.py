@@ -79,7 +79,7 @@ def exit_code(found: "Explanation") -> ExitCode:
     """Return the exit code: 3 where it was shown that there is no plan."""
     if found.kind == "plan":
         return ExitCode.FEASIBLE
-    if found.kind == "infeasible" and found.clash is not None and found.clash.proof.get("checked"):
+    if any(clash.proof.get("checked") for clash in found.clashes):
         return ExitCode.INFEASIBLE
     if found.kind == "stopped":
         return ExitCode.LIMIT

@@ -211,7 +211,7 @@ def _infeasible(given: Given, seconds: float) -> Explanation:
     from engiagent.explain.infeasible import explain_infeasible
 
     found = explain_infeasible(given.blueprint, given.folder, given.text, seconds=seconds)
-    count = len(found.clash.members) if found.clash is not None else 0
+    count = len(found.clashes[0].members) if found.clashes else 0
     summary = "no plan meets all demands"
     if count == 1:
         summary += ": one of them cannot hold by itself"
@@ -221,7 +221,7 @@ def _infeasible(given: Given, seconds: float) -> Explanation:
         problem=given.name,
         kind="infeasible",
         summary=summary,
-        clash=found.clash,
+        clashes=found.clashes,
         proposals=found.proposals,
         notes=found.notes,
     )

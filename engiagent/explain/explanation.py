@@ -260,12 +260,14 @@ class Explanation:
         ``undecided`` (the problem could not be modelled).
     summary
         One sentence.
+    clashes
+        Sets of demands that no plan meets; no two share a demand that could give way.
     """
 
     problem: str
     kind: Kind
     summary: str
-    clash: Clash | None = None
+    clashes: tuple[Clash, ...] = ()
     proposals: tuple[Proposal, ...] = ()
     unbounded: Unbounded | None = None
     tight: tuple[Tight, ...] = ()

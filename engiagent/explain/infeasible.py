@@ -1,6 +1,7 @@
 """Why a problem has no plan: the demands that clash, and the least that would have to give way."""
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from engiagent.formulations.program import Program
     from engiagent.solvers.iis import Conflict
 
+MOST_CLASHES: Final = 4
 SHARE_OF_SEARCH: Final = 0.4
 """The share of the time in which the demands that clash are looked for."""
 
@@ -28,7 +30,7 @@ SHARE_OF_SEARCH: Final = 0.4
 class Infeasibility:
     """What was found out about a problem without a plan."""
 
-    clash: Clash | None
+    clashes: tuple[Clash, ...]
     proposals: tuple[Proposal, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -54,12 +56,32 @@ def explain_infeasible(
     said = Statements(demands, folder or Path(), text)
     conflict = irreducible_set(program, seconds=SHARE_OF_SEARCH * seconds)
     if conflict is None:
-        return Infeasibility(None, notes=(_why_none(program),))
+        return Infeasibility((), notes=(_why_none(program),))
     limits = Limits(program, said)
-    clash = _clash(conflict, limits, seconds=SHARE_OF_SEARCH / 2 * seconds)
-    repairs = Repairs(limits, started + seconds)
-    proposals, notes = _proposals(conflict, repairs)
-    return Infeasibility(clash, proposals, notes)
+    conflicts = [conflict, *_further(conflict, limits, started + SHARE_OF_SEARCH * seconds)]
+    share = SHARE_OF_SEARCH / 2 * seconds / len(conflicts)
+    clashes = tuple(_clash(found, limits, seconds=share) for found in conflicts)
+    proposals, notes = _proposals(conflict, Repairs(limits, started + seconds))
+    return Infeasibility(clashes, proposals, notes)
+
+
+def _further(conflict: "Conflict", limits: Limits, deadline: float) -> Iterator["Conflict"]:
+    """Yield clashes that remain when what could give way in the ones before is left out."""
+    from engiagent.solvers.iis import irreducible_set, without
+
+    found: Conflict | None = conflict
+    program = limits.program
+    for _ in range(MOST_CLASHES - 1):
+        assert found is not None
+        soft = [m.family for m in found.members if limits.of(m.family).softness.soft]
+        left = deadline - time.monotonic()
+        if not soft or left <= 0:
+            return
+        program = without(program, soft)
+        found = irreducible_set(program, seconds=left)
+        if found is None:
+            return
+        yield found
 
 
 def _why_none(program: "Program") -> str:

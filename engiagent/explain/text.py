@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from engiagent.explain.explanation import Explanation, Extreme, Proposal, Trouble
+from engiagent.explain.explanation import Clash, Explanation, Extreme, Proposal, Trouble
 from engiagent.explain.labels import shown
 
 
@@ -39,22 +39,20 @@ def lines_of(found: Explanation) -> Iterator[Line]:
 
 
 def _clash(found: Explanation) -> Iterator[Line]:
-    if found.clash is None:
-        return
-    yield Line(0, "demands that cannot hold together")
-    for number, member in enumerate(found.clash.members, 1):
-        yield Line(1, f"({number}) {member.part.text}")
-        for place in member.part.places:
-            yield Line(2, str(place))
-        if not member.soft:
-            yield Line(2, f"cannot give way: {member.reason}")
-    yield Line(1, f"= {proof_words(found)}")
+    for clash in found.clashes:
+        yield Line(0, "demands that cannot hold together")
+        for number, member in enumerate(clash.members, 1):
+            yield Line(1, f"({number}) {member.part.text}")
+            for place in member.part.places:
+                yield Line(2, str(place))
+            if not member.soft:
+                yield Line(2, f"cannot give way: {member.reason}")
+        yield Line(1, f"= {proof_words(clash)}")
 
 
-def proof_words(found: Explanation) -> str:
+def proof_words(clash: Clash) -> str:
     """Return how it is known that demands clash."""
-    assert found.clash is not None
-    proof = found.clash.proof
+    proof = clash.proof
     checked = "checked" if proof.get("checked") else "not confirmed by the checker"
     least = ", and nothing in the set can be left out" if proof.get("irreducible") else ""
     times = "" if proof.get("elements_least") else "; not all elements named need be part of it"
@@ -130,3 +128,14 @@ def _plan(found: Explanation) -> Iterator[Line]:
         yield Line(0, "not used")
         for cost in found.reduced_costs:
             yield Line(1, f"- {cost.text}")
+
+
+def clash_sentence(clash: Clash) -> str:
+    """Return demands that clash in one sentence, with the places of the text behind them."""
+    said = "; ".join(f"({k}) {m.part.text}" for k, m in enumerate(clash.members, 1))
+    places = dict.fromkeys(str(place) for m in clash.members for place in m.part.places)
+    count = len(clash.members)
+    text = f"these {count} demands cannot all hold: {said}"
+    if count == 1:
+        text = f"this cannot hold: {clash.members[0].part.text}"
+    return text + (f" [{', '.join(places)}]" if places else "")

@@ -37,6 +37,7 @@ WHOLE = [
     "model.py",
     "solution.nc",
     "certificate.json",
+    "explanation.json",
     "report.html",
     "trace.jsonl",
 ]
