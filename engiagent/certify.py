@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from engiagent.verify import Certificate
     from engiagent.verify.foreign import Reading
     from engiagent.verify.opinions import Opinion
+    from engiagent.verify.requirements import Requirements
 
 GIVEN: Final = {"kind": "user", "note": "given in the blueprint; there is no problem text"}
 
@@ -56,6 +57,7 @@ def certify(
     folder: Path,
     name: str,
     mapping: "Mapping[str, str] | Reading | None" = None,
+    requirements: "Requirements | None" = None,
     exact: bool = False,
     opinion: "Opinion | None" = None,
 ) -> "Certificate":
@@ -73,6 +75,8 @@ def certify(
         Where the data of a blueprint without a problem lie, and what to call it.
     mapping
         Quantity to column of somebody's schedule, or how it is to be read altogether.
+    requirements
+        What stands for a problem without annotations of its own; nothing for one that has some.
     exact
         Whether to say beside every figure what rational arithmetic makes of it.
     opinion
@@ -99,11 +103,12 @@ def certify(
     from engiagent.verify import check
 
     source, expanded = source_of(problem, blueprint, folder, name)
-    certificate = check(source, solution, expanded, mapping=mapping)
+    stated = None if source.expert is not None else requirements
+    certificate = check(source, solution, expanded, stated, mapping)
     if exact:
         from engiagent.verify.exact import with_exact
 
-        certificate = with_exact(certificate, source, solution, expanded, mapping=mapping)
+        certificate = with_exact(certificate, source, solution, expanded, stated, mapping)
     if opinion is not None:
         from engiagent.verify.opinions import with_opinion
 

@@ -1,0 +1,83 @@
+"""The analyzer: from the text to a blueprint, or to why there cannot be one."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from engiagent.agents.protocol import AgentName, Board, Engine, Fault, Outcome, Question
+from engiagent.agents.questions import SCHEMAS, ask, unanswered
+from engiagent.blueprint import Blueprint
+from engiagent.blueprint.diagnostics import BlueprintError
+from engiagent.errors import EngiagentError
+from engiagent.jsontext import dumps_canonical
+
+_FINAL: Final = ("missing", "contradictory", "undecided")
+
+
+@dataclass(frozen=True)
+class Analyzer:
+    """Reads the problem and says what is asked, from which data."""
+
+    engine: Engine
+    name: AgentName = "analyzer"
+
+    def run(self, board: Board) -> Outcome:
+        """Return a blueprint, or what the text lacks."""
+        values = {"instruction": board.instruction, "blueprint": board.blueprint}
+        question = Question("analyzer", "analyse", board, values, SCHEMAS["analyse"])
+        answer = ask(self.engine, question)
+        if answer.value is None:
+            return unanswered(self.name, answer)
+        changes, faults = _read(answer.value, board)
+        said = changes["sufficiency"]
+        return Outcome(
+            agent=self.name,
+            status="failed" if faults else "done",
+            summary=faults[0].message if faults else f"the text is {said}",
+            changes=changes,
+            faults=faults,
+            usage=answer.usage,
+        )
+
+
+def _read(value: Any, board: Board) -> tuple[dict[str, Any], tuple[Fault, ...]]:
+    """Return what an answer says as changes of the board, and what is wrong with it."""
+    missing = tuple(f"{m['component']}.{m['quantity']}" for m in value["missing"])
+    unclear = [f"{e['quote']} ({e['why']})" for e in value["not_understood"]]
+    unclear += [f"{' / '.join(e['quotes'])} ({e['why']})" for e in value["contradictions"]]
+    said = value["sufficiency"]
+    changes: dict[str, Any] = {
+        "sufficiency": said, "missing": missing, "not_understood": tuple(unclear),
+        "notes": tuple(value["notes"]),
+    }  # fmt: skip
+    faults = [_absent(quote, board) for quote in _quotes(value)]
+    found = tuple(fault for fault in faults if fault is not None)
+    if value["blueprint"] is not None:
+        try:
+            changes["blueprint"] = Blueprint.from_json(dumps_canonical(value["blueprint"]))
+        except BlueprintError as error:
+            from engiagent.agents.faults import of_error
+
+            return changes, (*found, *of_error(error))
+        except EngiagentError as error:
+            return changes, (*found, Fault("blueprint-invalid", str(error)))
+    elif said == "complete":
+        return changes, (*found, Fault("reply-malformed", "complete, but without a blueprint"))
+    if said in _FINAL and not (missing or unclear):
+        found = (*found, Fault("reply-malformed", f"{said}, but nothing is named", "$"))
+    return changes, found
+
+
+def _quotes(value: Any) -> list[str]:
+    """Return the words that an answer claims to be the text's."""
+    return [
+        *(e["quote"] for e in value["not_understood"]),
+        *(q for e in value["contradictions"] for q in e["quotes"]),
+    ]
+
+
+def _absent(quote: str, board: Board) -> Fault | None:
+    """Return a fault for words that do not stand in the text, white space apart."""
+    assert board.problem is not None
+    if " ".join(quote.split()) in " ".join(board.problem.text.split()):
+        return None
+    return Fault("misread", f"the text does not say {quote!r}")

@@ -1,0 +1,169 @@
+"""The coordinator: lays outcomes on the board, and sends who comes next until the run ends."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, Final
+
+from engiagent.agents.budgets import Meter
+from engiagent.agents.faults import of_error
+from engiagent.agents.memory import Forgetful, Remembers
+from engiagent.agents.protocol import Agent, AgentName, Board, Fault, Instruction, Outcome, Usage
+from engiagent.agents.routing import Route, Router
+from engiagent.errors import EngiagentError
+
+RANKS: Final = ("violated", "undecided", "feasible", "reproduced", "proven infeasible", "certified")
+"""Verdicts from worthless to best."""
+
+OnTurn = Callable[[Board, Outcome], None]
+OnRecord = Callable[[Mapping[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a coordinated run ended.
+
+    Attributes
+    ----------
+    board
+        The best that there was, by its certificate.
+    reason
+        Why it ended.
+    stopped
+        Whether a budget or Ctrl-C ended it.
+    faults, error
+        Of the last turn.
+    """
+
+    board: Board
+    reason: str
+    stopped: bool
+    usage: Usage
+    records: tuple[Mapping[str, Any], ...]
+    faults: tuple[Fault, ...] = ()
+    error: EngiagentError | None = None
+
+
+@dataclass
+class Coordinator:
+    """Runs agents on a board.
+
+    Attributes
+    ----------
+    on_turn, on_record
+        Called after each turn with the new board, and with each routing record.
+    """
+
+    agents: Mapping[AgentName, Agent]
+    router: Router
+    meter: Meter
+    memory: Remembers = field(default_factory=Forgetful)
+    on_turn: OnTurn | None = None
+    on_record: OnRecord | None = None
+
+    def run(self, board: Board, first: AgentName = "analyzer") -> Ended:
+        """Let agents work until the result is good, nobody can go on, or a budget is used up."""
+        records: list[Mapping[str, Any]] = []
+        best = board
+        route = Route(first, "", "medium", 1.0, "the main way", "main way")
+        outcome: Outcome | None = None
+        while route.target is not None:
+            spent = self.meter.spent()
+            if spent is not None:
+                return self._ended(best, spent, True, records, outcome)
+            board = board.having(instruction=self._instruction(route))
+            outcome, seconds = self._turn(route.target, board)
+            board = board.having(**outcome.changes)
+            self.meter.count(outcome.usage)
+            self._learn(route, outcome)
+            records.append(self._record(len(records) + 1, route, outcome, seconds))
+            if self.on_turn is not None:
+                self.on_turn(board, outcome)
+            best = better(best, board)
+            route = self.router.after(outcome, board)
+            self.meter.usage += route.usage
+            if outcome.status == "stopped":
+                return self._ended(best, outcome.summary, True, records, outcome)
+            if route.target is not None:
+                self.router.note(route.target, route.trigger)
+        return self._ended(best, route.reasoning, False, records, outcome)
+
+    def _ended(
+        self, best: Board, reason: str, stopped: bool, records: list[Mapping[str, Any]],
+        last: Outcome | None,
+    ) -> Ended:  # fmt: skip
+        faults = () if last is None else last.faults
+        error = None if last is None else last.error
+        return Ended(best, reason, stopped, self.meter.usage, tuple(records), faults, error)
+
+    def _turn(self, name: AgentName, board: Board) -> tuple[Outcome, float]:
+        begun = perf_counter()
+        try:
+            outcome = self.agents[name].run(board)
+        except EngiagentError as error:
+            # What an agent's tools refuse is something to mend, not the end of the run.
+            outcome = Outcome(
+                agent=name, status="failed", summary=str(error), faults=of_error(error), error=error
+            )
+        return outcome, perf_counter() - begun
+
+    def _instruction(self, route: Route) -> Instruction:
+        if route.trigger is None:
+            return Instruction(route.strategy)
+        lessons = self.memory.lessons(route.trigger.signature)
+        return Instruction(route.strategy, route.faults, lessons)
+
+    def _learn(self, route: Route, outcome: Outcome) -> None:
+        """Remember whether the fault that led to a turn is gone after it."""
+        if route.trigger is None or route.target is None:
+            return
+        still = {fault.signature for fault in outcome.faults}
+        mended = outcome.status == "done" or (
+            route.trigger.signature not in still and not _no_answer(outcome)
+        )
+        repair = outcome.repair if mended else ""
+        self.memory.learn(
+            route.target,
+            route.trigger.kind,
+            route.trigger.signature,
+            mended,
+            route.strategy,
+            repair,
+        )
+
+    def _record(
+        self, step: int, route: Route, outcome: Outcome, seconds: float
+    ) -> Mapping[str, Any]:
+        record = {
+            "step": step,
+            **route.to_dict(),
+            "outcome": {
+                "status": outcome.status,
+                "summary": outcome.summary,
+                "faults": [fault.to_dict() for fault in outcome.faults],
+                "changes": sorted(outcome.changes),
+                "usage": dict(vars(outcome.usage)),
+                "seconds": round(seconds, 4),
+            },
+        }
+        if self.on_record is not None:
+            self.on_record(record)
+        return record
+
+
+def better(best: Board, board: Board) -> Board:
+    """Return the board with the better certificate; the newer one where they are as good."""
+    if board.certificate is None:
+        # Without any certificate yet, what was found out last is what there is to show.
+        return board if best.certificate is None else best
+    if best.certificate is None:
+        return board
+    rank = RANKS.index
+    newer = rank(str(board.certificate["verdict"])) >= rank(str(best.certificate["verdict"]))
+    return board if newer else best
+
+
+def _no_answer(outcome: Outcome) -> bool:
+    """Whether the engine's answer itself was no answer, so that nothing can have been mended."""
+    about = ("reply-malformed", "reply-truncated", "engine-refused", "engine-unreachable")
+    return any(fault.kind in about for fault in outcome.faults)

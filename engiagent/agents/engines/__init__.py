@@ -1,0 +1,1 @@
+"""Engines: who answers what needs judgement."""

@@ -1,0 +1,80 @@
+"""The evaluator: the certificate, four scores, and whether to go on.
+
+Feasibility comes from the certificate alone. The four scores are the published ones (information
+extraction, domain reasoning, modelling and optimisation, uncertainty handling) by the rubric of
+:mod:`engiagent.agents.scores`; what an engine adds to them is kept apart.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from engiagent.agents.faults import of_certificate
+from engiagent.agents.protocol import AgentName, Board, Engine, Fault, Outcome, Question, Usage
+from engiagent.agents.questions import SCHEMAS, ask
+from engiagent.agents.scores import deterministic
+from engiagent.errors import EngiagentError
+
+GOOD: Final = ("certified", "proven infeasible", "reproduced")
+
+
+@dataclass(frozen=True)
+class Evaluator:
+    """Has the schedule certified and scored."""
+
+    engine: Engine
+    judged: bool = False
+    name: AgentName = "evaluator"
+
+    def run(self, board: Board) -> Outcome:
+        """Return the certificate, the scores, and what is still wrong."""
+        try:
+            certificate = certificate_of(board)
+        except EngiagentError as error:
+            fault = Fault("formulation", str(error))
+            return Outcome(agent=self.name, status="failed", summary=fault.message, faults=(fault,))
+        scores = deterministic(certificate, board)
+        changes: dict[str, Any] = {"certificate": certificate, "scores": scores}
+        usage = Usage()
+        if self.judged and self.engine.judges:
+            opinion, usage = self._opinion(board, certificate)
+            changes["opinion"] = opinion
+        faults = () if certificate["verdict"] in GOOD else self._faults(certificate, board)
+        return Outcome(
+            agent=self.name,
+            status="failed" if faults else "done",
+            summary=str(certificate["verdict"]),
+            changes=changes,
+            faults=faults,
+            usage=usage,
+        )
+
+    def _faults(self, certificate: dict[str, Any], board: Board) -> tuple[Fault, ...]:
+        """Return what keeps a certificate from being good; none for an honest local optimum."""
+        found = of_certificate(certificate)
+        if found or certificate["verdict"] == "feasible":
+            return found
+        from engiagent.certify import not_shown
+
+        reasons = not_shown(certificate) or ["the checker could not establish it"]
+        return (Fault("not-best", "; ".join(reasons)),)
+
+    def _opinion(self, board: Board, certificate: dict[str, Any]) -> tuple[Any, Usage]:
+        values = {"blueprint": board.blueprint, "certificate": certificate}
+        question = Question("evaluator", "evaluate", board, values, SCHEMAS["evaluate"])
+        answer = ask(self.engine, question)
+        return answer.value or {}, answer.usage
+
+
+def certificate_of(board: Board) -> dict[str, Any]:
+    """Return the certificate of the newest schedule.
+
+    Requirements that the engine took from the text count beside the blueprint's own; annotated
+    ones of the problem take their place.
+    """
+    from engiagent.certify import certify
+
+    taken = board.requirements
+    return certify(
+        board.problem, board.solution, board.blueprint, folder=board.data, name=board.name,
+        requirements=None if taken is None else taken.requirements,
+    ).to_dict()  # fmt: skip

@@ -1,0 +1,78 @@
+"""Requirements that an engine took from a text alone, as far as they can be read.
+
+They come from words, so each must stand on words of the text; one that does not, or that the
+checker cannot read, is left out and named. What is left adds to what the checker holds a schedule
+against; it never replaces the annotations of a problem that has them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from engiagent.errors import EngiagentError
+from engiagent.jsontext import dumps_canonical
+
+if TYPE_CHECKING:
+    from engiagent.problems import Problem
+    from engiagent.verify.requirements import Requirements
+
+FILE: Final = "requirements.yaml"
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """Requirements as the checker takes them.
+
+    Attributes
+    ----------
+    text
+        The same as a file; JSON, which is YAML.
+    left_out
+        What was not taken, and why.
+    """
+
+    requirements: "Requirements"
+    text: str
+    left_out: tuple[str, ...] = ()
+
+
+def readable(document: Mapping[str, Any], problem: "Problem") -> Extraction | None:
+    """Return what of an answer can be read; None where nothing can."""
+    left_out: list[str] = []
+    kept = dict(document)
+    kept["requirements"] = [
+        entry
+        for entry in document.get("requirements") or ()
+        if _stands_in(entry, problem, left_out) and _reads(document, entry, left_out)
+    ]
+    if not kept["requirements"]:
+        return None
+    text = dumps_canonical(kept)
+    try:
+        return Extraction(_parsed(text), text, tuple(left_out))
+    except EngiagentError:
+        return None
+
+
+def _parsed(text: str) -> "Requirements":
+    from engiagent.verify.requirements import parse_requirements
+
+    return parse_requirements(text, FILE)
+
+
+def _stands_in(entry: Any, problem: "Problem", left_out: list[str]) -> bool:
+    quote = entry.get("quote") if isinstance(entry, Mapping) else None
+    words = " ".join(str(quote or "").split())
+    if words and words in " ".join(problem.text.split()):
+        return True
+    left_out.append(f"{quote!r} does not stand in the text")
+    return False
+
+
+def _reads(document: Mapping[str, Any], entry: Mapping[str, Any], left_out: list[str]) -> bool:
+    try:
+        _parsed(dumps_canonical({**document, "requirements": [entry]}))
+    except EngiagentError as error:
+        left_out.append(f"{entry.get('quote')!r}: {error}")
+        return False
+    return True

@@ -1,0 +1,148 @@
+"""From what stages and checks say to faults of the taxonomy."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+from engiagent.agents.protocol import AGENTS, AgentName, Fault
+from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, MissingDataError
+from engiagent.errors import EngiagentError
+from engiagent.files import packaged_yaml
+
+SAME: Final = "same"
+PRIORITIES: Final = ("high", "medium", "low")
+_KINDS: Final = {
+    "EB001": "syntax", "EB002": "unknown-name", "EB003": "index", "EB004": "index",
+    "EB005": "unit-mismatch", "EB006": "unit-mismatch", "EB007": "unit-mismatch",
+    "EB008": "not-supported", "EB009": "not-supported", "EB010": "syntax", "EB011": "syntax",
+    "EB012": "blueprint-invalid", "EB014": "blueprint-invalid", "EB016": "blueprint-invalid",
+    "EB017": "formulation", "EB026": "formulation", "EB027": "formulation",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of fault, as ``taxonomy.yaml`` has it.
+
+    Attributes
+    ----------
+    owners
+        Who can mend it; ``same`` is the agent that ran into it.
+    success
+        How likely the first owner is to mend it, before memory knows better.
+    """
+
+    name: str
+    about: str
+    owners: tuple[AgentName | str, ...]
+    strategy: str
+    success: float
+    priority: str
+    ends: bool
+
+
+@cache
+def taxonomy() -> Mapping[str, Kind]:
+    """Return every kind of fault by name.
+
+    Raises
+    ------
+    EngiagentError
+        When the file names an owner or a priority that does not exist.
+    """
+    kinds = {}
+    for name, entry in packaged_yaml("engiagent.agents", "taxonomy.yaml").items():
+        owners = tuple(entry.get("owners", ()))
+        unknown = [o for o in owners if o != SAME and o not in AGENTS]
+        if unknown or entry["priority"] not in PRIORITIES:
+            raise EngiagentError(f"taxonomy.yaml: {name}: {unknown or entry['priority']}")
+        kinds[name] = Kind(
+            name, entry["about"], owners, entry.get("strategy", ""),
+            float(entry.get("success", 0.0)), entry["priority"], bool(entry.get("ends", False)),
+        )  # fmt: skip
+    return kinds
+
+
+def worst_first(faults: Iterable[Fault]) -> tuple[Fault, ...]:
+    """Return faults by priority, those that end a run first of all."""
+    known = taxonomy()
+
+    def rank(fault: Fault) -> tuple[bool, int]:
+        kind = known[fault.kind]
+        return not kind.ends, PRIORITIES.index(kind.priority)
+
+    return tuple(sorted(faults, key=rank))
+
+
+def of_error(error: EngiagentError) -> tuple[Fault, ...]:
+    """Return the faults behind an error of a stage."""
+    if isinstance(error, BlueprintError):
+        return tuple(of_diagnostic(item) for item in error.diagnostics if item.severity == "error")
+    if isinstance(error, MissingDataError):
+        return tuple(Fault("data-missing", f"no value is known for {n}", n) for n in error.names)
+    return (Fault("formulation", str(error)),)
+
+
+def of_diagnostic(found: Diagnostic) -> Fault:
+    """Return a finding of static analysis as a fault."""
+    place = found.path if found.column is None else f"{found.path}, column {found.column}"
+    name = f'"{found.name}": ' if found.name else ""
+    kind = _KINDS.get(found.code, "formulation")
+    return Fault(kind, f"{found.code} {name}{found.message}", place, found.suggestion or "")
+
+
+def of_status(status: str, reason: str | None) -> tuple[Fault, ...]:
+    """Return the fault of a solver's status; none for a status with a schedule."""
+    kinds = {
+        "infeasible": "infeasible",
+        "unbounded": "unbounded",
+        "limit": "solver-limit",
+        "error": "solver-trouble",
+    }
+    return (Fault(kinds[status], reason or status),) if status in kinds else ()
+
+
+def of_certificate(certificate: Mapping[str, Any]) -> tuple[Fault, ...]:
+    """Return what a certificate holds against a blueprint and its schedule."""
+    found = [*_violations(certificate), *_gaps(certificate), *_unchecked(certificate)]
+    return worst_first(dict.fromkeys(found))
+
+
+_DATA: Final = {
+    "untraced": "data-untraced",
+    "unused": "data-ignored",
+    "unaccounted": "data-ignored",
+    "coverage": "data-ignored",
+}
+
+
+def _violations(certificate: Mapping[str, Any]) -> Iterator[Fault]:
+    for entry in certificate.get("violations") or ():
+        level, check = entry["level"], str(entry["check"])
+        kind = {
+            "data": next((k for word, k in _DATA.items() if word in check), "data-altered"),
+            "algebra": "requirement-violated",
+            "physics": "physics-violated",
+            "optimality": "not-best",
+        }[level]
+        where = ", ".join(f"{k} {v}" for k, v in (entry.get("where") or {}).items())
+        place = f"{entry.get('name') or check}" + (f" at {where}" if where else "")
+        yield Fault(kind, str(entry["message"]), place)
+
+
+def _gaps(certificate: Mapping[str, Any]) -> Iterator[Fault]:
+    for name in certificate.get("missing") or ():
+        yield Fault("data-missing", f"no value is known for {name}", str(name))
+    for text in certificate.get("not_understood") or ():
+        yield Fault("data-ignored", f"not accounted for: {text}")
+
+
+def _unchecked(certificate: Mapping[str, Any]) -> Iterator[Fault]:
+    """Yield hard requirements that could not be evaluated: their quantity is nowhere."""
+    algebra = (certificate.get("levels") or {}).get("algebra") or {}
+    for entry in algebra.get("checks") or ():
+        if entry.get("status") == "unchecked":
+            said = entry.get("note") or "it could not be evaluated"
+            yield Fault("quantity-absent", f"{entry.get('quote') or entry.get('text')}: {said}",
+                        str(entry.get("name") or entry.get("id")))  # fmt: skip

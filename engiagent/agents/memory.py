@@ -1,0 +1,194 @@
+"""What runs learnt: which agent mended which kind of fault, how often, and by what repair.
+
+One SQLite file, in the user's state folder unless a path is given. Every statement is a
+transaction of its own, so that runs at the same time share a file; a locked one waits.
+"""
+
+import math
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+from engiagent.errors import InputError
+
+VERSION: Final = 1
+BUSY_SECONDS: Final = 20.0
+PRIOR_WEIGHT: Final = 4.0
+"""How many attempts the taxonomy's own estimate counts for."""
+_TABLES: Final = """
+CREATE TABLE IF NOT EXISTS attempts (
+    id INTEGER PRIMARY KEY, at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP, run TEXT NOT NULL,
+    engine TEXT NOT NULL, agent TEXT NOT NULL, kind TEXT NOT NULL, signature TEXT NOT NULL,
+    mended INTEGER NOT NULL, strategy TEXT NOT NULL, repair TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS by_kind ON attempts (engine, kind, agent);
+CREATE INDEX IF NOT EXISTS by_signature ON attempts (signature, mended);
+"""
+
+
+@dataclass(frozen=True)
+class Rate:
+    """How often an agent mended a kind of fault.
+
+    Attributes
+    ----------
+    low, high
+        Wilson's interval of the share at 95 %.
+    """
+
+    agent: str
+    kind: str
+    attempts: int
+    mended: int
+    low: float
+    high: float
+
+
+class Remembers(Protocol):
+    """What the coordinator needs of a memory."""
+
+    def estimate(self, agent: str, kind: str, prior: float) -> float:
+        """Return how likely an agent is to mend a kind of fault."""
+        ...
+
+    def lessons(self, signature: str, most: int = 3) -> tuple[str, ...]:
+        """Return repairs that mended the same mistake before."""
+        ...
+
+    def learn(
+        self, agent: str, kind: str, signature: str, mended: bool, strategy: str, repair: str
+    ) -> None:
+        """Remember an attempt."""
+        ...
+
+
+class Forgetful:
+    """The memory of a run that keeps none."""
+
+    def estimate(self, agent: str, kind: str, prior: float) -> float:
+        """Return the prior."""
+        return prior
+
+    def lessons(self, signature: str, most: int = 3) -> tuple[str, ...]:
+        """Return nothing."""
+        return ()
+
+    def learn(
+        self, agent: str, kind: str, signature: str, mended: bool, strategy: str, repair: str
+    ) -> None:
+        """Do nothing."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A file of attempts.
+
+    Attributes
+    ----------
+    run, engine
+        Who learns; success rates are those of one engine.
+    """
+
+    path: Path
+    run: str = ""
+    engine: str = "offline"
+
+    def estimate(self, agent: str, kind: str, prior: float) -> float:
+        """Return the mean of a beta distribution that the taxonomy's estimate starts."""
+        attempts, mended = self._counts(agent, kind)
+        return (prior * PRIOR_WEIGHT + mended) / (PRIOR_WEIGHT + attempts)
+
+    def _counts(self, agent: str, kind: str) -> tuple[int, int]:
+        query = (
+            "SELECT count(*), coalesce(sum(mended), 0) FROM attempts "
+            "WHERE engine = ? AND kind = ? AND agent = ?"
+        )
+        with self._open() as connection:
+            row = connection.execute(query, (self.engine, kind, agent)).fetchone()
+        return int(row[0]), int(row[1])
+
+    def lessons(self, signature: str, most: int = 3) -> tuple[str, ...]:
+        """Return repairs that mended the same mistake before, the newest first."""
+        query = (
+            "SELECT repair FROM attempts WHERE signature = ? AND mended = 1 AND repair <> '' "
+            "GROUP BY repair ORDER BY max(id) DESC LIMIT ?"
+        )
+        with self._open() as connection:
+            return tuple(str(r[0]) for r in connection.execute(query, (signature, most)))
+
+    def learn(
+        self, agent: str, kind: str, signature: str, mended: bool, strategy: str, repair: str
+    ) -> None:
+        """Remember an attempt."""
+        row = (self.run, self.engine, agent, kind, signature, int(mended), strategy, repair[:4000])
+        with self._open() as connection:
+            connection.execute(
+                "INSERT INTO attempts (run, engine, agent, kind, signature, mended, strategy, "
+                "repair) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row,
+            )  # fmt: skip
+
+    def rates(self) -> tuple[Rate, ...]:
+        """Return every rate, the most tried first."""
+        query = (
+            "SELECT agent, kind, count(*), sum(mended) FROM attempts "
+            "GROUP BY agent, kind ORDER BY count(*) DESC, agent, kind"
+        )
+        with self._open() as connection:
+            rows: Sequence[tuple[str, str, int, int]] = connection.execute(query).fetchall()
+        return tuple(Rate(a, k, n, m, *wilson(m, n)) for a, k, n, m in rows)
+
+    def clear(self) -> int:
+        """Forget everything; return how many attempts there were."""
+        with self._open() as connection:
+            return int(connection.execute("DELETE FROM attempts").rowcount)
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with closing(sqlite3.connect(self.path, timeout=BUSY_SECONDS)) as connection:
+                _prepare(connection, self.path)
+                with connection:
+                    yield connection
+        except (sqlite3.Error, OSError) as error:
+            raise InputError(f"the memory cannot be used: {error}", str(self.path)) from None
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version == VERSION:
+        return
+    if version > VERSION:
+        raise InputError(
+            "the memory was written by a newer engiagent", str(path),
+            found=f"version {version}", expected=f"at most {VERSION}",
+        )  # fmt: skip
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.executescript(_TABLES + f"PRAGMA user_version = {VERSION};")
+
+
+def wilson(mended: int, attempts: int) -> tuple[float, float]:
+    """Return Wilson's 95 % interval of a share; 0 to 1 without attempts.
+
+    Wilson, E. B. (1927), Probable inference, the law of succession, and statistical inference.
+    """
+    if not attempts:
+        return 0.0, 1.0
+    z, share = 1.959963984540054, mended / attempts
+    scale = 1.0 + z * z / attempts
+    middle = (share + z * z / (2 * attempts)) / scale
+    half = z / scale * math.sqrt(share * (1 - share) / attempts + z * z / (4 * attempts**2))
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def default_path() -> Path:
+    """Return where the memory lies: ``ENGIAGENT_MEMORY``, else the user's state folder."""
+    given = os.environ.get("ENGIAGENT_MEMORY")
+    if given:
+        return Path(given)
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(state) / "engiagent" / "memory.sqlite"

@@ -1,0 +1,126 @@
+"""The modeler: from a blueprint to a program, repairing what static analysis finds."""
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from engiagent.agents.faults import of_error
+from engiagent.agents.protocol import (
+    NOTHING,
+    AgentName,
+    Board,
+    Engine,
+    Fault,
+    Outcome,
+    Question,
+    Usage,
+)
+from engiagent.agents.questions import SCHEMAS, ask, unanswered
+from engiagent.blueprint import Blueprint
+from engiagent.blueprint.patching import PatchError
+from engiagent.blueprint.patching import patched as apply_patch
+from engiagent.errors import EngiagentError
+from engiagent.jsontext import dumps_canonical, loads_strict
+
+if TYPE_CHECKING:
+    from engiagent.formulations.program import Program
+
+MOST_OPERATIONS: Final = 200
+"""Of one patch; a longer one is another blueprint."""
+_MENDABLE: Final = (
+    "blueprint-invalid", "syntax", "unknown-name", "index", "unit-mismatch", "not-supported",
+    "formulation",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Modeler:
+    """Makes a blueprint compile; a repair is a JSON patch (RFC 6902) against located findings."""
+
+    engine: Engine
+    name: AgentName = "modeler"
+
+    def run(self, board: Board) -> Outcome:
+        """Return the program of the blueprint, repaired first where there is something to mend."""
+        assert board.blueprint is not None
+        blueprint, usage, repair = board.blueprint, NOTHING, ""
+        faults = board.instruction.faults
+        if faults:
+            repaired = self._repaired(board, blueprint, faults)
+            if isinstance(repaired, Outcome):
+                return repaired
+            blueprint, usage, repair = repaired
+        changes: dict[str, Any] = {"blueprint": blueprint}
+        if blueprint.kind == "definitions":
+            # Nothing is compiled: what is wrong with definitions shows when they are computed.
+            return Outcome(
+                agent=self.name, status="done", changes=changes, usage=usage, repair=repair,
+                summary="definitions are computed, not compiled",
+            )  # fmt: skip
+        program, found, error = compiled(blueprint, board)
+        if program is None:
+            return Outcome(
+                error=error,
+                agent=self.name, status="failed", changes=changes, faults=found, usage=usage,
+                summary=f"{len(found)} finding(s): {found[0].message}", repair=repair,
+            )  # fmt: skip
+        changes["program"] = program
+        return Outcome(
+            agent=self.name, status="done", changes=changes, usage=usage, repair=repair,
+            summary=f"{program.column_count} columns, {program.row_count} rows",
+        )  # fmt: skip
+
+    def _repaired(
+        self, board: Board, blueprint: Blueprint, faults: tuple[Fault, ...]
+    ) -> tuple[Blueprint, Usage, str] | Outcome:
+        values = {"instruction": board.instruction, "blueprint": blueprint}
+        answer = ask(self.engine, Question("modeler", "repair", board, values, SCHEMAS["repair"]))
+        if answer.value is None:
+            return unanswered(self.name, answer)
+        mended = patched(blueprint, answer.value["patch"])
+        if isinstance(mended, Blueprint):
+            return mended, answer.usage, json.dumps(answer.value["patch"], ensure_ascii=False)
+        # What is still wrong stays known beside what is wrong with the patch.
+        still = tuple(f for f in faults if f.kind in _MENDABLE)
+        return Outcome(
+            agent=self.name, status="failed", summary=mended[0].message,
+            faults=(*mended, *still), usage=answer.usage,
+        )  # fmt: skip
+
+
+def compiled(
+    blueprint: Blueprint, board: Board
+) -> "tuple[Program | None, tuple[Fault, ...], EngiagentError | None]":
+    """Return the program of a blueprint, or what static analysis and the compiler find."""
+    from engiagent.formulations import compile_blueprint, expand
+    from engiagent.stages import static_findings
+
+    try:
+        expanded = expand(blueprint)
+        found = static_findings(expanded, board.data)
+        if found.error is not None:
+            return None, of_error(found.error), found.error
+        return compile_blueprint(expanded, board.data), (), None
+    except EngiagentError as error:
+        return None, of_error(error), error
+
+
+def patched(blueprint: Blueprint, patch: list[Any]) -> Blueprint | tuple[Fault, ...]:
+    """Return a blueprint after a JSON patch, or what is wrong with the patch or its result.
+
+    The patch is applied whole or not at all.
+    """
+    if not patch:
+        return (Fault("reply-malformed", "the patch is empty, so nothing is repaired"),)
+    if len(patch) > MOST_OPERATIONS:
+        said = f"the patch has {len(patch)} operations, at most {MOST_OPERATIONS} are taken"
+        return (Fault("reply-malformed", said),)
+    try:
+        changed = apply_patch(loads_strict(blueprint.to_json()), patch)
+    except PatchError as error:
+        said = f"operation {error.operation} of the patch does not fit the blueprint: {error}"
+        return (Fault("reply-malformed", said),)
+    try:
+        return Blueprint.from_json(dumps_canonical(changed))
+    except EngiagentError as error:
+        return of_error(error)

@@ -1,0 +1,282 @@
+"""What agents share: the board they read, the outcomes they return, and the engine they ask.
+
+An agent is deterministic code around at most one question to an engine. It reads the
+:class:`Board`, which is never changed in place, and returns an :class:`Outcome` with what it found
+or made; the coordinator lays that on the board and chooses who comes next. An engine answers what
+needs judgement: the offline engine by rules, a language model by words. Nothing that an engine says
+counts until the checker agrees.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+
+from engiagent.blueprint import Blueprint
+from engiagent.errors import EngiagentError
+from engiagent.solvers.result import SolveOptions
+
+if TYPE_CHECKING:
+    import xarray
+
+    from engiagent.agents.extraction import Extraction
+    from engiagent.formulations.program import Program
+    from engiagent.problems import Problem
+    from engiagent.solvers.result import SolverResult
+
+AgentName = Literal["analyzer", "modeler", "verifier", "solver", "evaluator"]
+AGENTS: Final[tuple[AgentName, ...]] = ("analyzer", "modeler", "verifier", "solver", "evaluator")
+
+Status = Literal["done", "failed", "refused", "stopped"]
+"""``refused``: the engine would not answer. ``stopped``: a budget or Ctrl-C ended the work."""
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What an engine's answers took.
+
+    Attributes
+    ----------
+    cached_tokens
+        Those of ``input_tokens`` that were read from a cache.
+    cost
+        In USD by the price file; None when the file has no price for the model.
+    """
+
+    calls: int = 0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = 0.0
+    seconds: float = 0.0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        known = self.cost is not None and other.cost is not None
+        return Usage(
+            self.calls + other.calls,
+            self.input_tokens + other.input_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.output_tokens + other.output_tokens,
+            (self.cost or 0.0) + (other.cost or 0.0) if known else None,
+            self.seconds + other.seconds,
+        )
+
+
+NOTHING: Final = Usage()
+"""Of who asked nobody."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that went wrong.
+
+    Attributes
+    ----------
+    kind
+        A name of the error taxonomy, as ``unit-mismatch``.
+    message
+        What is wrong, in words an engineer understands.
+    place
+        Where: a JSON path of the blueprint, a line of the text, a file; empty if nowhere.
+    suggestion
+        What would be right; empty if nobody knows.
+    """
+
+    kind: str
+    message: str
+    place: str = ""
+    suggestion: str = ""
+
+    @property
+    def signature(self) -> str:
+        """What two faults have in common that are the same mistake made again.
+
+        Numbers and quoted names are left out, so that a mistake with other figures is the same.
+        """
+        bare = re.sub(r"'[^']*'|\"[^\"]*\"|[-+]?\d[\d.,:eE+-]*", "#", self.message)
+        place = re.sub(r"\d+", "#", self.place)
+        digest = sha256(f"{self.kind}|{place}|{bare}".encode()).hexdigest()
+        return f"{self.kind}:{digest[:12]}"
+
+    def to_dict(self) -> dict[str, str]:
+        """Return it as JSON has it, with its signature."""
+        return {**vars(self), "signature": self.signature}
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """What the coordinator asks of the next agent.
+
+    Attributes
+    ----------
+    strategy
+        What to try, in words; empty on the main way.
+    faults
+        The faults to deal with.
+    lessons
+        Repairs that helped against such faults before, from memory.
+    """
+
+    strategy: str = ""
+    faults: tuple[Fault, ...] = ()
+    lessons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Board:
+    """Everything a run knows; agents read it and return changes.
+
+    Attributes
+    ----------
+    problem
+        None where a blueprint came without a text.
+    data
+        The folder of the run's copy of the problem and its data files.
+    name
+        What to call it.
+    sufficiency
+        The analyzer's verdict on the text; None before it has spoken.
+    missing, not_understood
+        What the text does not give, and what nobody could read; any entry rules out a plan.
+    blueprint
+        The newest one; None before there is any.
+    requirements
+        Hard requirements that the verifier took from the text without seeing the blueprint; None
+        before that, where the engine takes none, or where the problem is annotated.
+    program, solution, result
+        Of the newest blueprint; None after the blueprint changes.
+    certificate
+        Of the newest solution.
+    scores
+        The evaluator's: names and values from 0 to 1.
+    opinion
+        What an engine thinks of the result; kept apart, nothing hangs on it.
+    notes
+        Assumptions and remarks of the analyzer.
+    """
+
+    problem: "Problem | None"
+    data: Path
+    name: str
+    options: SolveOptions
+    overrides: Mapping[str, str] = field(default_factory=dict)
+    sufficiency: Literal["complete", "missing", "contradictory", "undecided"] | None = None
+    missing: tuple[str, ...] = ()
+    not_understood: tuple[str, ...] = ()
+    blueprint: Blueprint | None = None
+    requirements: "Extraction | None" = None
+    program: "Program | None" = None
+    solution: "xarray.Dataset | None" = None
+    result: "SolverResult | None" = None
+    certificate: Mapping[str, Any] | None = None
+    scores: Mapping[str, float] = field(default_factory=dict)
+    opinion: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    instruction: Instruction = Instruction()
+
+    def having(self, **changes: Any) -> "Board":
+        """Return the board with changes; what follows from a blueprint goes when it changes."""
+        if "blueprint" in changes and changes["blueprint"] is not self.blueprint:
+            stale = ("program", "solution", "result", "certificate")
+            changes = {**dict.fromkeys(stale), "scores": {}, **changes}
+        return replace(self, **changes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How an agent's work ended.
+
+    Attributes
+    ----------
+    changes
+        Fields of the board that it found or made.
+    faults
+        What is wrong; a ``failed`` outcome has at least one.
+    summary
+        One line for the trace.
+    repair
+        What was done against the faults of the instruction, for memory; empty if nothing.
+    error
+        The error behind the faults, where a stage raised one.
+    """
+
+    agent: AgentName
+    status: Status
+    summary: str
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    faults: tuple[Fault, ...] = ()
+    usage: Usage = NOTHING
+    repair: str = ""
+    error: EngiagentError | None = None
+
+
+class Agent(Protocol):
+    """One of the five; its card says what it may do."""
+
+    @property
+    def name(self) -> AgentName:
+        """Which one."""
+        ...
+
+    def run(self, board: Board) -> Outcome:
+        """Do the agent's work on what the board shows."""
+        ...
+
+
+@dataclass(frozen=True)
+class Question:
+    """What an agent asks of an engine.
+
+    Attributes
+    ----------
+    agent
+        Who asks; its card sets model, effort and limits.
+    kind
+        ``analyse``, ``repair``, ``requirements``, ``judge``, ``evaluate``, ``diagnose`` or
+        ``script``.
+    values
+        What the prompt template of agent and kind needs.
+    schema
+        JSON Schema of the answer; every answer is validated against it here, whoever gave it.
+    """
+
+    agent: AgentName | Literal["coordinator"]
+    kind: str
+    board: Board
+    values: Mapping[str, Any]
+    schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An engine's answer.
+
+    Attributes
+    ----------
+    value
+        JSON that fits the question's schema; None when there is none, and then ``fault`` says why.
+    """
+
+    value: Mapping[str, Any] | None
+    usage: Usage = NOTHING
+    fault: Fault | None = None
+
+
+class Engine(Protocol):
+    """Who answers what needs judgement."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        ...
+
+    @property
+    def judges(self) -> bool:
+        """Whether it can answer more than ``analyse``; the offline engine cannot."""
+        ...
+
+    def ask(self, question: Question) -> Answer:
+        """Answer a question, or say why not; never raise for what a server or a model did."""
+        ...

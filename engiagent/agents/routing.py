@@ -1,0 +1,217 @@
+"""Who comes next: rules for the main way and for known faults, an engine's diagnosis for the rest.
+
+Any agent may follow any other. The taxonomy names the owners of a kind of fault; among them goes
+who is likeliest to mend it by what memory knows. An agent that met a mistake twice and did not
+mend it does not get it a third time (forced switching); when nobody is left, the engine diagnoses,
+and when it cannot, the run ends.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from engiagent.agents.faults import SAME, Kind, taxonomy, worst_first
+from engiagent.agents.memory import Forgetful, Remembers
+from engiagent.agents.protocol import (
+    AGENTS,
+    NOTHING,
+    AgentName,
+    Board,
+    Engine,
+    Fault,
+    Outcome,
+    Question,
+    Usage,
+)
+from engiagent.agents.questions import SCHEMAS, ask
+
+Coordination = Literal["full", "fixed"]
+DecidedBy = Literal["main way", "taxonomy", "memory", "forced switch", "diagnosis", "end"]
+
+TRIES: Final = 2
+"""Attempts of one agent on one mistake before it goes to another."""
+MOST_OF_ONE: Final = 8
+"""Times that one mistake may come back in a run, whoever tries."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What a coordinator may do; all of it unless an ablation takes something away."""
+
+    coordination: Coordination = "full"
+    verifier: bool = True
+    forced_switching: bool = True
+
+
+@dataclass(frozen=True)
+class Route:
+    """A decision.
+
+    Attributes
+    ----------
+    target
+        Who comes next; None to end.
+    trigger
+        The fault that led to it; None on the main way.
+    faults
+        What the target is to deal with.
+    """
+
+    target: AgentName | None
+    strategy: str
+    priority: str
+    estimated_success: float
+    reasoning: str
+    decided_by: DecidedBy
+    trigger: Fault | None = None
+    faults: tuple[Fault, ...] = ()
+    usage: Usage = NOTHING
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as a routing record."""
+        return {
+            "trigger": None if self.trigger is None else self.trigger.to_dict(),
+            "target": self.target,
+            "strategy": self.strategy,
+            "priority": self.priority,
+            "estimated_success": round(self.estimated_success, 4),
+            "should_continue": self.target is not None,
+            "reasoning": self.reasoning,
+            "decided_by": self.decided_by,
+        }
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One agent's turn on a mistake, in this run."""
+
+    agent: AgentName
+    signature: str
+
+
+@dataclass
+class Router:
+    """Chooses who comes next, and remembers what was tried in this run."""
+
+    engine: Engine
+    policy: Policy = Policy()
+    memory: Remembers = field(default_factory=Forgetful)
+    tried: list[Attempt] = field(default_factory=list)
+
+    def after(self, outcome: Outcome, board: Board) -> Route:
+        """Return who comes after an outcome."""
+        if outcome.status == "stopped":
+            return _end("the run was stopped")
+        if not outcome.faults:
+            return self._onwards(outcome.agent, board)
+        faults = worst_first(outcome.faults)
+        kind = taxonomy()[faults[0].kind]
+        if kind.ends:
+            return _end(f"{kind.about}: {faults[0].message}", faults[0])
+        if self.policy.coordination == "fixed":
+            return self._again(outcome.agent, kind, faults)
+        return self._mending(outcome.agent, kind, faults, board)
+
+    def note(self, agent: AgentName, trigger: Fault | None) -> None:
+        """Note that an agent was sent to deal with a fault."""
+        if trigger is not None:
+            self.tried.append(Attempt(agent, trigger.signature))
+
+    def _onwards(self, agent: AgentName, board: Board) -> Route:
+        """Return the next agent of the main way."""
+        if agent == "analyzer" and board.sufficiency != "complete":
+            return _end(f"the text is {board.sufficiency}")
+        way = [a for a in AGENTS if a != "verifier" or self.policy.verifier]
+        # The modeler makes the program that the solver needs; the verifier may send it back.
+        if agent == "verifier" and board.program is None:
+            return _main("modeler")
+        place = AGENTS.index(agent)
+        later = [a for a in way if AGENTS.index(a) > place]
+        return _main(later[0]) if later else _end("the result is good")
+
+    def _again(self, agent: AgentName, kind: Kind, faults: tuple[Fault, ...]) -> Route:
+        """Return the same agent again, as a fixed pipeline does, until it has had its tries."""
+        if self._tries(agent, faults[0]) >= TRIES:
+            return _end(f"the {agent} has had its tries", faults[0])
+        # A stage of a pipeline repairs with what it has: only makers can make something else.
+        target: AgentName = agent if agent in ("analyzer", "modeler") else "modeler"
+        return Route(
+            target, kind.strategy, kind.priority, kind.success, kind.about, "taxonomy",
+            faults[0], _alike(faults, kind),
+        )  # fmt: skip
+
+    def _mending(
+        self, agent: AgentName, kind: Kind, faults: tuple[Fault, ...], board: Board
+    ) -> Route:
+        worst = faults[0]
+        if self._times(worst) >= MOST_OF_ONE:
+            return _end(f"the same mistake came back {MOST_OF_ONE} times", worst)
+        owners = self._owners(agent, kind, board)
+        left = [a for a in owners if self._tries(a, worst) < TRIES]
+        forced = len(left) < len(owners)
+        if not self.policy.forced_switching:
+            left, forced = owners, False
+        if not left:
+            return self._diagnosed(worst, kind, faults, board)
+        rated = [(self._estimate(a, n, kind), -n, a) for n, a in enumerate(left)]
+        success, _, target = max(rated)
+        by: DecidedBy = "forced switch" if forced else (
+            "taxonomy" if target == owners[0] else "memory"
+        )  # fmt: skip
+        return Route(
+            target, kind.strategy, kind.priority, success,
+            f"{kind.about}; {target} is likeliest to mend it", by, worst, _alike(faults, kind),
+        )  # fmt: skip
+
+    def _owners(self, agent: AgentName, kind: Kind, board: Board) -> list[AgentName]:
+        """Return who may try, each once; nobody mends a blueprint that is not there."""
+        named = [agent if owner == SAME else owner for owner in kind.owners]
+        found: list[AgentName] = [a for a in AGENTS if a in named]
+        found.sort(key=named.index)
+        if not self.policy.verifier:
+            found = [a for a in found if a != "verifier"]
+        if board.blueprint is None:
+            found = [a for a in found if a == "analyzer"] or ["analyzer"]
+        if board.program is None:
+            found = [a for a in found if a != "solver"]
+        return found
+
+    def _estimate(self, agent: AgentName, place: int, kind: Kind) -> float:
+        return self.memory.estimate(agent, kind.name, kind.success * 0.8**place)
+
+    def _diagnosed(
+        self, worst: Fault, kind: Kind, faults: tuple[Fault, ...], board: Board
+    ) -> Route:
+        """Return what an engine advises when the rules have nobody left."""
+        if not self.engine.judges:
+            return _end(f"nobody is left to mend it: {worst.message}", worst)
+        values = {"faults": faults, "tried": tuple(self.tried), "blueprint": board.blueprint}
+        question = Question("coordinator", "diagnose", board, values, SCHEMAS["diagnose"])
+        answer = ask(self.engine, question)
+        said = answer.value
+        if said is None or said["agent"] == "none" or said["agent"] not in AGENTS:
+            return _end(f"nobody is left to mend it: {worst.message}", worst, answer.usage)
+        return Route(
+            said["agent"], said["strategy"], said["priority"], float(said["estimated_success"]),
+            said["reasoning"], "diagnosis", worst, _alike(faults, kind), answer.usage,
+        )  # fmt: skip
+
+    def _tries(self, agent: AgentName, fault: Fault) -> int:
+        return sum(a == Attempt(agent, fault.signature) for a in self.tried)
+
+    def _times(self, fault: Fault) -> int:
+        return sum(a.signature == fault.signature for a in self.tried)
+
+
+def _alike(faults: Sequence[Fault], kind: Kind) -> tuple[Fault, ...]:
+    """Return the faults that go to one agent together: those as urgent as the worst."""
+    known = taxonomy()
+    return tuple(f for f in faults if known[f.kind].priority == kind.priority)
+
+
+def _main(target: AgentName) -> Route:
+    return Route(target, "", "medium", 1.0, "the main way", "main way")
+
+
+def _end(why: str, trigger: Fault | None = None, usage: Usage = NOTHING) -> Route:
+    return Route(None, "", "low", 0.0, why, "end", trigger, usage=usage)

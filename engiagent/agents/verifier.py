@@ -1,0 +1,84 @@
+"""The verifier: is it this problem that the blueprint models? Deterministic checks come first.
+
+What needs judgement is asked in two separate questions: the hard requirements of the text, for
+which the engine is not shown the blueprint, so that the same misreading does not come back as its
+own confirmation; and whether the blueprint means what the text says.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from engiagent.agents.extraction import Extraction, readable
+from engiagent.agents.faults import of_certificate, worst_first
+from engiagent.agents.protocol import AgentName, Board, Engine, Fault, Outcome, Question, Usage
+from engiagent.agents.questions import SCHEMAS, ask
+from engiagent.errors import EngiagentError
+
+
+@dataclass(frozen=True)
+class Verifier:
+    """Holds a blueprint against the text before anything is solved."""
+
+    engine: Engine
+    name: AgentName = "verifier"
+
+    def run(self, board: Board) -> Outcome:
+        """Return what in the blueprint is not the text's."""
+        assert board.blueprint is not None
+        assert board.problem is not None
+        changes: dict[str, Any] = {}
+        usage = Usage()
+        faults = list(data_faults(board))
+        if board.requirements is None and board.problem.expert is None and self.engine.judges:
+            changes["requirements"], usage = self._extracted(board)
+        if not faults and self.engine.judges:
+            wrong, spent = self._judged(board)
+            usage += spent
+            faults += wrong
+        ordered = worst_first(faults)
+        return Outcome(
+            agent=self.name,
+            status="failed" if ordered else "done",
+            summary=ordered[0].message if ordered else "the blueprint is the text's",
+            changes=changes,
+            faults=ordered,
+            usage=usage,
+        )
+
+    def _extracted(self, board: Board) -> tuple[Extraction | None, Usage]:
+        """Return the requirements that the engine finds in the text without the blueprint."""
+        question = Question("verifier", "requirements", board, {}, SCHEMAS["requirements"])
+        answer = ask(self.engine, question)
+        if answer.value is None or answer.value["requirements"] is None:
+            return None, answer.usage
+        assert board.problem is not None
+        return readable(answer.value["requirements"], board.problem), answer.usage
+
+    def _judged(self, board: Board) -> tuple[list[Fault], Usage]:
+        values = {"blueprint": board.blueprint, "instruction": board.instruction}
+        answer = ask(self.engine, Question("verifier", "judge", board, values, SCHEMAS["judge"]))
+        if answer.value is None or answer.value["verdict"] != "wrong":
+            return [], answer.usage
+        assert board.problem is not None
+        text = " ".join(board.problem.text.split())
+        # An accusation counts only with words of the text behind it.
+        return [
+            Fault(f["kind"], f"{f['quote']}: {f['why']}", f["place"])
+            for f in answer.value["findings"]
+            if f["quote"].strip() and " ".join(f["quote"].split()) in text
+        ], answer.usage
+
+
+def data_faults(board: Board) -> tuple[Fault, ...]:
+    """Return what the checker says of the blueprint's numbers, both ways, without a schedule."""
+    from engiagent.formulations import expand
+    from engiagent.verify import check
+
+    assert board.blueprint is not None
+    assert board.problem is not None
+    try:
+        certificate = check(board.problem, None, expand(board.blueprint)).to_dict()
+    except EngiagentError as error:
+        return (Fault("formulation", str(error)),)
+    found = of_certificate(certificate)
+    return tuple(f for f in found if f.kind.startswith("data-") or f.kind == "requirement-dropped")
