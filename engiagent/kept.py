@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from engiagent.blueprint import Blueprint
 from engiagent.errors import InputError
 from engiagent.files import open_inside
+from engiagent.jsontext import dumps_canonical
+from engiagent.proofs import OPINION, Proofs, kept_exact, kept_opinion
 from engiagent.runfolder import BLUEPRINT, CERTIFICATE, SOLUTION, RunFolder, read_record
 from engiagent.runinputs import copy_data, copy_problem
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from engiagent.problems import Problem
     from engiagent.verify import Certificate
     from engiagent.verify.foreign import Reading
+    from engiagent.verify.opinions import Opinion
 
 SCHEDULE: Final = "schedule"
 """The name, without its ending, under which somebody's schedule is kept."""
@@ -32,11 +35,15 @@ class KeptSchedule:
         How it is to be read; None where nobody said anything.
     not_understood
         What the engine had not understood of the text when the schedule was checked.
+    exact, opinion
+        Whether it was checked exactly, and what a second solver said.
     """
 
     path: Path
     reading: "Reading | None" = None
     not_understood: tuple[str, ...] = field(default=())
+    exact: bool = False
+    opinion: "Opinion | None" = None
 
 
 def keep_check(
@@ -69,6 +76,7 @@ def keep_check(
         "schedule": name,
         "reading": {} if schedule.reading is None else schedule.reading.to_dict(),
         "not_understood": list(schedule.not_understood),
+        **Proofs(schedule.exact).asked(),
     }
     run = RunFolder.create(out, certificate.problem, asked)
     with run.stage("keep"):
@@ -77,6 +85,8 @@ def keep_check(
         if blueprint is not None:
             run.write(BLUEPRINT, blueprint.to_json())
             copy_data(blueprint, folder, run)
+        if schedule.opinion is not None:
+            run.write(OPINION, dumps_canonical(schedule.opinion.to_dict()))
         run.write(name, content)
         run.write(CERTIFICATE, certificate.to_json())
     run.finish("done", certificate.verdict, None)
@@ -91,10 +101,11 @@ def kept_schedule(run: Path) -> KeptSchedule | None:
         When the record names a schedule in a way that nothing here writes.
     """
     asked = read_record(run).get("asked") or {}
-    name = asked.get("schedule")
+    name, opinion = asked.get("schedule"), kept_opinion(run)
+    exact = kept_exact(asked, str(run / "run.json"))
     if name is None:
         path = run / SOLUTION
-        return KeptSchedule(path) if path.is_file() else None
+        return KeptSchedule(path, exact=exact, opinion=opinion) if path.is_file() else None
     reading, unclear = asked.get("reading") or {}, asked.get("not_understood") or []
     if not (isinstance(name, str) and Path(name).stem == SCHEDULE and Path(name).name == name):
         raise InputError("no name of a kept schedule", str(run / "run.json"), found=repr(name))
@@ -105,4 +116,4 @@ def kept_schedule(run: Path) -> KeptSchedule | None:
     if (run / name).is_symlink():  # a folder that travels may not lead out of itself
         raise InputError("the kept schedule is a link", str(run / name), expected="a plain file")
     read = Reading.from_dict(reading, str(run / "run.json")) if reading else None
-    return KeptSchedule(run / name, read, tuple(unclear))
+    return KeptSchedule(run / name, read, tuple(unclear), exact, opinion)

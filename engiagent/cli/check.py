@@ -8,9 +8,10 @@ import click
 
 from engiagent.cli import exit_codes
 from engiagent.cli.output import WORST, clean, number, print_json, say, say_verdict
-from engiagent.cli.run import limits, solve_options
+from engiagent.cli.run import further_proofs, limits, solve_options
 from engiagent.cli.schedules import READING, reading_of, schedule_options
 from engiagent.errors import InputError
+from engiagent.proofs import Proofs
 
 if TYPE_CHECKING:
     from engiagent.cli.checking import CheckResult
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Also write the results as JUnit XML.",
 )
+@further_proofs
 @limits
 def check(
     paths: tuple[Path, ...],
@@ -50,6 +52,8 @@ def check(
     certificate: Path | None,
     out: Path | None,
     junit: Path | None,
+    exact: bool,
+    second_solver: str | None,
     as_json: bool,
     **limits: Any,
 ) -> int:
@@ -76,7 +80,8 @@ def check(
     for name, dependent in (("--map, as all about columns,", reading), ("--out", out)):
         if dependent is not None and solution is None:
             raise click.UsageError(f"{name} needs --solution")
-    examiner = Examiner(solve_options(**limits), solution, reading, certificate, out)
+    proofs = Proofs(exact, second_solver)
+    examiner = Examiner(solve_options(**limits), solution, reading, certificate, out, proofs)
     results: list[CheckResult] = []
     for path in paths:
         for result in examiner.examine(path):

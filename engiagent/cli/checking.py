@@ -15,6 +15,7 @@ from engiagent.errors import EngiagentError, InputError
 from engiagent.files import open_inside
 from engiagent.jsontext import loads_strict
 from engiagent.kept import KeptSchedule, keep_check, kept_schedule
+from engiagent.proofs import PLAIN, Proofs
 from engiagent.reverify import Difference, compare
 from engiagent.runfolder import (
     BLUEPRINT,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from engiagent.solvers.result import SolveOptions
     from engiagent.verify import Certificate
     from engiagent.verify.foreign import Reading
+    from engiagent.verify.opinions import Opinion
 
 ANSWER = "answer.json"
 
@@ -122,6 +124,8 @@ class Examiner:
         A stored certificate, which the result then has to be.
     out
         A new folder in which the check of somebody's schedule is kept.
+    proofs, opinion
+        What is asked beyond the plain check, and what a second solver said when it was asked.
     """
 
     options: "SolveOptions"
@@ -129,6 +133,8 @@ class Examiner:
     reading: "Reading | None" = None
     certificate: Path | None = None
     out: Path | None = None
+    proofs: Proofs = PLAIN
+    opinion: "Opinion | None" = None
 
     def examine(self, path: Path) -> Iterator[CheckResult]:
         """Yield one result for a path, or one for each problem of a corpus folder."""
@@ -151,7 +157,13 @@ class Examiner:
     def _compared(self, result: CheckResult) -> CheckResult:
         """Compare what was found with the stored certificate, if there is one."""
         stored = self.certificate
-        if stored is None and self.solution is None and is_run_folder(Path(result.path)):
+        more = self.proofs != PLAIN  # than what the stored one was asked for
+        if (
+            stored is None
+            and not more
+            and self.solution is None
+            and is_run_folder(Path(result.path))
+        ):
             stored = Path(result.path) / CERTIFICATE
             if not stored.is_file():
                 return result
@@ -213,8 +225,11 @@ class Examiner:
             return self._schedule(path, problem, blueprint, folder=path / PROBLEM, name=name)
         from engiagent.certify import with_gaps
 
-        again = replace(self, reading=kept.reading)
-        certificate = again._certificate(problem, kept.path, blueprint, path / PROBLEM, name)
+        folder = path / PROBLEM
+        again = replace(self, reading=kept.reading, opinion=kept.opinion)
+        again = again._informed(problem, kept.path, blueprint, folder, name)
+        again = replace(again, proofs=replace(self.proofs, exact=self.proofs.exact or kept.exact))
+        certificate = again._certificate(problem, kept.path, blueprint, folder, name)
         return _of_certificate(path, with_gaps(certificate, kept.not_understood))
 
     def _without_schedule(
@@ -288,12 +303,14 @@ class Examiner:
 
         assert self.solution is not None
         folder = folder or problem_folder_of(path)
+        name = name or name_of(path)
+        again = self._informed(problem, self.solution, blueprint, folder, name)
         certificate = with_gaps(
-            self._certificate(problem, self.solution, blueprint, folder, name or name_of(path)),
-            not_understood,
+            again._certificate(problem, self.solution, blueprint, folder, name), not_understood
         )
         if self.out is not None:
-            kept = KeptSchedule(self.solution, self.reading, not_understood)
+            exact, opinion = self.proofs.exact, again.opinion
+            kept = KeptSchedule(self.solution, self.reading, not_understood, exact, opinion)
             keep_check(self.out, certificate, kept, problem, blueprint, folder)
         return _of_certificate(path, certificate)
 
@@ -337,7 +354,9 @@ class Examiner:
         error = static_findings(expand(blueprint), folder).error
         if error is not None:
             raise error
-        solution, account = solve_program(compile_blueprint(blueprint, folder), self.options)
+        program = compile_blueprint(blueprint, folder)
+        solution, account = solve_program(program, self.options)
+        solution = self.proofs.claimed(solution, program)
         if account.status == "interrupted":
             raise KeyboardInterrupt
         result = self._certified(path, problem, solution, blueprint)
@@ -353,8 +372,25 @@ class Examiner:
         blueprint: Blueprint | None,
     ) -> CheckResult:
         folder = problem_folder_of(path)
-        certificate = self._certificate(problem, solution, blueprint, folder, name_of(path))
-        return _of_certificate(path, certificate)
+        name = name_of(path)
+        again = self._informed(problem, solution, blueprint, folder, name)
+        return _of_certificate(path, again._certificate(problem, solution, blueprint, folder, name))
+
+    def _informed(
+        self,
+        problem: "Problem | None",
+        solution: Any,
+        blueprint: Blueprint | None,
+        folder: Path,
+        name: str,
+    ) -> "Examiner":
+        """Return the examiner with what a second solver says, if one is asked."""
+        data = folder if problem is None else problem.folder
+        said = self.proofs.opinion(
+            problem, solution, blueprint, self.options,
+            folder=data, name=name, mapping=self.reading,
+        )  # fmt: skip
+        return self if said is None else replace(self, opinion=said)
 
     def _certificate(
         self,
@@ -366,7 +402,10 @@ class Examiner:
     ) -> "Certificate":
         from engiagent.certify import certify
 
-        return certify(problem, solution, blueprint, mapping=self.reading, folder=folder, name=name)
+        return certify(
+            problem, solution, blueprint, mapping=self.reading, folder=folder, name=name,
+            exact=self.proofs.exact, opinion=self.opinion,
+        )  # fmt: skip
 
 
 def _of_certificate(path: Path, certificate: "Certificate") -> CheckResult:

@@ -18,6 +18,7 @@ from engiagent.cli.output import (
     say_verdict,
     summary,
 )
+from engiagent.proofs import Proofs
 
 if TYPE_CHECKING:
     from engiagent.runfolder import StageEvent
@@ -58,6 +59,22 @@ def limits(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def further_proofs(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options for what a certificate can say beyond the plain check."""
+    for option in (
+        click.option(
+            "--second-solver",
+            metavar="NAME",
+            help="Also have highs, scip or scipy solve what is stated, and report if they agree.",
+        ),
+        click.option(
+            "--exact", is_flag=True, help="Also check in rational arithmetic; linear parts only."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
 def outputs(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say where the run folder goes and what is told of the run."""
     for option in (
@@ -87,6 +104,7 @@ def outputs(command: Callable[..., Any]) -> Callable[..., Any]:
     help="Give a missing value or replace one, as battery.charge_efficiency=0.95; repeatable.",
 )
 @outputs
+@further_proofs
 @limits
 def run(
     problem: Path,
@@ -96,6 +114,8 @@ def run(
     force: bool,
     as_json: bool,
     explain: bool,
+    exact: bool,
+    second_solver: str | None,
     **limits: Any,
 ) -> int:
     """Take PROBLEM to a certified schedule.
@@ -116,6 +136,7 @@ def run(
             overrides,
             options,
             force=force,
+            proofs=Proofs(exact, second_solver),
             on_event=on_event,
             on_progress=on_progress,
         )
@@ -125,6 +146,7 @@ def run(
 @click.command(epilog=exit_codes.table())
 @click.argument("blueprint", type=click.Path(path_type=Path))
 @outputs
+@further_proofs
 @limits
 def solve(
     blueprint: Path,
@@ -132,6 +154,8 @@ def solve(
     force: bool,
     as_json: bool,
     explain: bool,
+    exact: bool,
+    second_solver: str | None,
     **limits: Any,
 ) -> int:
     """Solve BLUEPRINT, a JSON file, and check the schedule."""
@@ -140,7 +164,13 @@ def solve(
     options = solve_options(**limits)
     with observers() as (on_event, on_progress):
         outcome = solve_blueprint(
-            blueprint, out, options, force=force, on_event=on_event, on_progress=on_progress
+            blueprint,
+            out,
+            options,
+            force=force,
+            proofs=Proofs(exact, second_solver),
+            on_event=on_event,
+            on_progress=on_progress,
         )
     return finish(outcome, as_json, explain=explain)
 

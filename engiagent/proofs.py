@@ -1,0 +1,117 @@
+"""What may be asked of a certificate beyond the plain check, and what that needs of solvers."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from engiagent.errors import InputError
+from engiagent.files import open_inside
+from engiagent.jsontext import loads_strict
+
+if TYPE_CHECKING:
+    import xarray
+
+    from engiagent.blueprint import Blueprint
+    from engiagent.formulations.program import Program
+    from engiagent.problems import Problem
+    from engiagent.solvers.result import SolveOptions
+    from engiagent.verify.opinions import Opinion
+
+OPINION: Final = "opinion.json"
+"""The file of a run folder with what a second solver said."""
+CONFLICT: Final = "conflict"
+"""The attribute of a solution with the irreducible set that a claim of infeasibility brings."""
+CONFLICT_SECONDS: Final = 20.0
+
+
+@dataclass(frozen=True)
+class Proofs:
+    """What is asked beyond the plain check.
+
+    Attributes
+    ----------
+    exact
+        Rational arithmetic beside doubles.
+    second_solver
+        Who is to solve what is stated once more; None for nobody.
+    """
+
+    exact: bool = False
+    second_solver: str | None = None
+
+    def asked(self) -> dict[str, Any]:
+        """Return what a run's record says of it; nothing where nothing was asked."""
+        found = {"exact": self.exact or None, "second_solver": self.second_solver}
+        return {name: value for name, value in found.items() if value is not None}
+
+    def opinion(
+        self,
+        problem: "Problem | None",
+        solution: Any,
+        blueprint: "Blueprint | None",
+        options: "SolveOptions",
+        *,
+        folder: Path,
+        name: str,
+        mapping: Any = None,
+    ) -> "Opinion | None":
+        """Return what the second solver says, None where none is asked; see ``second_opinion``."""
+        computed = blueprint is not None and blueprint.kind == "definitions"
+        if self.second_solver is None or computed:
+            return None
+        from engiagent.secondopinion import second_opinion
+
+        return second_opinion(
+            problem, solution, blueprint, self.second_solver, options,
+            folder=folder, name=name, mapping=mapping,
+        )  # fmt: skip
+
+    def claimed(self, solution: "xarray.Dataset", program: "Program") -> "xarray.Dataset":
+        """Return a solution; one that claims infeasibility with its irreducible set, if exact."""
+        if not self.exact or solution.attrs.get("status") != "infeasible":
+            return solution
+        from engiagent.solvers.iis import irreducible_set
+
+        found = irreducible_set(program, seconds=CONFLICT_SECONDS)
+        if found is None or not found.irreducible:
+            return solution
+        members = [
+            {"kind": m.family.kind, "name": m.family.name, "side": m.family.side}
+            for m in found.members
+        ]
+        return solution.assign_attrs({CONFLICT: json.dumps(members)})
+
+
+PLAIN: Final = Proofs()
+"""Nothing beyond the plain check."""
+
+
+def kept_opinion(run: Path) -> "Opinion | None":
+    """Return what a second solver had said when a run was checked, None if there was none.
+
+    Raises
+    ------
+    InputError
+        When the file is no such thing.
+    """
+    if not (run / OPINION).is_file():
+        return None
+    from engiagent.verify.opinions import Opinion
+
+    text = open_inside(run, OPINION).decode("utf-8", errors="replace")
+    return Opinion.from_json(loads_strict(text, OPINION))
+
+
+def kept_exact(asked: Any, file: str) -> bool:
+    """Return whether a run was checked exactly.
+
+    Raises
+    ------
+    InputError
+        When the record says something else.
+    """
+    exact = asked.get("exact", False)
+    if not isinstance(exact, bool):
+        raise InputError("neither true nor false", file, found=repr(exact))
+    return exact

@@ -1,0 +1,72 @@
+"""``--exact`` and ``--second-solver`` on the command line, and their certificates once more."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from engiagent.cli.check import check
+from engiagent.cli.run import solve
+from tests.verify.exact.test_opinions import knapsack
+
+
+def ran(command: Any, *words: object) -> tuple[int, dict[str, Any]]:
+    result = CliRunner().invoke(command, [*map(str, words), "--json"], standalone_mode=False)
+    if result.exception is not None:
+        raise result.exception
+    return int(result.return_value), json.loads(result.stdout)
+
+
+@pytest.fixture
+def blueprint(tmp_path: Path) -> Path:
+    path = tmp_path / "blueprint.json"
+    path.write_text(knapsack().to_json())
+    return path
+
+
+def certificate_of(folder: Path) -> dict[str, Any]:
+    return dict(json.loads((folder / "certificate.json").read_text()))
+
+
+def test_a_run_says_what_was_asked_and_its_folder_checks_again(
+    blueprint: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    code, _ = ran(solve, blueprint, "--out", out, "--exact", "--second-solver", "scip",
+                  "--backend", "highs")  # fmt: skip
+    assert code == 0
+    found = certificate_of(out)
+    assert found["levels"]["algebra"]["exact"]["arithmetic"] == "exact"
+    assert found["objective"]["exact"] == "15"
+    assert found["levels"]["optimality"]["second_solver"]["agrees"] is True
+    code, said = ran(check, out)
+    assert (code, said["verified"]) == (0, True)
+    said_before = (out / "opinion.json").read_text()
+    (out / "opinion.json").write_text(said_before.replace("15.0", "14.0"))
+    code, said = ran(check, out)
+    assert (code, said["verified"]) == (1, False)
+
+
+def test_a_check_of_a_foreign_schedule_is_kept_with_its_proofs(
+    blueprint: Path, tmp_path: Path
+) -> None:
+    schedule, out = tmp_path / "plan.json", tmp_path / "kept"
+    schedule.write_text(json.dumps({"take": [0, 1, 1, 1, 1]}))
+    ran(check, blueprint, "--solution", schedule, "--out", out, "--exact",
+        "--second-solver", "scipy")  # fmt: skip
+    found = certificate_of(out)
+    assert found["levels"]["algebra"]["exact"]["zero_violation"] is True
+    assert found["levels"]["optimality"]["second_solver"]["solver"] == "scipy"
+    assert ran(check, out)[1]["verified"] is True
+
+
+def test_an_infeasible_run_brings_its_irreducible_set(tmp_path: Path) -> None:
+    path, out = tmp_path / "blueprint.json", tmp_path / "run"
+    path.write_text(knapsack(needed=20).to_json())
+    ran(solve, path, "--out", out, "--exact", "--backend", "highs")
+    found = certificate_of(out)
+    assert found["verdict"] == "proven infeasible"
+    assert found["levels"]["optimality"]["exact"]["proven"] is True
+    assert ran(check, out)[1]["verified"] is True
