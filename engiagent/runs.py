@@ -16,6 +16,7 @@ from engiagent.proofs import OPINION, PLAIN, Proofs
 from engiagent.runfolder import (
     BLUEPRINT,
     CERTIFICATE,
+    EXPLANATION,
     PROBLEM,
     SCRIPT,
     OnEvent,
@@ -30,12 +31,13 @@ from engiagent.runinputs import (
     problem_folder_of,
     slots_of,
 )
-from engiagent.solvers.result import OnProgress, SolveOptions
+from engiagent.solvers.result import OnProgress, SolveOptions, SolverResult
 from engiagent.stages import (
     choice_of,
-    clashing_demands,
     computed,
+    explained,
     gaps,
+    reasons,
     save,
     solve_program,
     static_findings,
@@ -302,9 +304,8 @@ class _Run:
             solution = self.proofs.claimed(solution, program)
             save(solution, self.folder)
         self._check(blueprint, solution)
-        if result.status == "infeasible":
-            with self.folder.stage("audit"):
-                self._aside(lambda: self._clashes(blueprint))
+        with self.folder.stage("explain"):
+            self._aside(lambda: self._explain(blueprint, program, result))
         with self.folder.stage("emit"):
             self._aside(lambda: self._emit(blueprint))
         if result.status == "interrupted":
@@ -324,11 +325,16 @@ class _Run:
             program: Program = compile_blueprint(blueprint, self.data)
             return program
 
-    def _clashes(self, blueprint: Blueprint) -> None:
-        """Say which demands cannot hold together, with the words of the text behind each."""
-        clashes = clashing_demands(blueprint, self.data, self.problem)
-        if clashes:
-            self.reason = f"{self.reason}: {'; '.join(clashes)}"
+    def _explain(self, blueprint: Blueprint, program: "Program", result: SolverResult) -> None:
+        """Say which demands clash, what has no limit, or what holds the plan back."""
+        name = str(self.folder.record["problem"])
+        found = explained(
+            blueprint, program, result, self.data, self.problem, name=name, choice=self.choice
+        )
+        self.folder.write(EXPLANATION, dumps_canonical(found.to_dict()))
+        why = reasons(found)
+        if why:
+            self.reason = f"{self.reason}: {'; '.join(why)}"
 
     def _check(self, blueprint: Blueprint, solution: "xarray.Dataset") -> None:
         from engiagent.certify import certify
