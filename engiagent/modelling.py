@@ -69,6 +69,7 @@ class Site:
     _components: list[Json] = field(default_factory=list)
     _constraints: list[Json] = field(default_factory=list)
     _objective: Json | None = None
+    _declared_costs: bool = False
 
     def parameter(self, name: str, value: Value, unit: str = "1") -> str:
         """Add a parameter, a number or a series over the periods, and return its name.
@@ -196,6 +197,7 @@ class Site:
 
     def minimise(self, expression: str, unit: str | None = None, sense: str = "minimize") -> None:
         """Set the objective to an expression in ``unit``, the currency by default."""
+        self._declared_costs = False
         self._objective = {
             "name": "objective", "sense": sense, "expression": expression,
             "unit": unit or self.currency, "source_reference": STATED,
@@ -214,7 +216,7 @@ class Site:
         """Set the objective to the cost of the horizon.
 
         It is the energy of the grids at their prices, less what export earns, and all costs that
-        components declare themselves (starts, wear, lost load).
+        components declare themselves (starts, wear, lost load), also those added later.
 
         Parameters
         ----------
@@ -232,8 +234,8 @@ class Site:
                     raise InputError(f"there is no grid {grid}", expected=", ".join(grids) or None)
                 rate = self._rate(f"{grid}_{series}_price", value, unit)
                 terms.append(f"{sign}sum({rate}*{grid}_{series}[t]*dt(t) for t in T)")
-        terms += [f"sum({name}[t] for t in T)" for name in self._costs()]
         self.minimise(" + ".join([*terms, *([f"({also})"] if also else [])]) or "0")
+        self._declared_costs = True
 
     def blueprint(self) -> Blueprint:
         """Return the study as a blueprint, its components not yet written out.
@@ -243,7 +245,11 @@ class Site:
         InputError
             When something in it does not fit the language, with its place.
         """
-        return Blueprint.from_dict(self._document(self._objective))
+        goal = self._objective
+        if goal is not None and self._declared_costs:
+            parts = [goal["expression"], *(f"sum({name}[t] for t in T)" for name in self._costs())]
+            goal = goal | {"expression": " + ".join(parts)}
+        return Blueprint.from_dict(self._document(goal))
 
     def solve(
         self, folder: Path | None = None, options: "SolveOptions | None" = None

@@ -14,6 +14,7 @@ no cost or price can make worthwhile unless it is negative.
 """
 
 from engiagent.blueprint.document import ComponentDef, ConstraintDef, VariableDef
+from engiagent.formulations.components import battery_extras
 from engiagent.formulations.components.description import Model
 from engiagent.formulations.components.fragment import (
     Fragment,
@@ -23,6 +24,7 @@ from engiagent.formulations.components.fragment import (
     exclusive,
     wrong,
 )
+from engiagent.formulations.components.parts import currency
 
 STORAGE = {
     "energy_capacity": Slot("kWh", required=True, meaning="largest content"),
@@ -35,14 +37,17 @@ STORAGE = {
     "maximum_energy": Slot("kWh", default="the capacity", meaning="largest content in use"),
     "self_discharge": Slot("1/h", default="0", meaning="share of the content lost in an hour"),
 }
-SLOTS = STORAGE
+SLOTS = {**STORAGE, **battery_extras.extras("EUR")}
 OPTIONS = ("exclusive_on", "scheme")
 CONNECTIONS = ("bus",)
 
 
 def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
     """Return the algebra of a battery."""
-    return storage(Reader(component, around, SLOTS, OPTIONS, CONNECTIONS), "bus", "state_of_charge")
+    slots = {**SLOTS, **battery_extras.extras(currency(around))}
+    reader = Reader(component, around, slots, OPTIONS, CONNECTIONS)
+    store = storage(reader, "bus", "state_of_charge")
+    return store + battery_extras.limits(reader, around)
 
 
 def storage(reader: Reader, port: str, state: str) -> Fragment:
@@ -50,9 +55,10 @@ def storage(reader: Reader, port: str, state: str) -> Fragment:
     charge_max = reader.optional("charge_power_max")
     discharge_max = reader.optional("discharge_power_max")
     charge, discharge = f"{reader.name}_charge[t]", f"{reader.name}_discharge[t]"
-    result = Fragment(
+    extra, loss = battery_extras.losses(reader)
+    result = extra + Fragment(
         variables=_variables(reader, state),
-        constraints=(_dynamics(reader, state, charge, discharge), _initial(reader, state)),
+        constraints=(_dynamics(reader, state, charge, discharge, loss), _initial(reader, state)),
         terminals=reader.terminal(discharge, discharge_max, supplies=True, port=port)
         + reader.terminal(charge, charge_max, supplies=False, port=port),
     )
@@ -101,10 +107,12 @@ def _variables(reader: Reader, state: str) -> tuple[VariableDef, ...]:
     return (*powers, energy)
 
 
-def _dynamics(reader: Reader, state: str, charge: str, discharge: str) -> ConstraintDef:
+def _dynamics(reader: Reader, state: str, charge: str, discharge: str, loss: str) -> ConstraintDef:
     name = f"{reader.name}_{state}"
     into = _scaled(charge, "*", reader.optional("charge_efficiency"))
     out = _scaled(discharge, "/", reader.optional("discharge_efficiency"))
+    if loss:
+        out = f"{out} - {loss}"
     keep, hold = "", "dt(t)"
     if reader.component.parameters.get("self_discharge", 0) != 0:
         rate = reader.text("self_discharge")
@@ -144,8 +152,10 @@ def _initial(reader: Reader, state: str) -> ConstraintDef:
 MODEL = Model(
     fragment, SLOTS, OPTIONS, CONNECTIONS,
     summary="battery seen from its terminals",
-    quantities={"charge": "kW", "discharge": "kW", "state_of_charge": "kWh"},
-    problem_class="LP; MILP with `exclusive_on`",
-    leaves_out="voltage, temperature and ageing; losses that depend on the power",
+    quantities={"charge": "kW", "discharge": "kW", "state_of_charge": "kWh", "loss": "kW",
+                "charging": "1", "wear_cost": "EUR", "reserve_up": "kW", "reserve_down": "kW"},
+    problem_class="LP; MILP with `exclusive_on` or a table of losses; nonconvex QCP with "
+    "`quadratic_loss`",
+    leaves_out="voltage and temperature; ageing but by the price of wear",
     exact_against="battery.Battery",
 )  # fmt: skip

@@ -123,7 +123,7 @@ def _matrices(rooms: Mapping[str, Room]) -> tuple[Floats, Floats]:
     return transition, np.stack([b[:, 1:] for _, b in pairs])[which]
 
 
-def _numbers_of(core: Core) -> Core:
+def numbers_of(core: Core) -> Core:
     """Return the sets and parameters alone."""
     return replace(
         core, decision_variables=(), components=(), expressions=(), constraints=(),
@@ -139,7 +139,7 @@ def number(reader: Reader, text: str, unit: str) -> float:
     InputError
         When it cannot be evaluated.
     """
-    core = _numbers_of(reader.around.core)
+    core = numbers_of(reader.around.core)
     wanted = ParameterDef(name="wanted__", value=text, unit=unit)
     core = replace(core, parameters=(*core.parameters, wanted))
     try:
@@ -159,7 +159,7 @@ def step_hours(reader: Reader) -> Floats:
     InputError
         When the periods have no length in hours.
     """
-    axis = Elaboration(_numbers_of(reader.around.core)).index_set(reader.time).axis
+    axis = Elaboration(numbers_of(reader.around.core)).index_set(reader.time).axis
     if axis is None or axis.step_unit != "h":
         raise wrong(reader.component, f"the exact scheme needs a step length for {reader.time}")
     return axis.steps
