@@ -229,7 +229,7 @@ def _money_kind(unit: Unit) -> str:
         ("/kW", "capacity_price"),
         ("/kW/d", "capacity_price"),
         ("/cycle", "cycle_price"),
-        ("/h", "hourly_cost"),
+        ("/h", "timed_money"),
     ):
         if parse_unit(currency + name).dimension == unit.dimension:
             return kind

@@ -18,7 +18,7 @@ from engiagent.agents.offline.plant.engine import Reader, owners_of
 from engiagent.agents.offline.plant.system import System, build
 from engiagent.agents.offline.plant.units import Plant, find_units
 from engiagent.agents.offline.results import Analysis, Missing
-from engiagent.agents.offline.timing import Axis, read_axis, restated
+from engiagent.agents.offline.timing import Axis, read_axis
 
 if TYPE_CHECKING:
     from engiagent.problems.problem import Problem
@@ -59,9 +59,7 @@ def understand_plant(
     lengths = read_lists(draft, plant, currency)
     axis = read_axis(draft, [*times, *files[1]], lengths)
     goal = read_goal(draft)
-    if axis is not None:
-        restated(draft, axis)
-    reader = Reader(draft, plant, axis)
+    reader = Reader(draft, plant, axis, goal)
     reader.read_all()
     reader.plant = _without_grid(reader)
     _given(reader, overrides or {})

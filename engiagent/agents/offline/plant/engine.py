@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
+from engiagent.agents.offline.cards import lexicon
 from engiagent.agents.offline.draft import Draft, Fact, Priced, Reading, amount_value
+from engiagent.agents.offline.goals import Goal
 from engiagent.agents.offline.owners import Owners, topic
 from engiagent.agents.offline.passages import Sentence
 from engiagent.agents.offline.plant.reading import Found, Scene, items_of, read
@@ -18,6 +20,7 @@ from engiagent.agents.offline.schedules import assign, period_of
 from engiagent.agents.offline.slots import plausible
 from engiagent.agents.offline.timing import Axis
 from engiagent.agents.offline.tokens import tokenise
+from engiagent.blueprint.units import convert, parse_unit
 
 if TYPE_CHECKING:
     pass
@@ -33,6 +36,7 @@ class Reader:
     draft: Draft
     plant: Plant
     axis: Axis | None
+    goal: Goal | None = None
     facts: dict[str, list[int]] = field(default_factory=dict)
     fact_units: list[tuple[str, str | None, int]] = field(default_factory=list)
     priced: list[tuple[Reading, Priced]] = field(default_factory=list)
@@ -128,7 +132,7 @@ class Reader:
         ):
             return "a list of numbers has no place"
         marked = self.marked(n)
-        free = [i for i in free if not self._counts(n, i)]
+        free = [i for i in free if not (self._counts(n, i) or self._restated(n, i))]
         for first, last in self._clauses(marked):
             inside = [i for i in free if first <= i < last]
             reason = (
@@ -160,8 +164,14 @@ class Reader:
         inner = (i for i in range(first + 1, last) if tokens[i].text in (",", "and"))
         edges = [first, *inner, last]
         pieces = list(pairwise(edges))
+        n = self.draft.lines.index(marked.line)
         numbers = [
-            any(t.amount is not None or t.kind in TIMES for t in tokens[a:b]) for a, b in pieces
+            any(
+                (tokens[i].amount is not None or tokens[i].kind in TIMES)
+                and not self.draft.is_taken(n, i)
+                for i in range(a, b)
+            )
+            for a, b in pieces
         ]
         if not any(numbers) or all(numbers):
             return [(first, last)]
@@ -200,6 +210,20 @@ class Reader:
                 )
                 return True
         return False
+
+    def _restated(self, n: int, i: int) -> bool:
+        """Whether a duration only says again how long a step or the horizon is."""
+        amount = self.draft.lines[n].tokens[i].amount
+        if amount is None or amount.kind != "duration" or self.axis is None:
+            return False
+        if n in self.draft.table_lines or self.marked(n).said() & group("lasting"):
+            return False
+        minutes = convert(amount.value, parse_unit(amount.unit), parse_unit("min"))
+        known = (self.axis.step_minutes, 60 * self.axis.hours)
+        if not any(abs(minutes - m) < 1e-6 for m in known):
+            return False
+        self.draft.take(n, [i])
+        return True
 
     def _numbers(
         self, n: int, marked: Marked, free: list[int], span: tuple[int, int]
@@ -281,7 +305,10 @@ class Reader:
             line.tokens[i].kind in (*TIMES, "clock") and not self.draft.is_taken(n, i)
             for i in range(first, last)
         )
-        if not bears(marked, said, times) and stated(said) is None:
+        if self.goal is not None and n == self.goal.line:
+            return self._goal(marked, first, last)
+        asks = bears(marked, said, times) or self._asks(n, first, last, said)
+        if not asks and stated(said) is None:
             return None
         described = any(t.kind == "code" for t in line.tokens) and not said & group("binding")
         if described and not times:
@@ -305,6 +332,33 @@ class Reader:
         self.fact_units.append((fact, about, n))
         self.draft.take(n, range(first, last))
         return None
+
+    def _goal(self, marked: Marked, first: int, last: int) -> str | None:
+        """Hold the rest of the sentence with the objective against what an objective may say."""
+        said = {c for c in marked.said(first, last) if not c.startswith("@")}
+        tokens = marked.line.tokens
+        strange = [tokens[i].text for i in range(first, last) if marked.concepts[i] == UNKNOWN]
+        strange += sorted(said - group("objective"))
+        times = [t.text for t in tokens[first:last] if t.kind in TIMES]
+        if not strange and not times:
+            return None
+        return f"the objective says more than is understood: {', '.join((*strange, *times))}"
+
+    def _asks(self, n: int, first: int, last: int, said: frozenset[str]) -> bool:
+        """Whether words of a clause ask for something or set a condition to a unit."""
+        line, scope = self.draft.lines[n], lexicon().scope
+        concepts = self.marked(n).concepts
+        names = ["requirement", "command"]
+        names += ["condition"] if any(c.startswith("@") for c in said) else []
+        return any(
+            set(line.covered(*match.span())) & set(range(first, last))
+            and not all(
+                self.draft.is_taken(n, i) or concepts[i].startswith("@")
+                for i in line.covered(*match.span())
+            )
+            for name in names
+            for match in scope[name].finditer(line.line)
+        )
 
     def _joined(self, marked: Marked, first: int, last: int) -> list[tuple[int, int]]:
         """Return the parts of a sentence that 'and', 'but' or commas join, if each is clear."""

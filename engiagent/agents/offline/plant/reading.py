@@ -172,11 +172,13 @@ def _distributed(
     words = {marked.concepts[i] for i in rest} - {NEUTRAL, THING}
     if words:
         return None
+    common = marked.said(before.start, before.stop)
+    if len(items) == 2 and "loadedge" in common:
+        return [common - {"loadedge"} | {way} for way in ("charge", "discharge")]
     for some in exclusive():
         named = [marked.concepts[i] for i in before if marked.concepts[i] in some]
         if len(named) == len(items) and len(set(named)) == len(named):
-            common = marked.said(before.start, before.stop) - some
-            return [common | {name} for name in named]
+            return [common - some | {name} for name in named]
     return None
 
 

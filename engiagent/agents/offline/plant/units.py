@@ -174,7 +174,8 @@ def _instances(
 ) -> list[Instance]:
     """Return the units of one kind: from tables, numbered, told apart by a word, or one."""
     pattern = pattern_of(unit.nouns)
-    labels = list(dict.fromkeys([*tabled, *_listed(pattern, mentions)]))
+    named = {identifier(label): label for label in (*tabled, *_listed(pattern, mentions))}
+    labels = list(named.values())
     if len(labels) > 1:
         return [Instance(identifier(t), unit, _finder(_plain(t)), _plain(t)) for t in labels]
     names: dict[str, str] = {}
