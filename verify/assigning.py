@@ -85,7 +85,8 @@ class _Assigning:
         expected = None
         if definition is not None and definition.unit is not None:
             expected = parse_unit(definition.unit)
-        expected = expected or declared_unit(quantity or name)
+        own = self.known.units.get(quantity or name)
+        expected = expected or (declared_unit(quantity or name) if own is None else parse_unit(own))
         unit = self.unit(name, column, expected)
         column = self.on_time(quantity or name, column, definition, unit)
         found = Series(name, column.data, unit, column.dims, column.coordinates, column.zoned)

@@ -42,11 +42,14 @@ class Known:
         The blueprint's, by name.
     quantities
         All dotted names that the documents use.
+    units
+        By quantity the unit that its declared model has it in.
     """
 
     declarations: tuple[Declarations, ...] = ()
     variables: Mapping[str, VariableDef] = field(default_factory=dict)
     quantities: frozenset[str] = frozenset()
+    units: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def by_quantity(self) -> dict[str, VariableDef]:
@@ -124,12 +127,13 @@ def known_of(
         texts += [requirements.objective.expression] if requirements.objective is not None else []
         units += [(d.name, d.model) for d in requirements.dynamics]
     quantities = {q for text in texts for q in _quantities(text)}
+    own: dict[str, str] = {}
     for name, model in units:
-        for word in SERIES.get(model, ()):
+        for word, meaning in SERIES.get(model, {}).items():
             by_zone = f"zone.{name}.{word}"
-            quantities.add(by_zone if by_zone in quantities else f"{name}.{word}")
+            own[by_zone if by_zone in quantities else f"{name}.{word}"] = meaning.unit
     declarations = tuple(Declarations(core, folder) for core in documents)
-    return Known(declarations, variables, frozenset(quantities))
+    return Known(declarations, variables, frozenset({*quantities, *own}), own)
 
 
 def _quantities(text: str) -> Iterator[str]:

@@ -12,6 +12,7 @@ from engiagent.verify.plainyaml import load_tree, plain
 
 SCHEMA: Final = "engiagent-requirements/1"
 MAX_BYTES: Final = 5_000_000
+SCHEMES: Final = ("exact", "euler", "implicit", "linear")
 
 
 @dataclass(frozen=True)
@@ -21,9 +22,11 @@ class Dynamics:
     Attributes
     ----------
     scheme
-        ``exact``, ``euler`` or ``implicit``; None when the problem declares none.
+        One of :data:`SCHEMES`; None when the problem declares none.
     parameters
         Expressions or numbers by the names of the unit's model.
+    plant
+        The true unit behind the declared one; None when that is all there is.
     """
 
     name: str
@@ -32,6 +35,29 @@ class Dynamics:
     scheme: str | None
     parameters: Mapping[str, Any]
     connections: Mapping[str, Any]
+    plant: "TruePlant | None" = None
+
+
+@dataclass(frozen=True)
+class TruePlant:
+    """What a unit truly is, where the plan is made with something simpler.
+
+    Attributes
+    ----------
+    model
+        Of the true unit; that of the declared one when None.
+    parameters
+        That differ from those of the declared unit, or are added to them.
+    without
+        Parameters of the declared unit that the true one has not.
+    judge
+        Whether limits are judged on the true unit too; else the gap is reported only.
+    """
+
+    model: str | None
+    parameters: Mapping[str, Any]
+    without: tuple[str, ...] = ()
+    judge: bool = False
 
 
 @dataclass(frozen=True)
@@ -187,11 +213,11 @@ class _Reader:
         return None if node.get(key) is None else str(node[key])
 
     def dynamics(self, item: Any) -> Dynamics:
-        known = ("name", "model", "index", "scheme", "parameters", "connections", "quote")
+        known = ("name", "model", "index", "scheme", "parameters", "connections", "quote", "plant")
         node = self.mapping(item, "a dynamics entry", known)
         name = self.text(node, "name", "a dynamics entry")
         scheme = self.optional(node, "scheme")
-        if scheme not in (None, "exact", "euler", "implicit"):
+        if scheme not in (None, *SCHEMES):
             line, column = _mark(node, "scheme")
             raise InputError(
                 f"an unknown scheme of {name}",
@@ -199,7 +225,7 @@ class _Reader:
                 line,
                 column,
                 found=repr(scheme),
-                expected="exact, euler or implicit",
+                expected=f"one of {', '.join(SCHEMES)}",
             )
         return Dynamics(
             name,
@@ -208,6 +234,25 @@ class _Reader:
             scheme,
             plain(node.get("parameters") or {}),
             plain(node.get("connections") or {}),
+            None if node.get("plant") is None else self.plant(node["plant"], name),
+        )
+
+    def plant(self, item: Any, name: str) -> TruePlant:
+        what = f"the plant of {name}"
+        node = self.mapping(item, what, ("model", "parameters", "without", "judge", "quote"))
+        without, judge = plain(node.get("without") or []), plain(node.get("judge", False))
+        for key, value, kind in (("without", without, list), ("judge", judge, bool)):
+            if not isinstance(value, kind):
+                line, column = _mark(node, key)
+                expected = "true or false" if kind is bool else "a list of parameters"
+                raise InputError(
+                    f"cannot read {key} of {what}", self.file, line, column, repr(value), expected
+                )
+        return TruePlant(
+            self.optional(node, "model"),
+            plain(node.get("parameters") or {}),
+            tuple(map(str, without)),
+            judge,
         )
 
     def counted(self, item: Any) -> Counted:

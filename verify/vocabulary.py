@@ -76,7 +76,7 @@ SERIES: Final[Mapping[str, Mapping[str, Meaning]]] = MappingProxyType(
             "fuel": _result("kW"),
             **_SWITCHED,
         },
-        "fan": {"flow": _decision("kg/s"), "electric_power": _result("kW")},
+        "fan": {"flow": _decision("kg/s"), "electric_power": _result("kW"), **_SWITCHED},
         "feeder": {
             "voltage": _result("1"),
             "loading": _result("1"),
@@ -86,7 +86,12 @@ SERIES: Final[Mapping[str, Mapping[str, Meaning]]] = MappingProxyType(
         "generator_profile": _POWER,
         "genset": {"power": _decision("kW"), "fuel": _result("l/h"), **_SWITCHED},
         "grid": {"import": _decision("kW"), "export": _decision("kW")},
-        "heat_pump": {"heat": _decision("kW"), "electric_power": _result("kW"), **_SWITCHED},
+        "heat_pump": {
+            "heat": _decision("kW"),
+            "electric_power": _result("kW"),
+            "source_heat": _result("kW"),
+            **_SWITCHED,
+        },
         "heater": {"electric_power": _decision("kW"), "heat": _result("kW")},
         "hot_water_tank": {
             "charge": _decision("kW"),
@@ -97,7 +102,7 @@ SERIES: Final[Mapping[str, Mapping[str, Meaning]]] = MappingProxyType(
         },
         "ice_tank": {**_STORE, "energy": _state("kWh")},
         "load": {"power": _result("kW")},
-        "pump": {"flow": _decision("kg/s"), "electric_power": _result("kW")},
+        "pump": {"flow": _decision("kg/s"), "electric_power": _result("kW"), **_SWITCHED},
         "pv": _POWER,
         "stratified_tank": {
             **_STORE,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from engiagent.blueprint.document import Core
+from engiagent.blueprint.document import ComponentDef, Core
 from engiagent.blueprint.grammar import Binder, Node, Ref, children, parse
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.units import Unit, parse_unit
@@ -31,11 +31,19 @@ def dynamics_of(core: Core) -> tuple[Dynamics, ...]:
             c.model,
             c.index,
             str(c.options.get("scheme", "exact")) if c.options else "exact",
-            c.parameters,
+            _parameters(c),
             c.connections or {},
         )
         for c in core.components
     )
+
+
+def _parameters(component: ComponentDef) -> Mapping[str, Any]:
+    """Return the slots of a component, with its options that say what it declares."""
+    options: Mapping[str, Any] = component.options or {}
+    slots = entry_of(component.model).slots if component.model in MODELS else {}
+    told = {name: value for name, value in options.items() if name in slots}
+    return {**component.parameters, **told} if told else component.parameters
 
 
 @dataclass

@@ -187,14 +187,16 @@ def _check_states(trajectory: Trajectory, findings: Findings) -> None:
             "the schedule's state is not the one that its decisions lead to, off",
         )  # fmt: skip
     tolerance = per_step + np.minimum(off, allowed)
-    for bound, excess, words in (
-        (trajectory.lower, trajectory.lower - trajectory.declared, "below its minimum"),
-        (trajectory.upper, trajectory.declared - trajectory.upper, "above its maximum"),
+    for bound, sign, words in (
+        (trajectory.lower, -1.0, "below its minimum"),
+        (trajectory.upper, 1.0, "above its maximum"),
     ):
-        if np.isfinite(bound).any():
+        limited = np.isfinite(bound)
+        if limited.any():
+            excess = sign * (trajectory.declared - np.where(limited, bound, 0.0))
             findings.test(
-                f"{words.split()[0]}:{name}", f"{name} when executed", np.asarray(excess),
-                tolerance, unit, over, words,
+                f"{words.split()[0]}:{name}", f"{name} when executed",
+                np.where(limited, excess, -trajectory.scale), tolerance, unit, over, words,
             )  # fmt: skip
 
 

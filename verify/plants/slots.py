@@ -77,7 +77,9 @@ TWO_ZONES: Final = {
 STRATIFIED: Final = {
     **BODY,
     **DISCHARGED,
-    **{name: _series(slot.unit, slot.meaning) for name, slot in DRAWN.items()},
+    **DRAWN,
+    "use": _series("kg/s", "warm water that is drawn; no draws when absent"),
+    "use_temperature": Slot("degC", "at which it is wanted"),
     "layers": _usual("1", 10.0, "of equal mass"),
     "height": _usual("m", 1.5, "of the water"),
     "area": _usual("m2", 0.5, "of its cross-section"),
@@ -112,6 +114,7 @@ EV: Final = {
     "required_energy": _table("kWh", "least content on departure; one a session, 0 when absent"),
 }  # fmt: skip
 SWITCHING: Final = {
+    "count": _usual("1", 1.0, "units alike; `on` then says how many run"),
     "initially_on": _usual("1", 0.0, "1 when it ran before the horizon"),
     "initial_hours": Slot("h", "time in that state; long enough when absent"),
     "minimum_up_hours": _usual("h", 0.0, "least time up"),
@@ -152,6 +155,11 @@ EXTRACTION_CHP: Final = {
     "fuel_quadratic": _usual("1/kW", 0.0, "fuel by the square of the power"),
     **STARTING,
 }
+PART_LOAD: Final = {
+    "part_load": _table("1", "rising ratios of a table of part load, instead of a curve"),
+    "part_load_power": _table("1", "input over that of full load there"),
+    "segments": Slot("1", "chords by which the plan replaces the curve; they then are declared"),
+}
 CONVERTER: Final = {
     "electric_power_max": _series("kW", "no limit when absent"),
     "cop": Slot("1", "useful over electric power", "series", 1.0),
@@ -172,7 +180,8 @@ HEAT_PUMP: Final = {
     "minimum_part_load": _usual("1", 0.0, "below which it cycles"),
     "cycling_coefficient": _usual("1", 0.9, "of EN 14825, to water"),
     "standby_power": _usual("kW", 0.0, "drawn on or off"),
-    "electric_power_max": _series("kW", "no limit when absent"),
+    "electric_power_max": _series("kW", "of each; no limit when absent"),
+    **PART_LOAD,
     **STARTING,
 }
 BOILER: Final = {
@@ -182,11 +191,12 @@ BOILER: Final = {
     "water_temperature": _series("degC", "of the water, as the curve means it"),
     "minimum_part_load": _usual("1", 0.0, "below which the burner cycles"),
     "standby_loss": _usual("kW", 0.0, "fuel lost while the burner pauses"),
+    **PART_LOAD,
     **STARTING,
 }
 CHILLER: Final = {
-    "rated_capacity": _given("kW", "cooling at the rating"),
-    "rated_cop": _given("1", "at the rating"),
+    "rated_capacity": _given("kW", "cooling at the rating", "series"),
+    "rated_cop": _given("1", "at the rating", "series"),
     "capacity_curve": _table("1", "six or ten coefficients over leaving and entering water; 1 when "
                              "absent"),
     "eir_curve": _table("1", "six or ten coefficients, factor on power over cooling; 1 when "
@@ -199,7 +209,8 @@ CHILLER: Final = {
     "minimum_unloading": Slot("1", "below which it is loaded falsely; the above when absent"),
     "maximum_part_load": _usual("1", 1.0, "up to which it can be loaded"),
     "heat_to_condenser": _usual("1", 1.0, "share of the power that the condenser takes up"),
-    "electric_power_max": _series("kW", "no limit when absent"),
+    "electric_power_max": _series("kW", "of each; no limit when absent"),
+    **PART_LOAD,
     **STARTING,
 }  # fmt: skip
 COOLING_TOWER: Final = {
@@ -216,6 +227,8 @@ FLOW_MACHINE: Final = {
     "power_curve": _table("1", "coefficients of the share of power by the share of flow; its cube, "
                           "the affinity laws, when absent"),
     "minimum_flow": _usual("1", 0.0, "least share of flow while running"),
+    "segments": PART_LOAD["segments"],
+    **SWITCHING,
 }  # fmt: skip
 PROFILE: Final = {
     "available_power": _given("kW", "what could be delivered", "series"),

@@ -1,0 +1,200 @@
+"""Distribution feeders: a plan's powers run through the equations of alternating current.
+
+Units stand on the buses of a feeder by their own ``bus``; what they draw and feed in is kept,
+voltages, currents, losses and the import are recomputed. Declared with the scheme ``linear``, the
+voltages are those of LinDistFlow, and the gap to the true ones is reported; currents are always the
+true ones.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from engiagent.verify.frames import EvaluationError, MissingQuantity
+from engiagent.verify.plants.entry import Entry
+from engiagent.verify.plants.run import Excess, Result, Run
+from engiagent.verify.plants.slots import SLOTS
+from engiagent.verify.requirements import Dynamics
+from engiagent.verify.values import Floats
+
+if TYPE_CHECKING:
+    from engiagent.models.grids import Feeder
+    from engiagent.verify.levels.execution import Plant
+
+LINE = {"resistance": "ohm", "reactance": "ohm", "susceptance": "uS", "ampacity": "A"}
+TRANSFORMER = {
+    "rated_power": "kVA", "from_voltage": "kV", "to_voltage": "kV", "short_circuit_voltage": "1",
+    "load_loss": "kW", "no_load_current": "1", "no_load_loss": "kW", "tap": "1",
+}  # fmt: skip
+
+
+def _execute(plant: "Plant", group: Sequence[Dynamics]) -> Run:
+    unit = group[0]
+    grid, over = feeder(plant, unit), plant.periods(unit)
+    active, reactive = demand(plant, unit, grid)
+    held = plant.series(unit, "source_voltage")
+    flow = grid.flow(active, reactive, source_voltage=held)
+    declared = flow.voltage
+    if unit.scheme == "linear":
+        from engiagent.models.grids.lindistflow import lindistflow
+
+        declared = lindistflow(grid, active, reactive, held)
+    # Powers that no voltage can carry have no solution, which is the worst of all excesses.
+    unsolved = np.where(flow.converged, 0.0, 1.0)
+    excesses = [
+        Excess(f"solution:{unit.name}", f"power flow of {unit.name}", unsolved, "1", 1.0, over,
+               "it has no solution, missing")
+    ]  # fmt: skip
+    results: list[Result] = []
+    low, high = (plant.need(unit, f"{end}_voltage") for end in ("minimum", "maximum"))
+    for k, bus in enumerate(grid.bus_names):
+        name = f"{unit.name}.{bus}.voltage"
+        results.append(_result(plant, unit, name, "1", declared[:, k], flow.voltage[:, k]))
+        for end, amount, words in (
+            ("low", low - declared[:, k], "below its band"),
+            ("high", declared[:, k] - high, "above its band"),
+        ):
+            excesses.append(Excess(f"{end}:{name}", name, amount, "1", 1.0, over, words))
+    most = plant.need(unit, "maximum_loading")
+    for k, branch in enumerate(grid.branches):
+        name, loading = f"{unit.name}.{branch.name}.loading", flow.loading[:, k]
+        results.append(_result(plant, unit, name, "1", loading, loading))
+        excesses.append(
+            Excess(f"limit:{name}", name, loading - most, "1", 1.0, over, "above its limit")
+        )
+    losses = flow.losses.sum(axis=1) + flow.shunts.sum(axis=1)
+    for word, series in (("losses", losses), ("import", flow.import_active)):
+        results.append(_result(plant, unit, f"{unit.name}.{word}", "kW", series, series))
+    excesses += _balance(plant, unit, flow.import_active)
+    return Run((), tuple(results), tuple(excesses))
+
+
+def _result(
+    plant: "Plant", unit: Dynamics, name: str, text: str, values: Floats, exact: Floats
+) -> Result:
+    over = plant.periods(unit)
+    try:
+        claimed = plant.quantity(name, over, text)
+    except MissingQuantity:
+        claimed = None
+    return Result((name,), text, values, over, claimed, "the power flow", exact)
+
+
+def _balance(plant: "Plant", unit: Dynamics, imported: Floats) -> Iterator[Excess]:
+    """Yield by how much the grid at the source gives another power than the feeder takes."""
+    grids = [
+        u
+        for u in plant.units
+        if u.model == "grid" and u.connections.get("bus") == unit.connections.get("source")
+    ]
+    if not grids:
+        return
+    given = np.zeros_like(imported)
+    for grid in grids:
+        given = given + plant.decision(grid, "import") - plant.decision(grid, "export")
+    yield Excess(
+        f"balance:{unit.name}", f"power balance of {unit.name}", np.abs(given - imported), "kW",
+        float(np.nanmax(np.abs(imported), initial=0.0)), plant.periods(unit),
+        "the grid gives another power than demand and losses take, off",
+    )  # fmt: skip
+
+
+def demand(plant: "Plant", unit: Dynamics, grid: "Feeder") -> tuple[Floats, Floats]:
+    """Return the net demand of every bus, shape (periods, buses). [kW], [kvar]."""
+    from engiagent.verify.levels.buses import flow_of
+    from engiagent.verify.plants import MODELS, entry_of
+
+    size = plant.periods(unit).size
+    active = np.zeros((size, len(grid.buses)))
+    for other in plant.units:
+        bus = str(other.connections.get("bus"))
+        if bus not in grid.bus_names or other.model not in MODELS or other.model == "grid":
+            continue
+        column, model = grid.bus_names.index(bus), entry_of(other.model)
+        for sign, flows in ((1.0, model.demands), (-1.0, model.supplies)):
+            if "bus" in flows:
+                active[:, column] += sign * flow_of(plant, other, flows["bus"])
+    reactive = np.zeros_like(active)
+    for bus, written in (unit.connections.get("reactive") or {}).items():
+        if bus not in grid.bus_names:
+            raise EvaluationError(f"{unit.name} has no bus {bus!r}, which has reactive power")
+        reactive[:, grid.bus_names.index(bus)] += plant.number(unit, written, "kvar")
+    return active, reactive
+
+
+def feeder(plant: "Plant", unit: Dynamics) -> "Feeder":
+    """Return the model of a feeder from its connections."""
+    from engiagent.models.grids import Bus, Feeder, Line, Transformer
+
+    parts = unit.connections
+    buses = parts.get("buses")
+    if not isinstance(buses, Mapping) or parts.get("source") is None:
+        raise EvaluationError(
+            f"{unit.name} has no buses (name: nominal voltage) or no source in its connections"
+        )
+    lines = [
+        Line(**_ends(unit, name, given), **_numbers(plant, unit, name, given, LINE))
+        for name, given in (parts.get("lines") or {}).items()
+    ]
+    transformers = [
+        Transformer(**_ends(unit, name, given), **_numbers(plant, unit, name, given, TRANSFORMER))
+        for name, given in (parts.get("transformers") or {}).items()
+    ]
+    return Feeder(
+        buses=tuple(
+            Bus(name=str(name), nominal_voltage=_number(plant, unit, written, "kV"))
+            for name, written in buses.items()
+        ),
+        source=str(parts["source"]),
+        lines=tuple(lines),
+        transformers=tuple(transformers),
+    )
+
+
+def _ends(unit: Dynamics, name: str, given: Any) -> dict[str, Any]:
+    if not isinstance(given, Mapping) or "from" not in given or "to" not in given:
+        raise EvaluationError(f"the branch {name} of {unit.name} does not say from and to")
+    return {"name": str(name), "from_bus": str(given["from"]), "to_bus": str(given["to"])}
+
+
+def _numbers(
+    plant: "Plant", unit: Dynamics, name: str, given: Mapping[str, Any], units: Mapping[str, str]
+) -> dict[str, Any]:
+    odd = next((key for key in given if key not in (*units, "from", "to")), None)
+    if odd is not None:
+        raise EvaluationError(
+            f"the branch {name} of {unit.name} has {odd!r}; it takes from, to, {', '.join(units)}"
+        )
+    return {
+        key: _number(plant, unit, given[key], text) for key, text in units.items() if key in given
+    }
+
+
+def _number(plant: "Plant", unit: Dynamics, written: Any, text: str) -> float:
+    """Return a number of a part; a bare one has the unit of its field already."""
+    if isinstance(written, int | float):
+        return float(written)
+    if text == "uS":  # no unit of the language
+        return 1e6 * float(plant.number(unit, written, "A/V")[0])
+    return float(plant.number(unit, written, text)[0])
+
+
+ENTRIES = {
+    "feeder": Entry(
+        "feeder",
+        "distribution feeder with its voltages and currents",
+        SLOTS["feeder"],
+        _execute,
+        connections={
+            "source": "bus whose voltage is held",
+            "buses": "their nominal voltages by name, in kV",
+            "lines": "by name `from`, `to`, `resistance` and `reactance` in ohm, `susceptance` in "
+            "uS, `ampacity` in A",
+            "transformers": "by name `from`, `to` and the nameplate: `rated_power` in kVA, "
+            "`from_voltage` and `to_voltage` in kV, `short_circuit_voltage`, `load_loss` in kW, "
+            "`no_load_current`, `no_load_loss` in kW, `tap`",
+            "reactive": "reactive demand by bus, in kvar",
+        },
+    )
+}

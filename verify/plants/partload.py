@@ -1,0 +1,123 @@
+"""Machines that turn an input into an output by part load: how their plan is executed.
+
+The output is kept and shared evenly by the machines that run; the input follows from the curve of
+:mod:`engiagent.models`. A formulation that replaces the curve by chords declares these: the gap to
+the curve itself is then reported.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engiagent.verify.frames import EvaluationError
+from engiagent.verify.plants.run import Excess
+from engiagent.verify.plants.switching import Switched, switched
+from engiagent.verify.requirements import Dynamics
+from engiagent.verify.values import Floats
+
+if TYPE_CHECKING:
+    from engiagent.verify.levels.execution import Plant
+
+FLOOR = 1e-6
+"""Below this share of its capacity a machine gives nothing; it is what solvers leave of 0."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One machine.
+
+    Attributes
+    ----------
+    capacity
+        Output at a part-load ratio of 1, by period.
+    input_at
+        Input of a running machine at part-load ratios by period, standing input apart. [kW]
+    least, most
+        Part-load ratios between which it may run.
+    standing
+        Input that never stops. [kW]
+    cycles
+        Whether below the least ratio it runs for a part of the period.
+    """
+
+    capacity: Floats
+    input_at: Callable[[Floats], Floats]
+    least: float = 0.0
+    most: float = 1.0
+    standing: float = 0.0
+    cycles: bool = True
+
+
+@dataclass(frozen=True)
+class Operated:
+    """What machines alike do: their state, the declared and the exact input, excesses."""
+
+    state: Switched
+    declared: Floats
+    exact: Floats
+    excesses: tuple[Excess, ...]
+
+
+def operated(
+    plant: "Plant", unit: Dynamics, machine: Machine, output: Floats, word: str, unit_text: str
+) -> Operated:
+    """Return what machines do for an output of the plan, called ``word`` [unit_text]."""
+    scale = float(np.max(machine.capacity))
+    state = switched(plant, unit, output, FLOOR * scale)
+    ratio = state.each(output) / machine.capacity
+    held = np.clip(ratio, 0.0, machine.most)
+    exact = state.on * machine.input_at(held) + state.count * machine.standing
+    chords = plant.single(unit, "segments")
+    declared = exact
+    if chords is not None:
+        knots = np.linspace(machine.least, machine.most, int(chords) + 1)
+        table = [machine.input_at(np.full(held.shape, knot)) for knot in knots]
+        own = between(held, knots, table)
+        declared = state.on * own + state.count * machine.standing
+    over = plant.periods(unit)
+    top = machine.most * machine.capacity
+    name = f"{unit.name}.{word}"
+    excesses = [
+        Excess(f"sign:{name}", name, -output, unit_text, scale, over, "negative"),
+        Excess(f"capacity:{name}", name, output - state.on * top, unit_text, scale, over,
+               "above the capacity of what runs"),
+    ]  # fmt: skip
+    if machine.least > 0 and (state.stated or not machine.cycles):
+        low = state.on * machine.least * machine.capacity - output
+        excesses.append(
+            Excess(f"least:{name}", name, low, unit_text, scale, over,
+                   "below the least part load of what runs")
+        )  # fmt: skip
+    return Operated(state, declared, exact, (*excesses, *state.excesses))
+
+
+def between(at: Floats, knots: Floats, table: Sequence[Floats]) -> Floats:
+    """Return values straight between knots, each with values of its own by period."""
+    left = np.clip(np.searchsorted(knots, at, side="right") - 1, 0, len(knots) - 2)
+    rows = np.arange(len(at))
+    values = np.stack(table)
+    low, high = values[left, rows], values[left + 1, rows]
+    return np.asarray(low + (high - low) * (at - knots[left]) / (knots[left + 1] - knots[left]))
+
+
+def by_table(plant: "Plant", unit: Dynamics, full: Floats) -> Callable[[Floats], Floats] | None:
+    """Return the input by a table of part load, None when there is none.
+
+    Parameters
+    ----------
+    full
+        Input at full load, by period. [kW]
+    """
+    ratios, powers = plant.table(unit, "part_load"), plant.table(unit, "part_load_power")
+    if ratios is None and powers is None:
+        return None
+    if ratios is None or powers is None or len(ratios) != len(powers):
+        raise EvaluationError(
+            f"{unit.name}: part_load and part_load_power are no table; give one of each for each"
+        )
+    from engiagent.models.parameters import increasing
+
+    increasing(ratios, f"part_load of {unit.name}")
+    return lambda ratio: np.asarray(full * np.interp(ratio, ratios, powers))

@@ -1,0 +1,144 @@
+"""Units that switch: how many run, starts and stops, least times up and down.
+
+A plan that has no series ``on`` runs a unit wherever it gives something. Least times are those of
+the generating set of :mod:`engiagent.models`; of several units alike they are counted: what started
+within the least time has to run still.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from engiagent.verify.frames import EvaluationError
+from engiagent.verify.plants.run import Excess, Result
+from engiagent.verify.requirements import Dynamics
+from engiagent.verify.tolerances import TOLERANCES
+from engiagent.verify.values import Floats
+
+if TYPE_CHECKING:
+    from engiagent.verify.levels.execution import Plant
+
+SWITCHING: Final = (
+    "initially_on",
+    "initial_hours",
+    "minimum_up_hours",
+    "minimum_down_hours",
+    "start_cost",
+    "start_fuel",
+    "minimum_load",
+)
+ONLY_WITH: Final = dict.fromkeys(("on", "start", "stop"), SWITCHING)
+"""By which slots a unit is one that switches; others may cycle within a period."""
+
+
+@dataclass(frozen=True)
+class Switched:
+    """How units alike run.
+
+    Attributes
+    ----------
+    on
+        How many run in each period.
+    count
+        How many there are.
+    was, lasted
+        How many ran before the horizon, and for how long. [h]
+    stated
+        Whether it switches: what runs then does so for whole periods.
+    """
+
+    on: Floats
+    count: float
+    was: float
+    lasted: float
+    stated: bool
+    results: tuple[Result, ...]
+    excesses: tuple[Excess, ...]
+
+    @property
+    def running(self) -> Floats:
+        """1 where any of them runs, else 0."""
+        return np.where(self.on > 0, 1.0, 0.0)
+
+    def each(self, total: Floats) -> Floats:
+        """Return what one running unit has of a total; 0 where none runs."""
+        return np.where(self.on > 0, total / np.where(self.on > 0, self.on, 1.0), 0.0)
+
+
+def switched(plant: "Plant", unit: Dynamics, used: Floats, floor: float) -> Switched:
+    """Return how a unit runs.
+
+    Parameters
+    ----------
+    used
+        What it gives, by which it runs where the plan does not say so.
+    floor
+        Up to which that is nothing.
+    """
+    counted = plant.single(unit, "count")
+    count = 1.0 if counted is None else counted
+    claimed, over = plant.claimed(unit, "on"), plant.periods(unit)
+    excesses = []
+    if claimed is None:
+        if count > 1:
+            raise EvaluationError(f"the plan does not say how many of {unit.name} run")
+        on = np.where(used > floor, 1.0, 0.0)
+    else:
+        on = np.clip(np.round(claimed), 0.0, count)
+        excesses.append(
+            Excess(f"whole:{unit.name}.on", f"{unit.name}.on", np.abs(claimed - on), "1", 1.0,
+                   over, f"not a whole number from 0 to {count:g},", TOLERANCES["integrality"])
+        )  # fmt: skip
+    was = plant.single(unit, "initially_on") or 0.0
+    lasted = plant.single(unit, "initial_hours")
+    stated = claimed is not None or any(slot in unit.parameters for slot in SWITCHING)
+    state = Switched(on, count, was, np.inf if lasted is None else lasted, stated, (), ())
+    short = _too_short(plant, unit, state)
+    before = np.concatenate(([was], on[:-1]))
+    results: list[Result] = []
+    if stated:
+        results = [
+            plant.result(unit, word, series, why)
+            for word, series, why in (
+                ("on", on, "what the unit gives"),
+                ("start", np.maximum(on - before, 0.0), "its states"),
+                ("stop", np.maximum(before - on, 0.0), "its states"),
+            )
+        ]
+    return Switched(on, count, was, state.lasted, state.stated, tuple(results),
+                    (*excesses, *short))  # fmt: skip
+
+
+def _too_short(plant: "Plant", unit: Dynamics, state: Switched) -> tuple[Excess, ...]:
+    up, down = (plant.single(unit, f"minimum_{way}_hours") or 0.0 for way in ("up", "down"))
+    if up == 0.0 and down == 0.0:
+        return ()
+    over = plant.periods(unit)
+    hours = plant.hours(over)
+    if state.count == 1:
+        from engiagent.models.genset import Genset, GensetState
+
+        clock = Genset(
+            rated_power=1.0, fuel_slope=1.0, minimum_up_hours=up, minimum_down_hours=down
+        )
+        begun = GensetState(running=state.was > 0, hours=state.lasted)
+        short = clock.excess(0.0 * state.on, state.on, hours, begun).too_short
+        name, words = f"times of {unit.name}", "it runs or stands for too short a time, short"
+        return (Excess(f"times:{unit.name}", name, short, "h", 1.0, over, words),)
+    before = np.concatenate(([state.was], state.on[:-1]))
+    edges = np.concatenate(([0.0], np.cumsum(hours)))[:-1]
+    found = []
+    for way, least, changes, room in (
+        ("up", up, np.maximum(state.on - before, 0.0), state.on),
+        ("down", down, np.maximum(before - state.on, 0.0), state.count - state.on),
+    ):
+        total = np.concatenate(([0.0], np.cumsum(changes)))
+        # Events whose least time has not gone by when period t begins: those after t - least.
+        first = np.searchsorted(edges, edges - least + 1e-9 * max(least, 1.0), side="right")
+        recent = total[1:] - total[first]
+        found.append(
+            Excess(f"times:{unit.name}.{way}", f"least time {way} of {unit.name}", recent - room,
+                   "1", 1.0, over, "fewer units than have to, short")
+        )  # fmt: skip
+    return tuple(found)
