@@ -44,13 +44,13 @@ def change_text(limit: "Limit", amounts: "Floats", limits: "Limits") -> str:
     at = f" at {limit.where}" if limit.where else ""
     if limit.side == "both" and limit.plain:
         if shift:
-            return f"set {limit.subject}{at} to {_range(limit, limit.values + first)} " + (
+            return f"set {limit.title}{at} to {_range(limit, limit.values + first)} " + (
                 f"instead of {_range(limit, limit.values)}"
             )
         old = _range(limit, limit.values)
-        return f"change {limit.subject} from {old} by {told(limit, amounts, limits)}"
+        return f"change {limit.title} from {old} by {told(limit, amounts, limits)}"
     rises = bool(np.any(amounts > 0))
-    verb, name = ("raise" if rises else "lower"), f"the {limit.side} limit of {limit.subject}{at}"
+    verb, name = ("raise" if rises else "lower"), f"the {limit.side} limit of {limit.title}{at}"
     if not limit.plain:
         verb, name = "loosen", f"“{limit.subject}”"
     if not shift:

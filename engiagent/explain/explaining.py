@@ -11,6 +11,8 @@ from engiagent.explain.explanation import Explanation
 from engiagent.explain.places import Text
 
 if TYPE_CHECKING:
+    import xarray
+
     from engiagent.formulations.program import Program
     from engiagent.problems import Problem
     from engiagent.solvers import SolveOptions, SolverResult
@@ -161,8 +163,6 @@ def _explain_problem(
 
 def _explain_run(path: Path, options: "SolveOptions", seconds: float) -> Explanation:
     """Explain the plan of a run; where it has none, solve its blueprint again."""
-    from engiagent.explain.stored import stored_result
-    from engiagent.formulations import compile_blueprint
     from engiagent.runfolder import BLUEPRINT, PROBLEM, SOLUTION, read_record
     from engiagent.runinputs import stored_problem
     from engiagent.solvers import load_solution
@@ -178,10 +178,29 @@ def _explain_run(path: Path, options: "SolveOptions", seconds: float) -> Explana
     if not (path / SOLUTION).is_file():
         return _solved(given, options, seconds)
     given = _expanded(given)
+    found = explain_stored(given, load_solution(path / SOLUTION), seconds=seconds)
+    return _solved(given, options, seconds) if found is None else found
+
+
+def explain_stored(
+    given: Given, solution: "xarray.Dataset", *, seconds: float = 0.0
+) -> Explanation | None:
+    """Explain a plan as it was stored; None where it is none, or not known to be the best.
+
+    Parameters
+    ----------
+    given
+        What was solved, with its components written out.
+    seconds
+        For prices that are looked at by solving again.
+    """
+    from engiagent.explain.stored import stored_result
+    from engiagent.formulations import compile_blueprint
+
     program = compile_blueprint(given.blueprint, given.folder)
-    result = stored_result(program, load_solution(path / SOLUTION))
+    result = stored_result(program, solution)
     if result is None or result.status != "optimal":
-        return _solved(given, options, seconds)
+        return None
     return _plan(given, program, result, seconds)
 
 

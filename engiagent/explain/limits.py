@@ -79,6 +79,12 @@ class Limit:
     where: str = ""
 
     @property
+    def title(self) -> str:
+        """The quantity, with the name of the constraint where it is one that limits it."""
+        named = self.is_row and self.subject != self.block.name
+        return f"{self.subject} (“{self.block.name}”)" if named else self.subject
+
+    @property
     def is_row(self) -> bool:
         """Whether it limits rows and not columns."""
         return self.family.kind == "constraint"

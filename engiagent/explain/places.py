@@ -110,7 +110,7 @@ class Text:
         if kind in ("text", "table") and span is not None and self.problem is not None:
             if 0 <= int(span[0]) < int(span[1]) <= len(self.problem.text):
                 yield self.at((int(span[0]), int(span[1])))
-        elif kind == "text" and reference.get("quote"):
+        elif kind in ("text", "table") and reference.get("quote"):
             yield from self._quoted(str(reference["quote"]))
         elif kind == "file":
             yield from self.cells(str(reference.get("file")), reference.get("column"), rows)
@@ -118,7 +118,11 @@ class Text:
             yield Place("the user", None, None, str(reference.get("note", "")))
 
     def _quoted(self, quote: str) -> Iterator[Place]:
-        start = self.problem.text.find(quote) if self.problem is not None else -1
+        if self.problem is None:
+            # The blueprint came without its text, but it says which words it rests on.
+            yield Place("text", None, None, _short(" ".join(quote.split())))
+            return
+        start = self.problem.text.find(quote)
         if start >= 0:
             yield self.at((start, start + len(quote)))
 

@@ -367,8 +367,8 @@ def _text(limit: Limit, item: Tight, plan: _Plan) -> str:
             f"“{limit.block.name}” holds{share}; moving it by {shown(item.step, item.unit)} "
             f"where that counts most{place} changes the objective by {worth}"
         )
-    kind = f"the {limit.side} limit of {limit.subject}{at}" if limit.side != "both" else (
-        f"the value of {limit.subject}{at}"
+    kind = f"the {limit.side} limit of {limit.title}{at}" if limit.side != "both" else (
+        f"the value of {limit.title}{at}"
     )  # fmt: skip
     binds = f"{kind} binds{share}"
     if not abs(item.worth) > TINY:

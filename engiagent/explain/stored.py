@@ -28,6 +28,7 @@ def stored_result(program: "Program", solution: "xarray.Dataset") -> SolverResul
     x = _gathered(solution, "", named, program.column_count)
     if x is None:
         return None
+    priced = any(str(name).startswith(("dual__", "reduced_cost__")) for name in solution.data_vars)
     return SolverResult(
         status=account.get("status", "feasible"),
         reason=str(account.get("reason", "")),
@@ -35,8 +36,10 @@ def stored_result(program: "Program", solution: "xarray.Dataset") -> SolverResul
         solver=str(account.get("solver", "")),
         solver_version=str(account.get("solver_version", "")),
         x=x,
-        row_dual=_gathered(solution, "dual__", plain, program.row_count),
-        column_dual=_gathered(solution, "reduced_cost__", named, program.column_count),
+        row_dual=_gathered(solution, "dual__", plain, program.row_count) if priced else None,
+        column_dual=_gathered(solution, "reduced_cost__", named, program.column_count)
+        if priced
+        else None,
         objective=float(account["objective"]) if "objective" in account else None,
     )
 
@@ -44,11 +47,11 @@ def stored_result(program: "Program", solution: "xarray.Dataset") -> SolverResul
 def _gathered(
     solution: "xarray.Dataset", prefix: str, blocks: "list[tuple[str, Any]]", size: int
 ) -> "Floats | None":
-    """Return one array of what is stored by block; None where a block is absent or differs."""
+    """Return one array of what is stored by block, NaN for absent ones; None if a shape differs."""
     result = np.full(size, np.nan)
     for name, block in blocks:
         if f"{prefix}{name}" not in solution:
-            return None
+            continue
         values = np.asarray(solution[f"{prefix}{name}"].values, dtype=np.float64)
         if values.shape != tuple(block.shape):
             return None

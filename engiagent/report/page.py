@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from engiagent.files import write_atomic
-from engiagent.report import charts, duals, findings, model, words
+from engiagent.report import charts, findings, model, words
 from engiagent.report.artefacts import Run, load_run
+from engiagent.report.explanation import explanation
 from engiagent.report.markup import printable
 from engiagent.report.schedule import build_schedule
 
@@ -102,8 +103,7 @@ def _context(run: Run) -> dict[str, Any]:
         "quantity": words.quantity,
         "levels": findings.levels(run),
         "checks": findings.checks(run),
-        "binding": duals.binding_limits(run),
-        "duals_note": run.solution.attrs.get("duals", "") if run.solution is not None else "",
+        "explanation": explanation(run),
         "assumptions": model.assumptions(run),
         "model": model.build_model(run),
         "problem_name": run.problem_name,

@@ -85,7 +85,7 @@ def solution(periods: int, start: str = "2025-03-29T23:00") -> xarray.Dataset:
     stored = np.round(rng.uniform(0, 200, periods + 1), 3)
     instants = pd.date_range(start, periods=periods + 1, freq="h").to_numpy("datetime64[ns]")
     dual = np.zeros(periods)
-    dual[3] = 0.125
+    dual[18 % periods] = 0.125
     units = {"units": "kW", "role": "decision"}
     return xarray.Dataset(
         {

@@ -113,18 +113,25 @@ def test_shadow_prices_are_told_with_sign_unit_and_place(make_run: MakeRun) -> N
     text = assert_sound(render_report(make_run())).text
     # minimise: a positive multiplier of a lower limit means that a lower limit would save
     assert (
-        "If “reserve in the evening” were 1 kWh lower at 04:00, it would save 0.125 EUR."
+        "the lower limit of battery.state_of_charge (“reserve in the evening”) binds at "
+        "1 of 7 elements: 19:00–20:00 on 30 Mar; "
+        "1 kWh less would save 0.125 EUR in all"
     ) in text
-    assert "If “bound of battery.charge” were 1 kW higher at" in text
-    assert "energy balance” were" not in text  # an equation is no limit
+    assert "1 kW more would save 0.25 EUR in all" in text
+    assert "“energy balance” holds at 1 of 24 elements" in text  # an equation is no limit
 
 
-def test_a_maximised_objective_turns_the_words_round(make_run: MakeRun, solution: Any) -> None:
-    data = solution(24)
+def test_a_maximised_objective_turns_the_words_round(
+    make_run: MakeRun, blueprint: Any, solution: Any
+) -> None:
+    document, data = blueprint(24), solution(24)
+    document["core_model_elements"]["objective_function"]["sense"] = "maximize"
     data.attrs["sense"] = "maximize"
-    text = assert_sound(render_report(make_run(solution=data))).text
-    assert "If “reserve in the evening” were 1 kWh higher" in text
-    assert "it would gain 0.125 EUR" in text
+    for name in ("dual__C2", "reduced_cost__charge"):
+        data[name] = -data[name].assign_attrs(data[name].attrs)
+    text = assert_sound(render_report(make_run(blueprint=document, solution=data))).text
+    assert "1 kWh less would earn 0.125 EUR in all" in text
+    assert "1 kW more would earn 0.25 EUR in all" in text
 
 
 def test_assumptions_and_sources_are_shown(make_run: MakeRun) -> None:
