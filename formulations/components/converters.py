@@ -4,8 +4,8 @@ from engiagent.blueprint.document import ComponentDef, ExpressionDef, VariableDe
 from engiagent.formulations.components.fragment import Fragment, Reader, Slot, Surroundings, wrong
 
 SLOTS = {
-    "electric_power_max": Slot("kW", series=True),
-    "cop": Slot("1", series=True),
+    "electric_power_max": Slot("kW", series=True, default="no limit", meaning="largest input"),
+    "cop": Slot("1", series=True, default="1", meaning="useful over electric power"),
 }
 CONNECTIONS = ("bus", "zone")
 

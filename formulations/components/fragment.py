@@ -23,7 +23,7 @@ from engiagent.blueprint.document import (
 from engiagent.blueprint.grammar import Number, Ref, parse, parse_binder
 from engiagent.blueprint.units import UnitError, parse_unit
 from engiagent.errors import EngiagentError, InputError
-from engiagent.formulations.components.known import known_values
+from engiagent.formulations.components.known import known_units, known_values
 
 PORTS = ("bus", "heat_bus", "cooling_bus", "fuel_bus")
 """The connections that are buses with a power balance, all in kW."""
@@ -181,18 +181,20 @@ class Reader:
                 self._refuse_range(name, slot)
 
     def _refuse_range(self, name: str, slot: Slot) -> None:
-        """Refuse a number outside the range of its slot, as far as it is known here."""
-        for value in known_values(self.component.parameters[name], slot.unit, self.around.core):
-            low = -math.inf if slot.low is None else slot.low
-            high = math.inf if slot.high is None else slot.high
-            if not low <= value <= high or (slot.above and value == low):
-                unit = "" if slot.unit == "1" else f" {slot.unit}"
+        """Refuse a number of another dimension or outside the range, as far as it is known here."""
+        value, core = self.component.parameters[name], self.around.core
+        for unit in known_units(value, core):
+            self._refuse_dimension(name, unit)
+        low = -math.inf if slot.low is None else slot.low
+        high = math.inf if slot.high is None else slot.high
+        for number in known_values(value, slot.unit, core):
+            if not low <= number <= high or (slot.above and number == low):
+                tail = "" if slot.unit == "1" else f" {slot.unit}"
                 floor = f"{'above' if slot.above else 'at least'} {low:g}"
-                most = f"at most {high:g}"
-                limits = [floor] * (slot.low is not None) + [most] * (slot.high is not None)
-                raise wrong(
-                    self.component, f"{name} is {value:g}{unit}", expected=", ".join(limits) + unit
-                )
+                limits = [floor] * (slot.low is not None)
+                limits += [f"at most {high:g}"] * (slot.high is not None)
+                expected = f"{', '.join(limits)}{tail}" if limits else _shown(slot)
+                raise wrong(self.component, f"{name} is {number:g}{tail}", expected=expected)
 
     @property
     def name(self) -> str:

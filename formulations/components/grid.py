@@ -22,8 +22,8 @@ from engiagent.formulations.components.fragment import (
 )
 
 SLOTS = {
-    "import_power_max": Slot("kW", series=True),
-    "export_power_max": Slot("kW", series=True),
+    "import_power_max": Slot("kW", series=True, default="no limit", meaning="drawn from it"),
+    "export_power_max": Slot("kW", series=True, default="no limit", meaning="fed into it"),
 }
 OPTIONS = ("exclusive_on",)
 CONNECTIONS = ("bus",)

@@ -31,6 +31,28 @@ def known_values(value: Json, unit: str, core: Core) -> tuple[float, ...]:
         return ()  # found and located where the expression is read
 
 
+def known_units(value: Json, core: Core) -> tuple[str, ...]:
+    """Return the units that a slot's value is written in; none for bare and computed numbers."""
+    if not isinstance(value, str):
+        return ()
+    items = bracketed(value)
+    if items is not None:
+        return tuple(unit for item in items for unit in known_units(item, core))
+    try:
+        node = parse(value)
+    except EngiagentError:
+        return ()
+    while isinstance(node, Unary):
+        node = node.operand
+    if isinstance(node, Number):
+        return (node.unit,) if node.unit else ()
+    if isinstance(node, Ref) and not node.indices:
+        parameter = next((p for p in core.parameters if p.name == node.name), None)
+        if parameter is not None and isinstance(parameter.unit, str):
+            return (parameter.unit,)
+    return ()
+
+
 def bracketed(text: str) -> tuple[str, ...] | None:
     """Return the entries of numbers in brackets, None when the text is none.
 

@@ -4,7 +4,7 @@ from engiagent.blueprint.document import ComponentDef, ExpressionDef
 from engiagent.formulations.components.description import Model
 from engiagent.formulations.components.fragment import Fragment, Reader, Slot, Surroundings
 
-SLOTS = {"power": Slot("kW", required=True, series=True)}
+SLOTS = {"power": Slot("kW", required=True, series=True, meaning="the demand")}
 CONNECTIONS = ("bus",)
 
 

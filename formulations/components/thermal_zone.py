@@ -45,13 +45,13 @@ from engiagent.formulations.components.thermal_bounds import bounds
 from engiagent.formulations.components.thermal_coupling import Room, exact_step
 
 SLOTS = {
-    "capacitance": Slot("kWh/K", required=True),
-    "resistance": Slot("K/kW"),
-    "initial_temperature": Slot("degC", required=True),
-    "ambient_temperature": Slot("degC", series=True),
-    "gains": Slot("kW", series=True),
-    "heating_power_max": Slot("kW", series=True),
-    "cooling_power_max": Slot("kW", series=True),
+    "capacitance": Slot("kWh/K", required=True, meaning="heat that warms it by a kelvin"),
+    "resistance": Slot("K/kW", default="no wall", meaning="to the ambient"),
+    "initial_temperature": Slot("degC", required=True, meaning="at the start"),
+    "ambient_temperature": Slot("degC", series=True, meaning="outside"),
+    "gains": Slot("kW", series=True, default="0", meaning="heat of sun and people"),
+    "heating_power_max": Slot("kW", series=True, meaning="of a zone without units of its own"),
+    "cooling_power_max": Slot("kW", series=True, meaning="of a zone without units of its own"),
 }
 OPTIONS = ("scheme",)
 CONNECTIONS = ("neighbours",)
