@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from engiagent.blueprint.units import parse_unit
+from engiagent.errors import InputError
+from engiagent.jsontext import loads_strict
 from engiagent.verify.case import Case
 from engiagent.verify.certificate import Certificate
 from engiagent.verify.documents import Bench, Declarations
-from engiagent.verify.exact import bounds, proposals
+from engiagent.verify.exact import bounds, conflict, proposals
 from engiagent.verify.exact.numbers import Fractions, NotExactError, written
 from engiagent.verify.exact.programme import ExactProgramme, Linear, linear_of, programme_of
 from engiagent.verify.series import Series
@@ -35,6 +37,9 @@ def with_exact_ray(certificate: Certificate, case: Case) -> Certificate:
     programme = programme_of(bench, core, None, "minimize")
     system = linear_of(programme)
     body: dict[str, Any] = {"arithmetic": EXACT, "margin": None}
+    claimed = _conflict(case)
+    if claimed is not None:
+        certificate = _with_conflict(certificate, programme, system, claimed)
     for whose, read in _rays(case, programme, system):
         try:
             found = bounds.repaired(
@@ -54,7 +59,40 @@ def with_exact_ray(certificate: Certificate, case: Case) -> Certificate:
             body.pop("reason", None)
             return _concluded(certificate, case, body)
         body["reason"] = "the ray proves nothing"
-    return _concluded(certificate, case, {**body, "proven": False})
+    return _concluded(certificate, case, {**body, "proven": _by_set(certificate)})
+
+
+def _by_set(certificate: Certificate) -> bool:
+    """Whether the irreducible set is shown to allow nothing: then all of it allows nothing."""
+    found = certificate.levels.get("optimality", {}).get("irreducible_set") or {}
+    return found.get("infeasible") is True
+
+
+def _conflict(case: Case) -> Any:
+    """Return the irreducible set that a claim brings, None when it brings none."""
+    claim = case.schedule.claims.get("conflict")
+    if isinstance(claim, str):
+        try:
+            return loads_strict(claim, "the schedule")
+        except InputError:
+            return ()
+    return claim
+
+
+def _with_conflict(
+    certificate: Certificate, programme: ExactProgramme, system: Linear, claim: Any
+) -> Certificate:
+    """Return a certificate that says whether a set of members is infeasible, and irreducible."""
+    members = conflict.members_of(claim)
+    if members is None:
+        body: dict[str, Any] = {"infeasible": None, "irreducible": None,
+                                "reason": "the claim names no members"}  # fmt: skip
+    else:
+        body = conflict.checked(programme, system, members)
+    levels = dict(certificate.levels)
+    level = levels.get("optimality", {"status": "unchecked"})
+    levels["optimality"] = {**level, "irreducible_set": body}
+    return replace(certificate, levels=levels)
 
 
 def _size(weights: Fractions) -> Fraction:

@@ -8,8 +8,8 @@ import numpy as np
 from engiagent.verify.exact.forms import Exact
 from engiagent.verify.exact.numbers import Fractions, floats
 from engiagent.verify.exact.programme import Linear
-from engiagent.verify.levels.forms import Form
-from engiagent.verify.levels.relaxation import elastic, linear
+from engiagent.verify.levels.forms import Form, Matrix
+from engiagent.verify.levels.relaxation import ITERATIONS, linear
 from engiagent.verify.levels.relaxed import Relaxation
 from engiagent.verify.values import Floats
 
@@ -52,15 +52,61 @@ def optimal_weights(system: Linear, goal: Exact, point: Fractions, sign: int) ->
 
 
 def ray(system: Linear, point: Fractions) -> Floats | None:
-    """Return weights of the rows by which they may contradict the bounds, None without any."""
-    stretched, start = elastic(as_relaxation(system, None, point, 1), floats(point))
-    solved = linear(stretched, start)
-    if solved is None:
+    """Return weights of the rows by which they may contradict the bounds, None without any.
+
+    They are multipliers of the task to make the largest violation small, which may be negative:
+    so there always are some, and a conflict by a billionth shows as well as one by half.
+    """
+    import scipy.sparse as sp
+    from scipy.optimize import linprog
+
+    if not system.constant.size:
         return None
-    rows, equal = system.constant.size, np.flatnonzero(system.ops == "==")
-    y = solved[1][:rows].copy()
-    y[equal] -= solved[1][rows:]
-    return _in_own_sense(y, system)
+    relaxation = as_relaxation(system, None, point, 1)
+    scale = sizes(relaxation.lower, relaxation.upper)
+    matrix, factors = row_balanced(relaxation.rows.matrix @ sp.diags(scale, format="csr"))
+    right = -relaxation.rows.constant * factors
+    equal = np.flatnonzero(relaxation.equal)
+    both = sp.vstack([matrix, -matrix[equal]], format="csr")
+    stretch = sp.csr_matrix(-np.ones((both.shape[0], 1)))
+    box = np.stack([relaxation.lower / scale, relaxation.upper / scale], axis=1)
+    result = linprog(
+        np.append(np.zeros(matrix.shape[1]), 1.0),
+        A_ub=sp.hstack([both, stretch], format="csr"),
+        b_ub=np.concatenate([right, -right[equal]]),
+        bounds=np.vstack([box, [-1.0, np.inf]]),
+        method="highs",
+        options={"maxiter": ITERATIONS},
+    )
+    if result.status != 0:
+        return None
+    y = np.maximum(-np.asarray(result.ineqlin.marginals), 0.0)
+    rows = matrix.shape[0]
+    own = y[:rows].copy()
+    own[equal] -= y[rows:]
+    return _in_own_sense(own * factors, system)
+
+
+def row_balanced(matrix: Matrix) -> tuple[Matrix, Floats]:
+    """Return a matrix whose rows have a largest entry of one, and by what they were multiplied."""
+    import scipy.sparse as sp
+
+    if not matrix.nnz:
+        return matrix, np.ones(matrix.shape[0])
+    largest = np.asarray(abs(matrix).max(axis=1).todense()).reshape(-1)
+    factors = 1.0 / np.where(largest > 0, largest, 1.0)
+    return sp.diags(factors, format="csr") @ matrix, factors
+
+
+def sizes(lower: Floats, upper: Floats) -> Floats:
+    """Return the size of each column by its bounds; without any, that of the others."""
+    ends = np.maximum(
+        np.where(np.isfinite(lower), np.abs(lower), 0.0),
+        np.where(np.isfinite(upper), np.abs(upper), 0.0),
+    )
+    known = ends[ends > 0]
+    usual = float(np.exp(np.log(known).mean())) if known.size else 1.0
+    return np.where(ends > 0, ends, usual)
 
 
 def _in_own_sense(y: Floats, system: Linear) -> Floats:

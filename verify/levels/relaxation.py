@@ -110,11 +110,11 @@ def least_violation(relaxation: Relaxation, point: Floats) -> float | None:
     if (crossing > 0).any():
         ends = np.maximum(np.abs(relaxation.lower), np.abs(relaxation.upper))
         return float(np.max(crossing[crossing > 0] / ends[crossing > 0]))
-    stretched, start = elastic(relaxation, point)
-    needs = _needs(stretched)
-    stretched.add_pieces(needs, None)
-    stretched.add_pieces(needs, start)
-    return _tightened(stretched, needs, start, np.inf)
+    elastic, start = _elastic(relaxation, point)
+    needs = _needs(elastic)
+    elastic.add_pieces(needs, None)
+    elastic.add_pieces(needs, start)
+    return _tightened(elastic, needs, start, np.inf)
 
 
 def prepared(
@@ -143,11 +143,8 @@ def prepared(
     return relaxation, point, whole
 
 
-def elastic(relaxation: Relaxation, point: Floats) -> tuple[Relaxation, Floats]:
-    """Return the task to make the largest relative violation of a row, a new column, small.
-
-    Its rows are those of the relaxation, then once more its equations with the other sign.
-    """
+def _elastic(relaxation: Relaxation, point: Floats) -> tuple[Relaxation, Floats]:
+    """Return the task to make the largest relative violation of a row, a new column, small."""
     import scipy.sparse as sp
 
     rows, count = relaxation.rows, relaxation.lower.size
@@ -159,7 +156,7 @@ def elastic(relaxation: Relaxation, point: Floats) -> tuple[Relaxation, Floats]:
     matrix = sp.hstack([both.matrix, sp.csr_matrix(-sizes[:, None])], format="csr")
     goal = sp.csr_matrix(([1.0], ([0], [count])), shape=(1, count + 1))
     blocks = tuple(resized(block, count + 1) for block in relaxation.blocks)
-    stretched = Relaxation(
+    elastic = Relaxation(
         Form(goal, np.zeros(1), np.zeros(1)),
         Form(matrix, both.constant, both.error),
         np.zeros(both.size, dtype=bool),
@@ -167,7 +164,7 @@ def elastic(relaxation: Relaxation, point: Floats) -> tuple[Relaxation, Floats]:
         np.append(relaxation.lower, -2.0),
         np.append(relaxation.upper, 2.0),
     )
-    return stretched, np.append(point, 0.0)
+    return elastic, np.append(point, 0.0)
 
 
 # --- building ----------------------------------------------------------------------------------
