@@ -21,6 +21,7 @@ from engiagent.cli.doctor import doctor
 from engiagent.cli.emit import emit, report
 from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.explain import explain
+from engiagent.cli.finance import finance
 from engiagent.cli.importing import import_model
 from engiagent.cli.lint import lint, schema
 from engiagent.cli.output import print_json, say, summary
@@ -118,7 +119,7 @@ def app() -> None:
 
 COMMANDS = (
     run, audit, explain, solve, study, check, bench, emit, import_model, report, problems, lint,
-    schema, doctor,
+    schema, doctor, finance,
 )  # fmt: skip
 for command in COMMANDS:
     app.add_command(command)
