@@ -127,6 +127,8 @@ _Terms = list[tuple[int, float]]
 
 def _rows_of(block: _Block) -> Iterator[tuple[int, _Terms, float, float]]:
     """Yield number, terms, and ends of every row."""
+    if not block.rows.size:
+        return
     first = np.flatnonzero(np.diff(block.rows, prepend=-1))
     stops = np.append(first[1:], block.rows.size)
     pairs = list(zip(block.columns.tolist(), block.coefficients.tolist(), strict=True))
