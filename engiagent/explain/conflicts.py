@@ -15,6 +15,7 @@ import numpy as np
 
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.document import ConstraintDef, ParameterDef
+from engiagent.blueprint.elaborate import Elaboration
 from engiagent.errors import EngiagentError
 from engiagent.explain.labels import where_of
 from engiagent.explain.places import MOST_CELLS, Part, Text
@@ -23,6 +24,7 @@ from engiagent.explain.words import Words
 
 if TYPE_CHECKING:
     from engiagent.formulations.program import Program
+    from engiagent.formulations.values import Floats, Ints
     from engiagent.solvers.iis import Conflict, Family, Member
 
 LAWS: Final = frozenset({"Physical Laws", "Supply-Demand Balance"})
@@ -118,6 +120,29 @@ class Statements:
             places += self.text.of(*_rows(parameter, member))
         at = f" ({where})" if where else ""
         return Part(text + at, expression, where, tuple(dict.fromkeys(places)))
+
+    @cached_property
+    def _elaboration(self) -> Elaboration:
+        return Elaboration(self.demands.core, self.folder)
+
+    def values_at(
+        self, name: str, sets: Sequence[str], shape: Sequence[int], positions: "Ints"
+    ) -> "Floats":
+        """Return what a parameter is at some elements of a grid, in its own unit.
+
+        All its values where it has other sets than the grid; none where it has no numbers.
+        """
+        try:
+            table = self._elaboration.table(name)
+            values = np.asarray(table.values, dtype=np.float64)
+        except (EngiagentError, TypeError, ValueError):
+            return np.zeros(0)
+        axes = [index_set.name for index_set in table.sets]
+        if not axes or not set(axes) <= set(sets) or len(set(sets)) != len(sets):
+            return values.reshape(-1)
+        places = np.unravel_index(positions, tuple(shape))
+        picked: Floats = values[tuple(places[list(sets).index(axis)] for axis in axes)]
+        return picked
 
     # -- proof --------------------------------------------------------------------------------
 

@@ -6,20 +6,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError
+from engiagent.explain import explanation as told
 from engiagent.explain.conflicts import Statements
-from engiagent.explain.explanation import Clash, Member, Proposal
+from engiagent.explain.explanation import Clash, Proposal
 from engiagent.explain.labels import shown
 from engiagent.explain.limits import Limits
 from engiagent.explain.places import Text
 from engiagent.explain.proposals import Repairs
-from engiagent.explain.relaxed import without_gaps
+from engiagent.explain.relaxed import names_in, without_gaps
 from engiagent.solvers.narrowing import narrowed, of_elements
 
 if TYPE_CHECKING:
     from engiagent.formulations.program import Program
-    from engiagent.solvers.iis import Conflict
+    from engiagent.solvers.iis import Conflict, Member
 
 MOST_CLASHES: Final = 4
 SHARE_OF_SEARCH: Final = 0.4
@@ -102,12 +105,12 @@ def _clash(conflict: "Conflict", limits: Limits, *, seconds: float) -> Clash:
         limit = limits.of(member.family)
         part = limits.said.part(member, member.family.side, conflict.program)
         members.append(
-            Member(
+            told.Member(
                 name=member.family.name,
                 kind=member.family.kind,
                 side=member.family.side,
                 part=part,
-                numbers=_numbers(limits.said, part.expression),
+                numbers=_numbers(limits.said, part.expression, member),
                 soft=limit.softness.soft,
                 reason=limit.softness.reason,
             )
@@ -116,20 +119,24 @@ def _clash(conflict: "Conflict", limits: Limits, *, seconds: float) -> Clash:
     return Clash(members=tuple(members), proof=proof)
 
 
-def _numbers(said: Statements, expression: str) -> tuple[tuple[str, str], ...]:
-    """Return the parameters in an expression, and what they are made of, with their values."""
-    from engiagent.explain.relaxed import names_in
+def _numbers(said: Statements, expression: str, member: "Member") -> tuple[tuple[str, str], ...]:
+    """Return the parameters in an expression, and what they are made of, with their values.
 
+    Of a series only what the elements of the member take from it counts.
+    """
     found = {}
     for parameter in said.say.behind(names_in(expression)):
+        unit = str(parameter.unit or "")
         if isinstance(parameter.value, int | float):
-            found[parameter.name] = shown(parameter.value, str(parameter.unit or ""))
-        elif parameter.value is not None:
+            found[parameter.name] = shown(parameter.value, unit)
+            continue
+        values = said.values_at(parameter.name, member.sets, member.shape, member.positions)
+        if values.size:
+            low, high = float(np.min(values)), float(np.max(values))
+            said_low = shown(low, unit)
             found[parameter.name] = (
-                f"= {parameter.value}" if isinstance(parameter.value, str) else "several values"
+                said_low if low == high else f"{shown(low, None)} to {shown(high, unit)}"
             )
-        else:
-            found[parameter.name] = f"from {parameter.data}" if parameter.data else "not given"
     return tuple(found.items())
 
 

@@ -240,7 +240,7 @@ class Limits:
             sets = family.side == "both" and shape.column is not None and shape.rows == 1
             if sets and definition.category == "Physical Laws":
                 return Softness(True, "it sets one value, that a state starts from or ends at")
-            return Softness(False, f"{definition.category.lower()} hold whatever we want")
+            return Softness(False, _FIRM[definition.category or ""])
         if shape.whole and definition.category not in DECIDED:
             return Softness(False, "it says how switches hang together")
         if family.side == "both" and shape.column is None and not shape.single_variable:
@@ -255,6 +255,10 @@ class Limits:
         return Softness(True, "a value that is given" if family.side == "both" else kind)
 
 
+_FIRM: Final = {
+    "Physical Laws": "a law of physics holds whatever we want",
+    "Supply-Demand Balance": "supply has to meet demand, whatever we want",
+}
 _OTHER: Final[Mapping[str, Side]] = {"lower": "upper", "upper": "lower", "both": "both"}
 
 

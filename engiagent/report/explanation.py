@@ -106,9 +106,18 @@ def _members(clash: Any) -> Iterator[Item]:
     for member in map(_map, _list(_map(clash), "members")):
         part = _map(member.get("part"))
         details = [_place(place) for place in _list(part, "places")]
+        numbers = [f"{n} = {v}" for n, v in _pairs(member) if v not in str(part.get("text"))]
+        if numbers:
+            details.append(f"with {', '.join(numbers)}")
         if not member.get("soft"):
             details.append(f"cannot give way: {member.get('reason')}")
         yield Item(str(part.get("text")), tuple(details))
+
+
+def _pairs(member: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for pair in _list(member, "numbers"):
+        if isinstance(pair, list | tuple) and len(pair) == 2:
+            yield str(pair[0]), str(pair[1])
 
 
 def _proposal(proposal: Mapping[str, Any]) -> Item:

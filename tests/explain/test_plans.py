@@ -1,0 +1,221 @@
+"""Prices against differences of solves, directions against the limits, and how runs tell it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engiagent.blueprint.document import Blueprint
+from engiagent.cli.app import app
+from engiagent.explain import Explanation, Given, explain, explain_result
+from engiagent.explain.plans import one_price
+from engiagent.explain.unbounded import is_ray
+from engiagent.formulations import compile_blueprint, expand
+from engiagent.solvers import SolveOptions, solve
+from tests.blueprints import blueprint, constraint, parameter, variable
+from tests.explain.plants import HOURS, goal, room, store
+
+
+def best(given: Blueprint) -> float:
+    result = solve(compile_blueprint(expand(given), None), isolate=False)
+    assert result.objective is not None
+    return result.objective
+
+
+def with_value(given: Blueprint, name: str, by: float) -> Blueprint:
+    raw = given.to_dict()
+    for item in raw["core_model_elements"]["parameters"]:
+        if item["name"] == name:
+            item["value"] += by
+    return Blueprint.from_dict(raw)
+
+
+def upper(found: Explanation, name: str) -> Any:
+    return next(t for t in found.tight if (t.name, t.side) == (name, "upper"))
+
+
+PRICES = st.lists(st.integers(1, 40).map(lambda k: k / 100), min_size=12, max_size=12)
+
+
+@given(price=PRICES)
+@settings(max_examples=12, deadline=None)
+def test_prices_are_what_a_step_of_the_limit_changes(price: list[float]) -> None:
+    base = store(price=price)
+    found = explain(base)
+    assert found.kind == "plan"
+    for item in found.tight:
+        if (item.name, item.side) != ("e", "upper") or item.range is None:
+            continue
+        down, up = item.range
+        assert down is not None
+        assert up is not None
+        here, step = best(base), 1e-3
+        assert up == pytest.approx((best(with_value(base, "E", step)) - here) / step, abs=1e-5)
+        assert down == pytest.approx((here - best(with_value(base, "E", -step))) / step, abs=1e-5)
+        assert min(down, up) - 1e-6 <= item.price <= max(down, up) + 1e-6
+
+
+def test_a_larger_converter_is_worth_what_both_directions_gain_by_it() -> None:
+    base = store()
+    found = explain(base)
+    both = upper(found, "c").price + upper(found, "d").price
+    step = 1e-3
+    slope = (best(with_value(base, "P", step)) - best(with_value(base, "P", -step))) / (2 * step)
+    assert both == pytest.approx(slope, rel=1e-6)
+    assert upper(found, "c").worth == pytest.approx(
+        -upper(found, "c").price * upper(found, "c").step
+    )
+    assert "would save" in upper(found, "c").text
+    assert upper(found, "c").bound_at == 4
+    assert upper(found, "c").share == pytest.approx(4 / 12)
+
+
+def test_a_plan_with_whole_numbers_says_what_its_prices_are() -> None:
+    found = explain(store(whole=True))
+    assert any("whole numbers as they are" in note for note in found.notes)
+    begin = next(t for t in found.tight if t.name == "e_0")
+    assert begin.unit == "kWh"
+    assert begin.range is not None
+    assert one_price(begin)
+
+
+def test_where_a_step_down_and_a_step_up_differ_both_are_told() -> None:
+    # The need ends exactly where the cheap source does: less of it costs, more gains nothing.
+    flat = blueprint(
+        parameters=[parameter("most", 5, "kW")],
+        decision_variables=[variable("cheap", upper="most"), variable("dear")],
+        constraints=[constraint("cheap + dear == 5[kW]")],
+        objective_function=goal("(0.1[EUR/kWh]*cheap + 0.4[EUR/kWh]*dear)*1[h]"),
+    )
+    (item,) = [t for t in explain(flat).tight if t.name == "cheap"]
+    assert item.range == (pytest.approx(-0.3), pytest.approx(0.0, abs=1e-9))
+    assert item.worth == pytest.approx(0.0, abs=1e-9)
+    assert not one_price(item)
+
+
+def test_what_is_not_used_tells_by_how_much_it_is_too_dear() -> None:
+    given = blueprint(
+        decision_variables=[variable("near", upper=9), variable("far", upper=9)],
+        constraints=[constraint("near + far >= 5[kW]")],
+        objective_function=goal("(0.1[EUR/kWh]*near + 0.25[EUR/kWh]*far)*1[h]"),
+    )
+    (cost,) = explain(given).reduced_costs
+    assert (cost.name, cost.unit) == ("far", "EUR/kW")
+    assert cost.least == pytest.approx(0.15)
+
+
+def endless(**more: Any) -> Blueprint:
+    return blueprint(
+        sets=[HOURS],
+        parameters=[parameter("tariff", 0.08, "EUR/kWh")],
+        decision_variables=[
+            {"name": "sold", "index": ["t in T"], "lower": 0, "unit": "MW"} | more,
+            {"name": "made", "index": ["t in T"], "lower": 0, "unit": "kW",
+             "quantity": "roof.power"},
+            variable("own", "t in T", upper=3),
+        ],
+        constraints=[constraint("made[t] == sold[t] + own[t]", "t in T", constraint_id="bus",
+                                category="Supply-Demand Balance")],
+        objective_function=goal("sum(tariff*sold[t]*dt(t) for t in T)", sense="maximize"),
+    )  # fmt: skip
+
+
+def test_an_endless_objective_is_told_by_what_grows_and_what_would_end_it() -> None:
+    found = explain(endless())
+    assert found.kind == "unbounded"
+    ray = found.unbounded
+    assert ray is not None
+    assert ray.checked
+    assert ray.gain > 0
+    growths = {growth.name: growth for growth in ray.growths}
+    assert set(growths) == {"sold", "made"}
+    # 1 MW sold needs 1000 kW made, and earns 0.08 EUR/kWh for an hour.
+    assert growths["made"].rate == pytest.approx(1000 * growths["sold"].rate)
+    assert ray.gain == pytest.approx(80 * growths["sold"].rate)
+    assert {g.open_side for g in ray.growths} == {"upper"}
+    assert all(g.enough for g in ray.growths)
+    assert explain(endless(upper=2)).kind == "plan"
+
+
+def test_a_direction_that_a_limit_stops_is_none() -> None:
+    program = compile_blueprint(expand(endless(upper=2)), None)
+    ray = np.zeros(program.column_count)
+    ray[program.column_block("sold").start] = 1.0
+    ray[program.column_block("made").start] = 1000.0
+    assert not is_ray(program, ray)
+    assert is_ray(compile_blueprint(expand(endless()), None), ray)
+    assert not is_ray(program, np.zeros(program.column_count))
+
+
+def test_a_solve_without_an_end_names_the_numbers_that_stand_out() -> None:
+    wide = blueprint(
+        parameters=[parameter("large", 1e9, "kW"), parameter("small", 1e-3, "1")],
+        decision_variables=[variable("x"), variable("on", type="binary", unit="1", upper=1)],
+        constraints=[constraint("small*x <= large*on", constraint_id="big")],
+        objective_function=goal("-x*1[EUR/kW]"),
+    )
+    program = compile_blueprint(wide, None)
+    result = solve(program, SolveOptions(), isolate=False)
+    stopped = type(result)(
+        status="limit", reason="the time limit was reached", is_mip=True, solver="s",
+        solver_version="1", seconds=3.0, nodes=7,
+    )  # fmt: skip
+    found = explain_result(Given(blueprint=wide, folder=None), program, stopped, seconds=1.0)
+    assert found.kind == "stopped"
+    trouble = found.trouble
+    assert trouble is not None
+    assert trouble.ratio == pytest.approx(1e12)
+    assert trouble.largest is not None
+    assert trouble.largest.row == "big"
+    assert "large = 1e+09 kW" in trouble.largest.parameters
+    assert any("units" in text for text in trouble.suggestions)
+
+
+def write(folder: Path, given: Blueprint) -> Path:
+    path = folder / "model.json"
+    path.write_text(given.to_json(), encoding="utf-8")
+    return path
+
+
+CODES: list[tuple[str, Callable[[], Blueprint], int]] = [
+    ("infeasible", room, 3),
+    ("unbounded", endless, 4),
+    ("plan", store, 0),
+]
+
+
+@pytest.mark.parametrize(("kind", "make", "code"), CODES)
+def test_the_command_and_the_run_folder_say_the_same(
+    kind: str, make: Callable[[], Blueprint], code: int, tmp_path: Path
+) -> None:
+    path, run = write(tmp_path, make()), tmp_path / "run"
+    told = CliRunner().invoke(app, ["explain", str(path), "--json"])
+    assert told.exit_code == code, told.output
+    answer = json.loads(told.stdout)
+    assert answer["kind"] == kind
+    CliRunner().invoke(app, ["solve", str(path), "--out", str(run)])
+    stored = json.loads((run / "explanation.json").read_text("utf-8"))
+    assert stored["kind"] == kind
+    assert "explanation.json" in json.loads((run / "run.json").read_text("utf-8"))["artefacts"]
+    again = CliRunner().invoke(app, ["explain", str(run), "--json"])
+    assert again.exit_code == code
+    assert json.loads(again.stdout)["kind"] == kind
+    page = (run / "report.html").read_text("utf-8")
+    title = {"infeasible": "Why there is no plan", "unbounded": "What has no limit",
+             "plan": "What holds it back"}[kind]  # fmt: skip
+    assert title in page
+
+
+def test_an_explanation_that_is_damaged_costs_no_report(tmp_path: Path) -> None:
+    path, run = write(tmp_path, room()), tmp_path / "run"
+    CliRunner().invoke(app, ["solve", str(path), "--out", str(run)])
+    for damage in ("{", "[1]", '{"kind": "infeasible", "clashes": [3, {"members": 4}]}'):
+        (run / "explanation.json").write_text(damage, encoding="utf-8")
+        result = CliRunner().invoke(app, ["report", str(run)])
+        assert result.exit_code == 0, result.output
