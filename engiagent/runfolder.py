@@ -34,10 +34,13 @@ CERTIFICATE: Final = "certificate.json"
 EXPLANATION: Final = "explanation.json"
 REPORT: Final = "report.html"
 PROBLEM: Final = "problem"
+REQUIREMENTS: Final = "requirements.yaml"
+"""What an engine took from the text; annotated requirements lie with the problem."""
 ARTEFACTS: Final = (
     BLUEPRINT,
     SCRIPT,
     SOLUTION,
+    REQUIREMENTS,
     CERTIFICATE,
     EXPLANATION,
     REPORT,
@@ -178,6 +181,10 @@ class RunFolder:
         self.notes.append(text)
         self._trace({"stage": stage, "event": "note", "text": text})
         self._tell(StageEvent(stage=stage, kind="note", text=text))
+
+    def route(self, record: Mapping[str, Any]) -> None:
+        """Record who was sent to do what, why, and how it went."""
+        self._trace({"event": "route", **record})
 
     def finish(self, state: State, verdict: str | None, reason: str | None) -> None:
         """Record how the run ended."""

@@ -14,13 +14,10 @@ if TYPE_CHECKING:
     import xarray
 
     from engiagent.agents.offline.results import Analysis
-    from engiagent.audit import Audit
     from engiagent.explain import Explanation
     from engiagent.formulations.program import Program
     from engiagent.problems import Problem
 
-REFUSED: Final = ("implausible-value", "confused-unit", "band-reversed")
-"""Suspicious findings for which the engine writes no complete blueprint."""
 EXPLAIN_SECONDS: Final = 10.0
 """For what is solved again to explain why there is no plan or no best one."""
 
@@ -34,23 +31,6 @@ def gaps(analysis: "Analysis") -> tuple[tuple[str, ...], tuple[str, ...]]:
     unclear = [item.text for item in analysis.not_understood]
     unclear += [f"{item.text} ({item.message})" for item in analysis.ambiguous]
     return missing, tuple(unclear)
-
-
-def why_not_solved(analysis: "Analysis", audit: "Audit") -> str:
-    """Return what the audit found in the way of a solve, else how many things there are."""
-    blocking = [*audit.of("contradictory"), *audit.of("missing")]
-    if not blocking:
-        blocking = [f for f in audit.of("suspicious") if f.code in REFUSED]
-    if blocking:
-        said = "; ".join(f"{f.subject}: {f.explanation}" for f in blocking)
-        return f"{blocking[0].severity}: {said}"
-    counts = {
-        "value(s) missing": len(analysis.missing),
-        "sentence(s) not understood": len(analysis.not_understood),
-        "sentence(s) with more than one reading": len(analysis.ambiguous),
-    }
-    parts = [f"{count} {what}" for what, count in counts.items() if count]
-    return ", ".join(parts) or "no blueprint could be written"
 
 
 def explained(

@@ -47,7 +47,7 @@ def _read(value: Any, board: Board) -> tuple[dict[str, Any], tuple[Fault, ...]]:
     said = value["sufficiency"]
     changes: dict[str, Any] = {
         "sufficiency": said, "missing": missing, "not_understood": tuple(unclear),
-        "notes": tuple(value["notes"]),
+        "lacking": _lacking(value), "notes": tuple(value["notes"]),
     }  # fmt: skip
     faults = [_absent(quote, board) for quote in _quotes(value)]
     found = tuple(fault for fault in faults if fault is not None)
@@ -65,6 +65,15 @@ def _read(value: Any, board: Board) -> tuple[dict[str, Any], tuple[Fault, ...]]:
     if said in _FINAL and not (missing or unclear):
         found = (*found, Fault("reply-malformed", f"{said}, but nothing is named", "$"))
     return changes, found
+
+
+def _lacking(value: Any) -> str:
+    """Return in one line what stands in the way of a plan."""
+    whys = [entry["why"] for entry in (*value["contradictions"], *value["missing"])]
+    if whys:
+        return f"{value['sufficiency']}: {'; '.join(dict.fromkeys(whys))}"
+    unclear = len(value["not_understood"])
+    return f"{unclear} sentence(s) not understood" if unclear else ""
 
 
 def _quotes(value: Any) -> list[str]:

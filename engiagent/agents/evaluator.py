@@ -5,10 +5,11 @@ extraction, domain reasoning, modelling and optimisation, uncertainty handling) 
 :mod:`engiagent.agents.scores`; what an engine adds to them is kept apart.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from engiagent.agents.faults import of_certificate
+from engiagent.agents.faults import of_certificate, of_error, of_status
 from engiagent.agents.protocol import AgentName, Board, Engine, Fault, Outcome, Question, Usage
 from engiagent.agents.questions import SCHEMAS, ask
 from engiagent.agents.scores import deterministic
@@ -16,29 +17,34 @@ from engiagent.errors import EngiagentError
 
 GOOD: Final = ("certified", "proven infeasible", "reproduced")
 
+Certifier = Callable[[Board], dict[str, Any]]
+
 
 @dataclass(frozen=True)
 class Evaluator:
     """Has the schedule certified and scored."""
 
     engine: Engine
+    certifier: "Certifier | None" = None
     judged: bool = False
     name: AgentName = "evaluator"
 
     def run(self, board: Board) -> Outcome:
         """Return the certificate, the scores, and what is still wrong."""
         try:
-            certificate = certificate_of(board)
+            certificate = (self.certifier or certificate_of)(board)
         except EngiagentError as error:
-            fault = Fault("formulation", str(error))
-            return Outcome(agent=self.name, status="failed", summary=fault.message, faults=(fault,))
+            return Outcome(
+                agent=self.name, status="failed", summary=str(error), faults=of_error(error),
+                error=error,
+            )  # fmt: skip
         scores = deterministic(certificate, board)
         changes: dict[str, Any] = {"certificate": certificate, "scores": scores}
         usage = Usage()
         if self.judged and self.engine.judges:
             opinion, usage = self._opinion(board, certificate)
             changes["opinion"] = opinion
-        faults = () if certificate["verdict"] in GOOD else self._faults(certificate, board)
+        faults = self._faults(certificate, board)
         return Outcome(
             agent=self.name,
             status="failed" if faults else "done",
@@ -49,8 +55,14 @@ class Evaluator:
         )
 
     def _faults(self, certificate: dict[str, Any], board: Board) -> tuple[Fault, ...]:
-        """Return what keeps a certificate from being good; none for an honest local optimum."""
-        found = of_certificate(certificate)
+        """Return what keeps a result from being good; nothing for an honest local optimum."""
+        result = board.result
+        said = () if result is None else of_status(result.status, result.reason)
+        if certificate["verdict"] == "proven infeasible":
+            return said if self.engine.judges and _by_itself(certificate, board) else ()
+        if certificate["verdict"] in GOOD:
+            return ()
+        found = (*said, *of_certificate(certificate))
         if found or certificate["verdict"] == "feasible":
             return found
         from engiagent.certify import not_shown
@@ -78,3 +90,12 @@ def certificate_of(board: Board) -> dict[str, Any]:
         board.problem, board.solution, board.blueprint, folder=board.data, name=board.name,
         requirements=None if taken is None else taken.requirements,
     ).to_dict()  # fmt: skip
+
+
+def _by_itself(certificate: dict[str, Any], board: Board) -> bool:
+    """Whether only the blueprint says that nothing is feasible, and nobody looked at that yet.
+
+    A model that demands too much proves its own infeasibility and not the problem's.
+    """
+    algebra = certificate["levels"].get("algebra") or {}
+    return algebra.get("source") != "annotated" and not board.reviewed

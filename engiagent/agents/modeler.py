@@ -57,7 +57,8 @@ class Modeler:
                 agent=self.name, status="done", changes=changes, usage=usage, repair=repair,
                 summary="definitions are computed, not compiled",
             )  # fmt: skip
-        program, found, error = compiled(blueprint, board)
+        program, warnings, found, error = compiled(blueprint, board)
+        changes["notes"] = (*board.notes, *warnings)
         if program is None:
             return Outcome(
                 error=error,
@@ -90,19 +91,21 @@ class Modeler:
 
 def compiled(
     blueprint: Blueprint, board: Board
-) -> "tuple[Program | None, tuple[Fault, ...], EngiagentError | None]":
-    """Return the program of a blueprint, or what static analysis and the compiler find."""
+) -> "tuple[Program | None, tuple[str, ...], tuple[Fault, ...], EngiagentError | None]":
+    """Return the program of a blueprint, warnings, and what keeps it from being compiled."""
     from engiagent.formulations import compile_blueprint, expand
     from engiagent.stages import static_findings
 
+    warnings: tuple[str, ...] = ()
     try:
         expanded = expand(blueprint)
         found = static_findings(expanded, board.data)
+        warnings = found.warnings
         if found.error is not None:
-            return None, of_error(found.error), found.error
-        return compile_blueprint(expanded, board.data), (), None
+            return None, warnings, of_error(found.error), found.error
+        return compile_blueprint(expanded, board.data), warnings, (), None
     except EngiagentError as error:
-        return None, of_error(error), error
+        return None, warnings, of_error(error), error
 
 
 def patched(blueprint: Blueprint, patch: list[Any]) -> Blueprint | tuple[Fault, ...]:

@@ -138,8 +138,9 @@ class Board:
         What to call it.
     sufficiency
         The analyzer's verdict on the text; None before it has spoken.
-    missing, not_understood
+    missing, not_understood, lacking
         What the text does not give, and what nobody could read; any entry rules out a plan.
+        ``lacking`` says so in one line.
     blueprint
         The newest one; None before there is any.
     requirements
@@ -155,6 +156,8 @@ class Board:
         What an engine thinks of the result; kept apart, nothing hangs on it.
     notes
         Assumptions and remarks of the analyzer.
+    reviewed
+        Whether the verifier looked at the text again after a solve without a schedule.
     """
 
     problem: "Problem | None"
@@ -165,6 +168,7 @@ class Board:
     sufficiency: Literal["complete", "missing", "contradictory", "undecided"] | None = None
     missing: tuple[str, ...] = ()
     not_understood: tuple[str, ...] = ()
+    lacking: str = ""
     blueprint: Blueprint | None = None
     requirements: "Extraction | None" = None
     program: "Program | None" = None
@@ -174,13 +178,14 @@ class Board:
     scores: Mapping[str, float] = field(default_factory=dict)
     opinion: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    reviewed: bool = False
     instruction: Instruction = Instruction()
 
     def having(self, **changes: Any) -> "Board":
         """Return the board with changes; what follows from a blueprint goes when it changes."""
         if "blueprint" in changes and changes["blueprint"] is not self.blueprint:
             stale = ("program", "solution", "result", "certificate")
-            changes = {**dict.fromkeys(stale), "scores": {}, **changes}
+            changes = {**dict.fromkeys(stale), "scores": {}, "reviewed": False, **changes}
         return replace(self, **changes)
 
 

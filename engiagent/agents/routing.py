@@ -108,6 +108,10 @@ class Router:
         kind = taxonomy()[faults[0].kind]
         if kind.ends:
             return _end(f"{kind.about}: {faults[0].message}", faults[0])
+        if not self.engine.judges:
+            return _end(
+                f"the {self.engine.name} engine repairs nothing: {faults[0].message}", faults[0]
+            )
         if self.policy.coordination == "fixed":
             return self._again(outcome.agent, kind, faults)
         return self._mending(outcome.agent, kind, faults, board)
@@ -120,8 +124,10 @@ class Router:
     def _onwards(self, agent: AgentName, board: Board) -> Route:
         """Return the next agent of the main way."""
         if agent == "analyzer" and board.sufficiency != "complete":
-            return _end(f"the text is {board.sufficiency}")
+            return _end(board.lacking or f"the text is {board.sufficiency}")
         way = [a for a in AGENTS if a != "verifier" or self.policy.verifier]
+        if agent == "verifier" and board.reviewed:
+            return _end("the demands of the text themselves have no solution")
         # The modeler makes the program that the solver needs; the verifier may send it back.
         if agent == "verifier" and board.program is None:
             return _main("modeler")

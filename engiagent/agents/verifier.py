@@ -35,6 +35,8 @@ class Verifier:
             wrong, spent = self._judged(board)
             usage += spent
             faults += wrong
+            if not wrong and any(f.kind == "infeasible" for f in board.instruction.faults):
+                changes["reviewed"] = True
         ordered = worst_first(faults)
         return Outcome(
             agent=self.name,

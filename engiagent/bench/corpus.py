@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from engiagent.errors import InputError
 
 if TYPE_CHECKING:
-    from engiagent.runs import RunOutcome
+    from engiagent.running import RunOutcome
     from engiagent.solvers.result import SolveOptions
 
 EXPERT: Final = "expert"

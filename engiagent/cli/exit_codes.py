@@ -5,7 +5,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engiagent.runs import RunOutcome
+    from engiagent.running import RunOutcome
 
 
 class ExitCode(IntEnum):
@@ -76,7 +76,7 @@ def of_verdict(verdict: str | None, solver_status: str | None = None) -> ExitCod
 def of_error(error: Exception) -> ExitCode:
     """Return the exit code of an error that ended a command."""
     from engiagent.errors import EngiagentError
-    from engiagent.runs import InternalError
+    from engiagent.running import InternalError
 
     if isinstance(error, InternalError) or not isinstance(error, EngiagentError):
         return ExitCode.INTERNAL

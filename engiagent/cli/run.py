@@ -22,7 +22,7 @@ from engiagent.proofs import Proofs
 
 if TYPE_CHECKING:
     from engiagent.runfolder import StageEvent
-    from engiagent.runs import RunOutcome
+    from engiagent.running import RunOutcome
     from engiagent.solvers.result import Progress, SolveOptions
 
 ENGINES = ("offline", "anthropic")
