@@ -10,6 +10,7 @@ import numpy as np
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.units import parse_unit
 from engiagent.errors import EngiagentError
+from engiagent.verify.completion import completed, listed
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.foreign import Reading
 from engiagent.verify.levels.execution import Plant, as_series, dynamics_of
@@ -84,8 +85,26 @@ def build_case(
     )
     if schedule.status not in (None, "optimal", "feasible") and not _has_point(schedule):
         case.series = {}
+    before = frozenset(case.series)
     _complete(case, units)
+    _add_implied(case, units)
+    recomputed = frozenset(case.series) - before
+    if recomputed:
+        case.notes.append(listed(before, recomputed))
     return case
+
+
+def _add_implied(case: Case, units: Sequence[Dynamics]) -> None:
+    """Add what the equations determine, and the states that follow from it."""
+    known = known_of(case.blueprint, case.requirements, case.problem.folder)
+    core = None if case.blueprint is None else case.blueprint.core
+    added, notes = completed(
+        core, case.requirements, known.quantities, case.series, case.problem.folder
+    )
+    if added:
+        case.series = added | case.series
+        case.notes += notes
+        _complete(case, units)
 
 
 def _has_point(schedule: Schedule) -> bool:

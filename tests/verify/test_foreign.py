@@ -120,7 +120,8 @@ FILES: dict[str, tuple[str | bytes, dict[str, Any]]] = {
         {"mapping": {"battery.net_discharge": "-P"}}),
     "a whole month": (
         "time,charge,discharge\n" + "\n".join(
-            f"{t},{CHARGE[k % 24] if k // 24 == 1 else 1},{DISCHARGE[k % 24] if k // 24 == 1 else 0}"
+            f"{t},{CHARGE[k % 24] if k // 24 == 1 else 1},"
+            f"{DISCHARGE[k % 24] if k // 24 == 1 else 0}"
             for k, t in enumerate(pd.date_range("2025-06-30", periods=72, freq="h"))), {}),
     "percent of its capacity": (
         "time,charge,discharge,state_of_charge\n" + "\n".join(
