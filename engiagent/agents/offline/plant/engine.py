@@ -19,14 +19,36 @@ from engiagent.agents.offline.schedules import Item as PriceItem
 from engiagent.agents.offline.schedules import assign, period_of
 from engiagent.agents.offline.slots import plausible
 from engiagent.agents.offline.timing import Axis
-from engiagent.agents.offline.tokens import tokenise
+from engiagent.agents.offline.tokens import Period, Token, tokenise
 from engiagent.blueprint.units import convert, parse_unit
 
 if TYPE_CHECKING:
     pass
 
+STRANGER: Final = "?"
+"""What 'it' is when the sentence before is on something that nothing here knows."""
 _PRONOUNS: Final = ("it", "its", "they", "their", "both")
 TIMES: Final = ("period", "period_open", "rest")
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A limit that holds in a period of the day, or at a moment of it."""
+
+    reading: Reading
+    period: Period | None
+    clock: Token | None
+
+
+@dataclass(frozen=True)
+class Ban:
+    """Something that a unit must not do in a period of the day; ``only`` turns the period round."""
+
+    fact: str
+    unit: str | None
+    line: int
+    period: Period
+    only: bool
 
 
 @dataclass
@@ -40,6 +62,8 @@ class Reader:
     facts: dict[str, list[int]] = field(default_factory=dict)
     fact_units: list[tuple[str, str | None, int]] = field(default_factory=list)
     priced: list[tuple[Reading, Priced]] = field(default_factory=list)
+    timed: list[Timed] = field(default_factory=list)
+    bans: list[Ban] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.words = vocabulary(nouns(self.plant))
@@ -73,6 +97,8 @@ class Reader:
             found = self._units_in(k)
             if found:
                 return found[0][1]
+            if pronoun and self.marked(k).unknown():
+                return STRANGER
         for text in (sentence.lead, sentence.heading):
             named = [c[1:] for c in self._plain(text) if c.startswith("@")]
             if named:
@@ -245,25 +271,25 @@ class Reader:
             i for i in range(*span)
             if line.tokens[i].kind in TIMES and not self.draft.is_taken(n, i)
         ]  # fmt: skip
-        if times and not all(f.slot.options.get("priced") for f in found):
+        if times and not all({"priced", "window"} & set(f.slot.options) for f in found):
             return "times of the day beside a number that holds at all times"
         clocks = [
             i for i in range(*span)
             if line.tokens[i].kind == "clock" and marked.concepts[i] not in ("start", "end")
         ]  # fmt: skip
-        if clocks:
+        if clocks and not (len(clocks) == len(found) == 1 and "moment" in found[0].slot.options):
             return f"the time '{line.tokens[clocks[0]].text}' belongs to nothing"
         groups = assign(self.draft, n, [PriceItem((f.token,)) for f in found]) if times else None
         if times and groups is None:
-            return "which price holds at which times is not clear"
+            return "which number holds at which times is not clear"
         for k, one in enumerate(found):
-            reason = self._take(n, one, about, groups[k] if groups else [])
+            reason = self._take(n, one, groups[k] if groups else [], clocks)
             if reason is not None:
                 return reason
         self.draft.take(n, range(*span))
         return None
 
-    def _take(self, n: int, found: Found, about: str | None, times: list[int]) -> str | None:
+    def _take(self, n: int, found: Found, times: list[int], clocks: list[int]) -> str | None:
         line = self.draft.lines[n]
         amount = line.tokens[found.token].amount
         assert amount is not None
@@ -279,6 +305,10 @@ class Reader:
             self.priced.append(
                 (reading, Priced(found.slot.name, value, period, n, line.sentence.span))
             )
+        elif times or clocks:
+            limited = period_of(line, times) if times else None
+            clock = line.tokens[clocks[0]] if clocks else None
+            self.timed.append(Timed(reading, limited, clock))
         else:
             self.draft.readings.append(reading)
         return None
@@ -314,6 +344,10 @@ class Reader:
         if described and not times:
             return None
         unknown = [line.tokens[i].text for i in range(first, last) if marked.concepts[i] == UNKNOWN]
+        if times and not unknown:
+            reason = self._ban(n, marked, first, last)
+            if reason is None:
+                return None
         fact = stated(said) if not (unknown or times) else None
         parts = self._joined(marked, first, last) if fact is None else []
         if parts:
@@ -330,6 +364,23 @@ class Reader:
         named = [c[1:] for c in marked.concepts[first:last] if c.startswith("@")]
         about = named[0] if named else self.about(n, first)
         self.fact_units.append((fact, about, n))
+        self.draft.take(n, range(first, last))
+        return None
+
+    def _ban(self, n: int, marked: Marked, first: int, last: int) -> str | None:
+        """Take what is forbidden, or allowed only, at some times of the day."""
+        line = self.draft.lines[n]
+        spans = [i for i in range(first, last) if line.tokens[i].kind in TIMES]
+        period = period_of(line, spans)
+        said = marked.said(first, last)
+        only = "only" in said
+        fact = stated((said - {"only"}) | {"not"} | {"@window"})
+        clocks = any(line.tokens[i].kind == "clock" for i in range(first, last))
+        if period is None or period.rest or clocks or fact is None or only is ("not" in said):
+            return "times"
+        named = [c[1:] for c in marked.concepts[first:last] if c.startswith("@")]
+        about = named[0] if named else self.about(n, first)
+        self.bans.append(Ban(fact, about, n, period, only))
         self.draft.take(n, range(first, last))
         return None
 

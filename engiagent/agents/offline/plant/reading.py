@@ -269,9 +269,26 @@ def _best(
             bonus = 2 if component == about else 0
             found.append(Found(token, slot, bound, mentioned, 2 * score + bonus, said))
     found.sort(key=lambda f: -f.score)
+    known = scene.plant.units.get(about or "")
+    site = about is None or (known is not None and bool(known.card.get("site")))
+    if not found and mentioned is None and site and subject == scene.topic:
+        return _only(marked, token, bounded, scene)
     if not found or (len(found) > 1 and found[1].score == found[0].score):
         return None
     return found[0]
+
+
+def _only(
+    marked: Marked, token: int, bounded: tuple[str, frozenset[str]], scene: Scene
+) -> Found | None:
+    """Return the slot of the only unit of a plant that an amount fits, whatever it is about.
+
+    A pronoun after a sentence on the grid may take up the unit that was spoken of before it.
+    """
+    units = [i.unit.component for i in scene.plant.instances if not i.unit.card.get("site")]
+    found = [_best(marked, token, bounded, scene, u, u) for u in dict.fromkeys(units)]
+    fitting = [f for f in found if f is not None and f.score > 2]
+    return fitting[0] if len(fitting) == 1 else None
 
 
 def _score(

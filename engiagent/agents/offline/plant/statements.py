@@ -45,6 +45,8 @@ def stated(said: frozenset[str]) -> str | None:
     for rule in rules():
         for need in rule.needs:
             rest = said - need - rule.may
+            if ("@window" in said) is not ("@window" in need):
+                continue
             if rule.units:
                 rest = frozenset(c for c in rest if not c.startswith("@"))
             if need <= said and not rest:

@@ -9,11 +9,12 @@ import numpy as np
 from engiagent.agents.offline.builder import Builder, for_owner
 from engiagent.agents.offline.draft import Json, Priced, Reading
 from engiagent.agents.offline.goals import Goal, wanted_currency
-from engiagent.agents.offline.plant.engine import Reader
+from engiagent.agents.offline.plant.engine import Ban, Reader, Timed, instances_named
 from engiagent.agents.offline.plant.units import Instance
 from engiagent.agents.offline.results import Missing
 from engiagent.agents.offline.storage import constrain, parameters, requirements
-from engiagent.agents.offline.tariffs import scheduled
+from engiagent.agents.offline.tariffs import aligned, condition, scheduled
+from engiagent.agents.offline.tokens import Period
 
 STORES = ("battery", "heat_store", "cold_store")
 SWITCHING = ("min_power", "min_fraction", "start_cost", "min_up", "min_down", "no_load_cost")
@@ -103,6 +104,7 @@ def build(system: System, goal: Goal | None, currency: str) -> Json | None:
     for instance in plant.of("grid"):
         _grid(system, instance)
     _exclusive(system)
+    add_timed(system)
     _balances(system)
     return _objective(system, goal, currency)
 
@@ -450,6 +452,83 @@ def _running_costs(system: System, instance: Instance) -> None:
     _lacking(system, instance, slot)
 
 
+# -- limits by the time of the day ------------------------------------------------------------
+
+
+def add_timed(system: System) -> None:
+    """Add the limits that hold at some times of the day only."""
+    builder = system.builder
+    for timed in system.reader.timed:
+        reading = timed.reading
+        slot = reading.slot
+        if slot.options.get("peak"):
+            continue
+        for instance in instances_named(system.reader.plant, reading.owner, slot.component):
+            made = builder.value(f"{instance.name}_{slot.name}_at", reading.value, slot.said)
+            amount = made
+            share = dict(slot.options.get("derive", {}))
+            if share:
+                amount = next(iter(share.values())).replace("x0", made)
+                for name, value in system.filled[instance.name].items():
+                    amount = re.sub(rf"\b{name}\b", value, amount)
+            if timed.period is not None:
+                text = str(slot.options["window"]).format(c=instance.name, x=amount)
+                _in_period(system, slot.said, text, timed.period, reading.line)
+            elif timed.clock is not None:
+                _at_moment(system, instance.name, timed, amount)
+    for ban in system.reader.bans:
+        _forbid(system, ban)
+
+
+def _in_period(
+    system: System, name: str, text: str, period: Period, line: int, outside: bool = False
+) -> None:
+    builder = system.builder
+    if not aligned(builder, period):
+        builder.draft.doubt(line, "times that begin or end within a step")
+        return
+    where = condition(period, "t")
+    where = f"not ({where})" if outside else where
+    constrain(builder, name, text, CAPACITY, line, ["t in T"], where, spans=period.spans)
+
+
+def _at_moment(system: System, name: str, timed: Timed, amount: str) -> None:
+    """Require a content at a time of the day, on every day of the horizon."""
+    builder, reading, clock = system.builder, timed.reading, timed.clock
+    assert clock is not None and clock.clock is not None
+    moment = Period(((clock.clock, 24.0),))
+    if not aligned(builder, moment) or reading.bound not in ("lower", "upper", "value", "exact"):
+        builder.draft.doubt(reading.line, "a moment within a step")
+        return
+    operator = {"lower": ">=", "upper": "<="}.get(reading.bound, "==")
+    constrain(
+        builder, reading.slot.said, f"{name}_state_of_charge[i] {operator} {amount}",
+        "Strategic Requirements", reading.line, ["i in I"],
+        f"clock(i) == {clock.clock:g}[h]", spans=(clock.span,),
+    )  # fmt: skip
+
+
+def _forbid(system: System, ban: Ban) -> None:
+    plant, draft = system.reader.plant, system.builder.draft
+    flows = ban.fact.split()[1:]
+    component = "grid" if {"import", "export"} & set(flows) else ban.unit
+    stores = [i for i in plant.instances if i.unit.component in STORES]
+    if {"charge", "discharge"} & set(flows) and component not in STORES and len(stores) == 1:
+        component = stores[0].unit.component
+    units = [i for i in plant.instances if i.unit.component == component]
+    text = draft.lines[ban.line].line
+    named = [i for i in units if len(units) > 1 and i.finder.search(text)]
+    if not units or (component in STORES) is not bool({"charge", "discharge"} & set(flows)):
+        draft.refuse(ban.line, "no unit does what is forbidden here")
+        return
+    for instance in named or units:
+        for flow in flows:
+            if flow == "output":
+                flow = str(instance.unit.card.get("output", "power"))
+            _in_period(system, f"{instance.name}: no {flow}", f"{instance.name}_{flow}[t] <= 0[kW]",
+                       ban.period, ban.line, ban.only)  # fmt: skip
+
+
 # -- grid, balances, objective ----------------------------------------------------------------
 
 
@@ -499,9 +578,11 @@ def _grid(system: System, instance: Instance) -> None:
     if adder is not None:
         filled["import_adder"] = builder.value("import_adder", adder[0].value, adder[0].slot.said)
     _connection(system, name, filled)
-    charge = readings.get("demand_charge")
-    if charge is not None:
-        _peak(system, name, charge[0])
+    for k, charge in enumerate(readings.get("demand_charge", []), 1):
+        _peak(system, name, charge, None, k)
+    for timed in system.reader.timed:
+        if timed.reading.slot.name == "demand_charge":
+            _peak(system, name, timed.reading, timed.period, 9)
 
 
 def _connection(system: System, name: str, filled: dict[str, str]) -> None:
@@ -545,16 +626,24 @@ def _connection(system: System, name: str, filled: dict[str, str]) -> None:
     system.demand("electricity", f"{name}_export[t]")
 
 
-def _peak(system: System, name: str, reading: Reading) -> None:
+def _peak(system: System, name: str, reading: Reading, period: Period | None, k: int) -> None:
+    if k in (2, 3):
+        system.builder.draft.doubt(reading.line, "there are two demand charges at all times")
     made = system.builder.value("demand_charge", reading.value, reading.slot.said)
     if "/d" in reading.value.unit or "/month" in reading.value.unit or "/yr" in reading.value.unit:
         system.builder.draft.doubt(reading.line, "a demand charge per time over this horizon")
+    peak = "grid_peak" if period is None else f"grid_peak_{len(system.builder.variables)}"
     system.builder.variables.append(
-        {"name": "grid_peak", "type": "continuous", "lower": 0, "unit": "kW",
-         "quantity": "grid.peak", "role": "auxiliary", "description": "largest import"}
+        {"name": peak, "type": "continuous", "lower": 0, "unit": "kW",
+         "quantity": f"grid.{peak.removeprefix('grid_')}", "role": "auxiliary",
+         "description": "largest import"}
     )  # fmt: skip
-    system.row("peak of the import", f"{name}_import[t] <= grid_peak", LOGIC, reading.line)
-    system.costs.append(("+", f"{made}*grid_peak"))
+    text = f"{name}_import[t] <= {peak}"
+    if period is None:
+        system.row("peak of the import", text, LOGIC, reading.line)
+    else:
+        _in_period(system, "peak of the import", text, period, reading.line)
+    system.costs.append(("+", f"{made}*{peak}"))
 
 
 def _exclusive(system: System) -> None:
