@@ -13,7 +13,7 @@ import numpy.typing as npt
 from engiagent.blueprint.units import Unit
 from engiagent.errors import InputError
 from engiagent.problems.frontmatter import DataOptions
-from engiagent.problems.timestamps import looks_like_time, read_times
+from engiagent.problems.timestamps import Times, looks_like_time, read_times
 from engiagent.tabular import TableColumn, TableFile, missing_column, read_table, require_rows
 from engiagent.unitwords import Conventions, resolve_unit
 
@@ -169,8 +169,8 @@ def load_data_file(
     if options.rows is not None:
         table.require_rows(options.rows)
     time = _time_column(table, options)
-    zone = options.zone or default_zone
-    times = None if time is None else read_times(time, zone)
+    times = None if time is None else _times(table, time, options, default_zone)
+    time = None if times is None else time
     columns = {
         key: _column(column, options, conventions, column is time)
         for key, column in table.columns.items()
@@ -188,6 +188,30 @@ def _time_column(table: TableFile, options: DataOptions) -> TableColumn | None:
     if options.time is not None:
         return table.column(options.time)
     return next((c for c in table.columns.values() if looks_like_time(c)), None)
+
+
+def _times(
+    table: TableFile, time: TableColumn, options: DataOptions, default_zone: str | None
+) -> Times | None:
+    """Return the time axis; None where rows are things, each with its name before the stamp.
+
+    A list of vehicles with their arrivals has stamps in any order, which is no fault.
+    """
+    try:
+        return read_times(time, options.zone or default_zone)
+    except InputError:
+        if options.time is not None or not _rows_have_names(table, time):
+            raise
+        return None
+
+
+def _rows_have_names(table: TableFile, time: TableColumn) -> bool:
+    """Whether a column of texts, all of them different, stands before the time stamps."""
+    columns = list(table.columns.values())
+    before = columns[: next(k for k, column in enumerate(columns) if column is time)]
+    return any(
+        not column.looks_numeric() and len(set(column.texts())) == table.rows for column in before
+    )
 
 
 def _column(

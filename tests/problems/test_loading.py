@@ -312,3 +312,18 @@ def test_the_corpus_loads_and_accounts_for_its_files(path: Path) -> None:
     assert set(problem.sha256) == {problem.path.name, *problem.data}
     assert all(q.unit is not None or not q.unit_text for q in problem.quantities)
     json.dumps({name: list(data.columns) for name, data in problem.data.items()})
+
+
+def test_stamps_of_named_things_are_no_time_axis(tmp_path: Path) -> None:
+    (tmp_path / "problem.md").write_text("The vans are in `vans.csv`.\n")
+    (tmp_path / "vans.csv").write_text(
+        "van,from,until,kwh\n"
+        "Ivy,2025-10-01 17:00,2025-10-02 05:30,14\n"
+        "Oak,2025-10-01 16:30,2025-10-02 06:00,22\n"
+        "Elm,2025-10-01 18:30,2025-10-02 06:30,9\n"
+    )
+    vans = Problem.load(tmp_path).data["vans.csv"]
+    assert vans.times is None
+    assert vans.time_column is None
+    assert vans.columns["from"].dtype == "text"
+    assert vans.columns["kwh"].values.tolist() == [14, 22, 9]
