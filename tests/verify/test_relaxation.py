@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
@@ -14,7 +15,7 @@ from engiagent.blueprint.units import parse_unit
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.levels.goals import evaluate_declared
 from engiagent.verify.levels.optimality import DualBound
-from engiagent.verify.levels.relaxation import relaxed_bound
+from engiagent.verify.levels.relaxation import _balanced, relaxed_bound
 from engiagent.verify.series import Series
 from tests.verify.small import document, judged
 
@@ -247,3 +248,9 @@ def test_a_claim_that_nothing_is_allowed_is_proven_or_not(rows: list[str], prove
     assert found.verdict == ("proven infeasible" if proven else "undecided")
     if proven:
         assert found.levels["optimality"]["margin"] > 0
+
+
+def test_rows_of_subnormal_numbers_are_not_scaled_to_infinity() -> None:
+    matrix, factors = _balanced(sp.csr_matrix([[5e-324, 0.0], [0.0, 0.0], [3.0, -6.0]]))
+    assert np.isfinite(matrix.toarray()).all()
+    np.testing.assert_allclose(factors, [1.0, 1.0, 1 / 6])

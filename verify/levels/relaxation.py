@@ -373,9 +373,12 @@ def linear(relaxation: Relaxation, point: Floats) -> tuple[Floats, Floats, Float
 
 
 def _balanced(matrix: Matrix) -> tuple[Matrix, Floats]:
-    """Return a matrix whose rows have a largest entry of one, and the factors."""
+    """Return a matrix whose rows have a largest entry of one, and the factors.
+
+    A row of nothing but subnormal numbers stays as it is: their reciprocals overflow.
+    """
     import scipy.sparse as sp
 
     largest = np.asarray(abs(matrix).max(axis=1).todense()).reshape(-1)
-    factors = np.where(largest > 0, 1.0 / np.where(largest > 0, largest, 1.0), 1.0)
+    factors = 1.0 / np.where(largest > np.finfo(np.float64).tiny, largest, 1.0)
     return sp.diags(factors, format="csr") @ matrix, factors
