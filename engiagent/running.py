@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from engiagent.agents.team import ALONE, Guidance, Hooks, team
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.diagnostics import MissingDataError
 from engiagent.errors import EngiagentError
@@ -22,14 +23,11 @@ from engiagent.runfolder import (
 )
 from engiagent.runinputs import copy_data, copy_problem, slots_of
 from engiagent.solvers.result import OnProgress, SolveOptions
-from engiagent.stages import choice_of, explained, reasons, save, write_report
+from engiagent.stages import choice_of, explained, reasons, save
 
 if TYPE_CHECKING:
-    from engiagent.agents.budgets import Budget
     from engiagent.agents.coordinator import Ended
-    from engiagent.agents.memory import Remembers
     from engiagent.agents.protocol import AgentName, Board, Engine, Outcome
-    from engiagent.agents.routing import Policy
     from engiagent.problems import Problem
     from engiagent.verify import Certificate
 
@@ -81,15 +79,6 @@ class RunOutcome:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Guidance:
-    """How agents work together in a run; None for what fits the engine."""
-
-    policy: "Policy | None" = None
-    budget: "Budget | None" = None
-    memory: "Remembers | None" = None
-
-
 @dataclass
 class Run:
     """One run under way: what it found so far."""
@@ -99,7 +88,7 @@ class Run:
     options: SolveOptions
     on_progress: OnProgress | None
     proofs: Proofs = PLAIN
-    guidance: Guidance = Guidance()
+    guidance: Guidance = ALONE
     blueprint: Blueprint | None = None
     missing: tuple[str, ...] = ()
     not_understood: tuple[str, ...] = ()
@@ -172,8 +161,6 @@ class Run:
 
     def _coordinate(self, board: "Board", engine: "Engine", first: "AgentName") -> None:
         """Run the agents, keep what they make on the way, and end with the best of it."""
-        from engiagent.agents.team import Hooks, team
-
         hooks = Hooks(
             certify=self._certificate_of,
             claim=self.proofs.claimed,
@@ -303,7 +290,12 @@ class Run:
                 "reason": outcome.reason,
             }
             self.folder.save()
-            self._aside(lambda: write_report(self.folder.path))
+            self._aside(self._write_report)
+
+    def _write_report(self) -> None:
+        from engiagent.report import write_report
+
+        write_report(self.folder.path)
 
     def _aside(self, work: Callable[[], None]) -> None:
         """Do what the verdict does not hang on; if it fails, the run goes on and says so."""

@@ -123,10 +123,3 @@ def save(solution: "xarray.Dataset", folder: RunFolder) -> None:
     from engiagent.solvers import save_solution
 
     save_solution(solution, folder.path / SOLUTION)
-
-
-def write_report(folder: Path) -> None:
-    """Write the report of a run folder."""
-    from engiagent.report import write_report as write
-
-    write(folder)

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from engiagent.agents.analyzer import Analyzer
 from engiagent.agents.budgets import Budget, Meter
 from engiagent.agents.coordinator import Coordinator, OnRecord, OnTurn
 from engiagent.agents.evaluator import Certifier, Evaluator
-from engiagent.agents.memory import Forgetful
+from engiagent.agents.memory import Forgetful, Remembers
 from engiagent.agents.modeler import Modeler
 from engiagent.agents.protocol import Agent, AgentName, Board, Engine, Outcome
 from engiagent.agents.routing import Policy, Router
@@ -16,9 +16,6 @@ from engiagent.agents.solver import Claim, Solver
 from engiagent.agents.verifier import Verifier
 from engiagent.runfolder import RunFolder
 from engiagent.solvers.result import OnProgress
-
-if TYPE_CHECKING:
-    from engiagent.running import Guidance
 
 STAGES: Final[Mapping[AgentName, str]] = {
     "analyzer": "analyse",
@@ -51,6 +48,18 @@ class Staged:
 
 
 @dataclass(frozen=True)
+class Guidance:
+    """How agents work together in a run; None for what fits the engine."""
+
+    policy: Policy | None = None
+    budget: Budget | None = None
+    memory: Remembers | None = None
+
+
+ALONE: Final = Guidance()
+
+
+@dataclass(frozen=True)
 class Hooks:
     """What a run does around its agents' work.
 
@@ -69,7 +78,7 @@ class Hooks:
     record: OnRecord | None = None
 
 
-def team(engine: Engine, folder: RunFolder, hooks: Hooks, guidance: "Guidance") -> Coordinator:
+def team(engine: Engine, folder: RunFolder, hooks: Hooks, guidance: Guidance) -> Coordinator:
     """Return a coordinator with its agents.
 
     An engine that cannot judge needs no verifier: what it could say, the checker says at the end.
