@@ -1,0 +1,299 @@
+"""Mistakes that other tools made and published, rebuilt small; the checker catches each."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from engiagent.blueprint.document import Blueprint
+from engiagent.errors import InputError
+from engiagent.verify import Certificate, check
+from tests.verify import example
+from tests.verify.small import document, judged, rule
+
+
+@pytest.fixture
+def problem(tmp_path: Path) -> example.LittleProblem:
+    return example.make_problem(tmp_path)
+
+
+def accused(certificate: Certificate) -> set[str]:
+    return {str(violation["check"]) for violation in certificate.violations}
+
+
+def optimality(certificate: Certificate) -> str:
+    return str(certificate.levels["optimality"]["status"])
+
+
+# --- solvers -----------------------------------------------------------------------------------
+
+# min 2x + 3z with x + z >= 4.5 and z whole: a solver of 2024 called 15 optimal; 9 is (x = 4.5).
+WHOLE = document(
+    [{"name": "x", "lower": 0, "upper": 10, "unit": "1"},
+     {"name": "z", "lower": 0, "upper": 10, "unit": "1", "type": "integer"}],
+    [rule("x + z >= 4.5", None)],
+    {"sense": "minimize", "unit": "1", "expression": "2*x + 3*z"},
+)  # fmt: skip
+
+
+def test_a_wrong_optimum_of_a_solver_is_not_certified() -> None:
+    told: dict[str, Any] = {"status": "optimal", "objective": 15.0, "bound": 15.0, "is_mip": 1}
+    wrong = judged(WHOLE, {"x": 0.0, "z": 5.0}, **told)
+    assert wrong.verdict != "certified"
+    assert optimality(wrong) != "pass"
+
+
+def test_an_objective_that_the_plan_does_not_have_is_caught() -> None:
+    wrong = judged(WHOLE, {"x": 4.5, "z": 0.0}, status="optimal", objective=8.0)
+    assert wrong.verdict == "violated"
+    assert accused(wrong) == {"objective"}
+
+
+def test_optimal_with_a_broken_row_is_violated() -> None:
+    """Several solvers' issue lists have it: the status says optimal, a row says no."""
+    wrong = judged(WHOLE, {"x": 4.49, "z": 0.0}, status="optimal", objective=8.98)
+    assert wrong.verdict == "violated"
+    assert accused(wrong) == {"C"}
+
+
+def test_whole_numbers_that_are_almost_whole_are_not_whole() -> None:
+    """A switch of 9e-7 lets a big-M row leak 0.9 kW; rounded, the plan is infeasible."""
+    leak = document(
+        [{"name": "on", "type": "binary"}, {"name": "p", "lower": 0, "upper": 5, "unit": "kW"}],
+        [rule("p <= 1000000[kW]*on", None)],
+        {"sense": "maximize", "unit": "kW", "expression": "p"},
+    )
+    wrong = judged(leak, {"on": 9e-7, "p": 0.9}, status="optimal", objective=0.9)
+    assert wrong.verdict == "violated"
+
+
+def test_a_plan_of_nan_never_passes(problem: example.LittleProblem) -> None:
+    """``max(violations) <= tolerance`` is true for NaN in more than one published checker."""
+    solved = example.solve()
+    solved["discharge"][3] = np.nan
+    with pytest.raises(InputError, match="nan"):
+        check(problem, solved, example.blueprint())
+
+
+def test_an_infeasible_problem_sold_as_feasible(problem: example.LittleProblem) -> None:
+    """24 h at 80 MW at least, and 1000 MWh a day at most: published as solved."""
+    impossible = document(
+        [{"name": "p", "index": ["t in T"], "lower": 0, "upper": 200, "unit": "MW"}],
+        [{"constraint_id": "least", "forall": ["t in T"], "expression": "p[t] >= 80[MW]"},
+         {"constraint_id": "day", "expression": "sum(p[t]*dt(t) for t in T) == 1000[MWh]"}],
+        {"sense": "minimize", "unit": "MWh", "expression": "sum(p[t]*dt(t) for t in T)"},
+        sets=[{"name": "T", "kind": "time", "start": "00:00", "step": "1 h", "periods": 24}],
+    )  # fmt: skip
+    by_day = judged(impossible, {"p": np.full(24, 1000 / 24)}, status="optimal")
+    by_least = judged(impossible, {"p": np.full(24, 80.0)}, status="optimal")
+    assert (by_day.verdict, accused(by_day)) == ("violated", {"least"})
+    assert (by_least.verdict, accused(by_least)) == ("violated", {"day"})
+
+
+def test_a_feasible_problem_called_infeasible_without_a_proof_stays_undecided() -> None:
+    wrong = judged(WHOLE, {}, status="infeasible")
+    assert wrong.verdict == "undecided"
+
+
+# --- batteries ---------------------------------------------------------------------------------
+
+
+def blueprint_with(**changes: str) -> Blueprint:
+    data = example.blueprint_dict()
+    for constraint in data["core_model_elements"]["constraints"]:
+        if constraint["constraint_id"] in changes:
+            constraint["expression"] = changes[constraint["constraint_id"]]
+    return example.blueprint(data=data)
+
+
+def test_energy_out_of_nothing_in_the_first_hour(problem: example.LittleProblem) -> None:
+    """A published tool applies its energy balance for t > 0 only: the first hour is free."""
+    data = example.blueprint_dict()
+    for constraint in data["core_model_elements"]["constraints"]:
+        if constraint["constraint_id"] == "dynamics":
+            constraint["where"] = "pos(t) > 0"
+    free = example.blueprint(data=data)
+    solved = example.solve()
+    solved["discharge"][0] = 40.0
+    solved["charge"][0] = 0.0
+    price = example.prices(24)
+    solved.attrs["objective"] = float(
+        (price * (solved["discharge"].values - solved["charge"].values)).sum() / 1000
+    )
+    certificate = check(problem, solved, free)
+    assert certificate.verdict == "violated"
+    assert certificate.levels["physics"]["status"] == "fail"
+    assert certificate.levels["algebra"]["status"] == "pass"  # its own algebra sees nothing
+
+
+def test_one_way_efficiency_used_as_round_trip(problem: example.LittleProblem) -> None:
+    """90 % on the way in and 100 % out: the plan's own states follow a battery that is not this."""
+    solved = example.solve()
+    charge, discharge = solved["charge"].values, solved["discharge"].values
+    energy = 30.0 + np.concatenate(([0.0], np.cumsum(0.9 * charge - discharge)))
+    solved["soc"] = ("I", energy, solved["soc"].attrs)
+    lax = blueprint_with(dynamics="soc[t+1] == soc[t] + (eta*charge[t] - discharge[t])*dt(t)")
+    certificate = check(problem, solved, lax)
+    assert certificate.verdict == "violated"
+    assert certificate.levels["physics"]["status"] == "fail"
+
+
+def test_charging_and_discharging_at_once_when_prices_are_negative() -> None:
+    """The plain relaxation sells energy that it burns: 44 MW both ways in a published plan."""
+    both = document(
+        [{"name": name, "index": ["t in T"], "lower": 0, "upper": 50, "unit": "MW",
+          "quantity": f"battery.{name}"} for name in ("charge", "discharge")],
+        [rule("exclusive(charge[t], discharge[t])")],
+    )  # fmt: skip
+    burnt = judged(both, {"charge": [0.0, 44.0, 0.0], "discharge": [10.0, 44.0, 0.0]})
+    assert accused(burnt) == {"C"}
+    assert burnt.violations[0]["amount"] == pytest.approx(44.0)
+    assert not judged(both, {"charge": [0, 44, 0], "discharge": [10, 0, 0]}).violations
+
+
+def test_kilowatt_hours_per_quarter_of_an_hour_are_no_kilowatts() -> None:
+    """10 kW over 15 min are 2.5 kWh; a tool that forgets the step pays four times as much."""
+    quarter = [{"name": "T", "kind": "time", "start": "00:00", "step": "15 min", "periods": 3}]
+    meter = document(
+        [{"name": "p", "index": ["t in T"], "lower": 0, "upper": 10, "unit": "kW"}],
+        objective={"sense": "minimize", "unit": "kWh", "expression": "sum(p[t]*dt(t) for t in T)"},
+        sets=quarter,
+    )
+    forgotten = judged(meter, {"p": [10.0, 10.0, 10.0]}, objective=30.0)
+    assert accused(forgotten) == {"objective"}
+    assert judged(meter, {"p": [10.0, 10.0, 10.0]}, objective=7.5).verdict != "violated"
+
+
+def test_a_sum_of_powers_is_not_compared_with_an_energy() -> None:
+    wrong = document(
+        [{"name": "p", "index": ["t in T"], "lower": 0, "upper": 10, "unit": "kW"}],
+        [rule("sum(p[t] for t in T) <= 20[kWh]", None)],
+    )
+    certificate = judged(wrong, {"p": [1.0, 1.0, 1.0]})
+    assert certificate.verdict != "certified"
+    assert certificate.levels["algebra"]["checks"][0]["status"] == "unchecked"
+
+
+def test_a_unit_of_a_thousandth_does_not_hide_a_violation() -> None:
+    """0.2 kW of imbalance pass an absolute 1e-6 in GW and fail in kW: here units change nothing."""
+    for unit, scale in (("W", 1e3), ("kW", 1.0), ("MW", 1e-3), ("GW", 1e-6)):
+        balance = document(
+            [{"name": "p", "index": ["t in T"], "lower": 0, "unit": unit}],
+            [rule("p[t] == 100[kW]")],
+        )
+        off = judged(balance, {"p": [100.0 * scale, 100.2 * scale, 100.0 * scale]})
+        assert accused(off) == {"C"}, unit
+
+
+def test_a_soft_end_dropped_without_a_word(problem: example.LittleProblem) -> None:
+    """Tools drop the end state when it gets in their way; the text's requirement stays."""
+    data = example.blueprint_dict()
+    core = data["core_model_elements"]
+    core["constraints"] = [c for c in core["constraints"] if c["constraint_id"] != "final"]
+    from tests.verify.test_schedules import YAML
+
+    expert = problem.folder / "expert"
+    expert.mkdir()
+    (expert / "requirements.yaml").write_text(YAML)
+    annotated = dataclasses.replace(problem, expert=expert)
+    empty = {"charge": np.zeros(24), "discharge": np.r_[27.0, np.zeros(23)]}
+    certificate = check(annotated, empty, example.blueprint(data=data))
+    assert certificate.verdict == "violated"
+    assert "R2" in accused(certificate)
+
+
+# --- clocks ------------------------------------------------------------------------------------
+
+
+def day(prices: list[float], start: str, zone: str | None = None) -> Blueprint:
+    time: dict[str, Any] = {"name": "T", "kind": "time", "start": start, "step": "1 h",
+                            "periods": len(prices)}  # fmt: skip
+    return document(
+        [{"name": "sold", "index": ["t in T"], "lower": 0, "upper": 1, "unit": "MW"}],
+        [rule("sum(sold[t]*dt(t) for t in T) == 1[MWh]", None)],
+        {"sense": "maximize", "unit": "EUR",
+         "expression": "sum(price[t]*sold[t]*dt(t) for t in T)"},
+        sets=[time | ({} if zone is None else {"zone": zone})],
+        parameters=[{"name": "price", "index": ["T"], "value": prices, "unit": "EUR/MWh"}],
+    )  # fmt: skip
+
+
+def file(path: Path, stamps: Any, sold: Any) -> Path:
+    pd.DataFrame({"time": stamps, "sold": sold}).to_csv(path, index=False)
+    return path
+
+
+def certified(path: Path, blueprint: Blueprint, **reading: Any) -> Certificate:
+    from engiagent.certify import certify
+    from engiagent.verify.foreign import Reading
+
+    return certify(
+        None, path, blueprint, folder=path.parent, name="trap", mapping=Reading(**reading)
+    )
+
+
+def test_labels_of_hour_ends_are_not_taken_for_starts(tmp_path: Path) -> None:
+    """A plan made with hour-ending prices sells an hour late: 80 EUR become 20."""
+    blueprint = day([10.0, 80.0, 20.0, 10.0], "2025-07-01T00:00")
+    ends = pd.date_range("2025-07-01T01:00", periods=4, freq="h")
+    path = file(tmp_path / "plan.csv", ends, [0.0, 1.0, 0.0, 0.0])
+    with pytest.raises(InputError, match="--labels end"):
+        certified(path, blueprint)
+    objective = certified(path, blueprint, labels="end").objective
+    assert objective is not None
+    assert objective["value"] == pytest.approx(80.0)
+
+
+def test_the_hour_that_comes_twice_is_not_lost(tmp_path: Path) -> None:
+    prices = [float(k) for k in range(25)]
+    blueprint = day(prices, "2025-10-26T00:00", "Europe/Berlin")
+    hours = pd.date_range("2025-10-26", periods=25, freq="h", tz="Europe/Berlin")
+    sold = np.zeros(25)
+    sold[3] = 1.0  # the second hour from two to three
+    for stamps in (hours, hours.tz_localize(None), hours.tz_convert("UTC")):
+        objective = certified(file(tmp_path / "plan.csv", stamps, sold), blueprint).objective
+        assert objective is not None
+        assert objective["value"] == pytest.approx(3.0)
+    lost = hours.tz_localize(None).drop_duplicates()
+    with pytest.raises(InputError, match=r"plan.csv:5:1: .*needs a row for each"):
+        certified(file(tmp_path / "plan.csv", lost, np.delete(sold, 2)), blueprint)
+
+
+def test_a_plan_in_utc_is_not_read_by_the_wall_clock(tmp_path: Path) -> None:
+    blueprint = day([10.0, 80.0, 20.0, 10.0], "2025-07-01T00:00", "Europe/Berlin")
+    utc = pd.date_range("2025-06-30T22:00", periods=4, freq="h")
+    path = file(tmp_path / "plan.csv", utc, [0.0, 1.0, 0.0, 0.0])
+    with pytest.raises(InputError, match="plan.csv:"):
+        certified(path, blueprint)
+    objective = certified(path, blueprint, zone="UTC").objective
+    assert objective is not None
+    assert objective["value"] == pytest.approx(80.0)
+
+
+# --- claims ------------------------------------------------------------------------------------
+
+
+def test_a_gain_above_the_proven_optimum_is_broken_somewhere(
+    problem: example.LittleProblem,
+) -> None:
+    """An expert answer 5.4 % above the optimum of its own assumptions was published."""
+    best = example.solve()
+    charge, discharge = best["charge"].values, best["discharge"].values
+    greedy = {"charge": charge.tolist(), "discharge": (discharge * 1.054).tolist(),
+              "objective": float(best.attrs["objective"]) * 1.054}  # fmt: skip
+    path = problem.folder / "plan.json"
+    path.write_text(json.dumps(greedy))
+    assert check(problem, path, example.blueprint()).verdict == "violated"
+
+
+def test_a_claim_of_optimality_for_a_plan_that_does_nothing(
+    problem: example.LittleProblem,
+) -> None:
+    idle = {"charge": np.zeros(24), "discharge": np.zeros(24), "status": "optimal"}
+    certificate = check(problem, idle, example.blueprint())
+    assert certificate.verdict == "feasible"
+    assert optimality(certificate) != "pass"
