@@ -1,5 +1,6 @@
 """Small plants for explanations; names and numbers are made up for these tests."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from engiagent.blueprint.document import Blueprint
@@ -74,14 +75,14 @@ def cistern(most: float = 60.0) -> Blueprint:
     )  # fmt: skip
 
 
-def units(load: list[float]) -> Blueprint:
+def units(load: Sequence[float]) -> Blueprint:
     """Return two engines, in MW, under a load in kW, with a least output while they run."""
     return blueprint(
         sets=[HOURS, {"name": "G", "kind": "labels", "elements": ["north", "south"]}],
         parameters=[
             parameter("top", {"north": 0.1, "south": 0.06}, "MW", "G"),
             parameter("least", {"north": 0.04, "south": 0.03}, "MW", "G"),
-            parameter("need", load, "kW", "T"),
+            parameter("need", list(load), "kW", "T"),
         ],
         decision_variables=[
             variable("p", "g in G", "t in T", upper=1000),

@@ -28,7 +28,8 @@ def status(program: Program) -> str:
 
 
 def compiled(given: Blueprint) -> Program:
-    return compile_blueprint(without_gaps(expand(given)), None)
+    program: Program = compile_blueprint(without_gaps(expand(given)), None)
+    return program
 
 
 CASES: dict[str, Callable[[], Blueprint]] = {
