@@ -10,12 +10,11 @@ from engiagent.blueprint.document import Blueprint, ComponentDef, ConstraintDef,
 from engiagent.errors import InputError
 from engiagent.formulations.components import BUILDERS
 from engiagent.formulations.components.fragment import (
-    PORTS,
     Fragment,
     Surroundings,
     Terminal,
     balance,
-    connection_of,
+    buses_of,
     wrong,
 )
 from engiagent.formulations.stages import with_stages
@@ -130,7 +129,7 @@ def _balances(core: Core, fragments: dict[str, Fragment]) -> tuple[ConstraintDef
         if all(component.expanded for component in members):
             continue
         terminals = [t for c in members for t in fragments[c.name].terminals if t.bus == bus]
-        if len(members) == 1:
+        if len(members) == 1 and len(terminals) < 2:
             raise wrong(
                 members[0],
                 f"nothing else is on the bus {bus}, so its power could only be zero; "
@@ -147,9 +146,8 @@ def _balances(core: Core, fragments: dict[str, Fragment]) -> tuple[ConstraintDef
 def _buses(core: Core) -> dict[str, list[ComponentDef]]:
     buses: dict[str, list[ComponentDef]] = {}
     for component in core.components:
-        for bus in dict.fromkeys(connection_of(component, port) for port in PORTS):
-            if bus is not None:
-                buses.setdefault(str(bus), []).append(component)
+        for bus in buses_of(component):
+            buses.setdefault(bus, []).append(component)
     return buses
 
 

@@ -137,6 +137,14 @@ def connection_of(component: ComponentDef, name: str) -> Json:
     return None if component.connections is None else component.connections.get(name)
 
 
+def buses_of(component: ComponentDef) -> tuple[str, ...]:
+    """Return the buses that a component is on, each once: by its ports, or as a feeder's own."""
+    ports = [connection_of(component, port) for port in PORTS]
+    own = connection_of(component, "buses")
+    names = [str(bus) for bus in ports if bus is not None]
+    return tuple(dict.fromkeys([*names, *(own if isinstance(own, Mapping) else ())]))
+
+
 def wrong(
     component: ComponentDef, message: str, *, found: str | None = None, expected: str | None = None
 ) -> InputError:

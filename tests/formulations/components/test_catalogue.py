@@ -37,6 +37,8 @@ FULL: dict[str, dict[str, Any]] = {
     "extraction_chp": {"condensing_power_max": 9, "condensing_power_min": 3, "power_loss": 0.1,
                        "power_to_heat": 0.5, "fuel_slope": 2.5, **STARTS},
     "fan": {"rated_flow": 9, "rated_power": 2, "minimum_flow": 0.2, "count": 2, "segments": 3},
+    "feeder": {"source": "a", "buses": {"a": 0.4, "b": 0.4}, "scheme": "socp",
+               "lines": {"L": {"from": "a", "to": "b", "resistance": 0.1, "reactance": 0.1}}},
     "generator_profile": {"available_power": 3},
     "genset": {"rated_power": 9, "fuel_slope": 0.3, "reserve_max": 3, "emission_factor": 2.6,
                "ramp_up": 3, **STARTS},
@@ -85,6 +87,9 @@ def test_a_full_instance_has_the_quantities_of_the_page_and_no_finding(model: st
     site = Site(start="2025-01-01T00:00", step="1 h", periods=3)
     if model == "demand_response":
         site.add("grid", "grid")
+    if model == "feeder":
+        site.add("grid", "grid", bus="a", import_power_max=9)
+        site.add("load", "load", bus="b", power=1)
     site.add("unit", model, **FULL[model])
     document = expand(site.blueprint())
     errors = [d for d in analyse(document, None).diagnostics if d.severity == "error"]
@@ -94,6 +99,8 @@ def test_a_full_instance_has_the_quantities_of_the_page_and_no_finding(model: st
     declared = MODELS[model].quantities
     pairs = [(v.quantity, v.unit) for v in core.decision_variables]
     pairs += [(e.quantity, e.unit) for e in core.expressions]
+    # A feeder has a voltage by bus.
+    pairs = [(q and q.replace(".b.", ".<bus>.").replace(".a.", ".<bus>."), u) for q, u in pairs]
     found = {q.removeprefix(owner): u for q, u in pairs if q is not None and q.startswith(owner)}
     for series, unit in found.items():
         assert series in declared, f"{model}.{series} is not on the page"

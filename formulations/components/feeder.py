@@ -1,0 +1,366 @@
+r"""A radial distribution feeder: voltages and line limits between the buses that units are on.
+
+.. math::
+    P_j &= p_j + \sum_{k} P_k + r_j \ell_j, \qquad Q_j = q_j + \sum_k Q_k + x_j \ell_j, \\
+    v_j &= v_i - 2 (r_j P_j + x_j Q_j) + (r_j^2 + x_j^2)\,\ell_j, \qquad
+    V_{\min}^2 \le v_j \le V_{\max}^2
+
+with the flows :math:`P, Q` into the branch from :math:`i` to :math:`j`, the squares :math:`v` of
+the voltage and :math:`\ell` of the current. Scheme ``linear`` (LinDistFlow) leaves the losses out,
+:math:`\ell = 0`, and keeps apparent powers inside a polygon of 16 sides in the circle of the
+rating, by at most 2 % too strict. Scheme ``socp`` has them by the relaxation
+:math:`\ell_j v_i \ge P_j^2 + Q_j^2`, exact where more losses never pay.
+
+Source: M. E. Baran and F. F. Wu, doi:10.1109/61.25627.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from engiagent.blueprint.document import ComponentDef, FrozenMap, Json, SetDef, VariableDef
+from engiagent.formulations.components.description import Model
+from engiagent.formulations.components.fragment import (
+    Fragment,
+    Reader,
+    Slot,
+    Surroundings,
+    Terminal,
+    balance,
+    wrong,
+)
+from engiagent.formulations.components.parts import (
+    CAPACITY,
+    OPERATION,
+    expression,
+    row,
+)
+from engiagent.formulations.components.thermal_coupling import number
+from engiagent.models.ranges import ParameterError
+
+if TYPE_CHECKING:
+    from engiagent.models.grids import Feeder
+
+SIDES = 16
+SLOTS = {
+    "source_voltage": Slot("1", series=True, low=0.5, high=1.5, default="1",
+                           meaning="held at the source, of the nominal one"),
+    "minimum_voltage": Slot("1", low=0, high=1.5, default="0.9", meaning="at every bus"),
+    "maximum_voltage": Slot("1", low=0.5, high=2, default="1.1", meaning="at every bus"),
+    "maximum_loading": Slot("1", low=0, above=True, default="1",
+                            meaning="of every branch, over its rating"),
+}  # fmt: skip
+OPTIONS = ("scheme",)
+CONNECTIONS = ("source", "buses", "lines", "transformers", "reactive")
+LINE = {"resistance": "ohm", "reactance": "ohm", "susceptance": "uS", "ampacity": "A"}
+TRANSFORMER = {
+    "rated_power": "kVA", "from_voltage": "kV", "to_voltage": "kV", "short_circuit_voltage": "1",
+    "load_loss": "kW", "no_load_current": "1", "no_load_loss": "kW", "tap": "1",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A bus and the branch above it; impedances per MW, referred to the source.
+
+    Attributes
+    ----------
+    bus, parent
+        Names.
+    resistance, reactance
+        [p.u. at 1 MVA]
+    rating
+        Apparent power at nominal voltage; infinite for none. [kVA]
+    current_square
+        The square of the rating as a current. [p.u. at 1 MVA]
+    """
+
+    bus: str
+    parent: str
+    resistance: float
+    reactance: float
+    rating: float
+    current_square: float
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A feeder as a tree: branches, and shunts and squares of ratios by bus."""
+
+    source: str
+    branches: tuple[Branch, ...]
+    shunts: Mapping[str, complex]
+    factors: Mapping[str, float]
+
+    def below(self, bus: str) -> tuple[Branch, ...]:
+        """Return the branches that begin at a bus."""
+        return tuple(b for b in self.branches if b.parent == bus)
+
+
+def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
+    """Return the algebra of a feeder."""
+    reader = Reader(component, around, SLOTS, OPTIONS, CONNECTIONS)
+    lossy = reader.scheme(("linear", "socp")) == "socp"
+    layout = _layout(reader)
+    result = _variables(reader, layout, lossy)
+    for branch in layout.branches:
+        result += _branch(reader, layout, branch, lossy)
+    return result + _outputs(reader, layout, lossy) + Fragment(
+        terminals=_terminals(reader, layout, lossy))  # fmt: skip
+
+
+def _at(reader: Reader, series: str, bus: str) -> str:
+    return f"{reader.name}_{series}['{bus}', t]"
+
+
+def _shunt(reader: Reader, layout: Layout, bus: str, part: str, lossy: bool) -> str:
+    """Return what a bus's shunts draw, active [kW] or reactive [kvar]; nothing for none."""
+    y = layout.shunts[bus]
+    power = y.real if part == "active" else -y.imag
+    if power == 0.0:
+        return ""
+    unit = "kW" if part == "active" else "kvar"
+    # LinDistFlow takes them at nominal voltage, which is the square of the ratio here.
+    square = _at(reader, "square_voltage", bus) if lossy else repr(layout.factors[bus])
+    return f"{1000.0 * power!r}[{unit}]*{square}"
+
+
+def _variables(reader: Reader, layout: Layout, lossy: bool) -> Fragment:
+    name = reader.name
+    below, nodes = f"{name}_branches", f"{name}_nodes"
+    names = tuple(b.bus for b in layout.branches)
+    sets = (SetDef(name=below, kind="labels", elements=names),
+            SetDef(name=nodes, kind="labels", elements=(layout.source, *names)))  # fmt: skip
+    most = reader.optional("maximum_loading") or "1"
+    top = max((b.rating for b in layout.branches), default=math.inf)
+    bound = f"{most}*{top!r}[kVA]" if math.isfinite(top) else None
+    squares = list(layout.factors.values())
+    low = f"({reader.optional('minimum_voltage') or '0.9'})**2*{min(squares)!r}"
+    high = f"({reader.optional('maximum_voltage') or '1.1'})**2*{max(squares)!r}"
+    rows: list[tuple[str, str, str, Any, Any, str]] = [
+        ("flow", below, "kW", f"-{bound}" if bound else None, bound, "power into the branch to"),
+        ("reactive_flow", below, "kvar", f"-{bound}" if bound else None, bound,
+         "reactive power into the branch to"),
+        ("square_voltage", nodes, "1", low, high, "square of the voltage, referred to the source,"),
+    ]  # fmt: skip
+    if lossy:
+        rows.append(("square_current", below, "1", 0, None, "square of the current to"))
+    return Fragment(
+        sets=sets,
+        variables=tuple(
+            VariableDef(
+                name=f"{name}_{series}", index=(f"b in {over}", *reader.periods), lower=lower,
+                upper=upper, unit=unit, quantity=f"{name}.{series}", role="auxiliary",
+                description=f"{words} a bus of {name}",
+                source_reference=reader.component.source_reference,
+            )
+            for series, over, unit, lower, upper, words in rows
+        ),
+    )  # fmt: skip
+
+
+def _branch(reader: Reader, layout: Layout, branch: Branch, lossy: bool) -> Fragment:
+    """Return drop, reactive balance and limits of the branch above a bus."""
+    bus, parent = branch.bus, branch.parent
+    r, x = repr(branch.resistance), repr(branch.reactance)
+    flow, reactive = (_at(reader, series, bus) for series in ("flow", "reactive_flow"))
+    square, above = (_at(reader, "square_voltage", b) for b in (bus, parent))
+    current = _at(reader, "square_current", bus)
+    drop = f"2*({r}*{flow} + {x}*{reactive})/1[MW]"
+    back = f" + {branch.resistance**2 + branch.reactance**2!r}*{current}" if lossy else ""
+    drawn = [f"({_written(reader, bus)})"] if bus in _reactive(reader) else []
+    drawn += [_at(reader, "reactive_flow", b.bus) for b in layout.below(bus)]
+    drawn += [text] if (text := _shunt(reader, layout, bus, "reactive", lossy)) else []
+    drawn += [f"{x}[MW]*{current}"] if lossy else []
+    result = row(
+        reader, f"{bus}_drop", f"{square} == {above} - {drop}{back}", f"voltage at {bus}",
+    ) + row(reader, f"{bus}_reactive", f"{reactive} == {balance(drawn) if drawn else '0[kvar]'}",
+            f"reactive balance of {bus}", "Supply-Demand Balance")  # fmt: skip
+    result += _band(reader, layout, bus)
+    most = reader.optional("maximum_loading") or "1"
+    if lossy:
+        cone = f"{flow}**2 + {reactive}**2 <= 1[MW**2]*{current}*{above}"
+        result += row(reader, f"{bus}_cone", cone, f"current to {bus}")
+        if math.isfinite(branch.current_square):
+            limit = f"{current} <= ({most})**2*{branch.current_square!r}"
+            result += row(reader, f"{bus}_loading", limit, f"loading to {bus}", CAPACITY)
+    elif math.isfinite(branch.rating):
+        result += _polygon(reader, branch, flow, reactive, most)
+    return result
+
+
+def _band(reader: Reader, layout: Layout, bus: str) -> Fragment:
+    low = reader.optional("minimum_voltage") or "0.9"
+    high = reader.optional("maximum_voltage") or "1.1"
+    factor = repr(layout.factors[bus])
+    text = f"({low})**2*{factor} <= {_at(reader, 'square_voltage', bus)} <= ({high})**2*{factor}"
+    return row(reader, f"{bus}_band", text, f"voltage band of {bus}", OPERATION,
+               slots=("minimum_voltage", "maximum_voltage"))  # fmt: skip
+
+
+def _polygon(reader: Reader, branch: Branch, flow: str, reactive: str, most: str) -> Fragment:
+    inner = branch.rating * math.cos(math.pi / SIDES)
+    result = Fragment()
+    for side in range(SIDES):
+        angle = 2.0 * math.pi * (side + 0.5) / SIDES
+        along = f"{math.cos(angle)!r}*{flow} + {math.sin(angle)!r}*{reactive}"
+        text = f"{along} <= {most}*{inner!r}[kVA]"
+        result += row(reader, f"{branch.bus}_loading_{side}", text, f"loading to {branch.bus}",
+                      CAPACITY, slots=("maximum_loading",))  # fmt: skip
+    return result
+
+
+def _outputs(reader: Reader, layout: Layout, lossy: bool) -> Fragment:
+    """Return source voltage, voltages by bus, import and losses."""
+    held = reader.optional("source_voltage") or "1"
+    source = _at(reader, "square_voltage", layout.source)
+    result = row(reader, "source", f"{source} == ({held})**2", "voltage at the source",
+                 slots=("source_voltage",))  # fmt: skip
+    for bus, factor in layout.factors.items():
+        text = f"sqrt({_at(reader, 'square_voltage', bus)}/{factor!r})"
+        part = expression(reader, f"{bus}_voltage", "1", text, f"voltage at {bus}")
+        (item,) = part.expressions
+        result += Fragment(expressions=(replace(item, quantity=f"{reader.name}.{bus}.voltage"),))
+    drawn = [_at(reader, "flow", b.bus) for b in layout.below(layout.source)]
+    shunt = _shunt(reader, layout, layout.source, "active", lossy)
+    result += expression(reader, "import", "kW", balance([*drawn, *([shunt] if shunt else [])]),
+                         "power from the source")  # fmt: skip
+    if lossy:
+        lost = [f"{b.resistance!r}[MW]*{_at(reader, 'square_current', b.bus)}"
+                for b in layout.branches]  # fmt: skip
+        shunts = [s for b in layout.factors if (s := _shunt(reader, layout, b, "active", lossy))]
+        result += expression(reader, "losses", "kW", balance([*lost, *shunts]), "losses")
+    return result
+
+
+def _terminals(reader: Reader, layout: Layout, lossy: bool) -> tuple[Terminal, ...]:
+    found = []
+    for branch in layout.branches:
+        flow = _at(reader, "flow", branch.bus)
+        found.append(Terminal(branch.parent, flow, False, None))
+        arriving = flow
+        if lossy:
+            current = _at(reader, "square_current", branch.bus)
+            arriving = f"({flow} - {branch.resistance!r}[MW]*{current})"
+        found.append(Terminal(branch.bus, arriving, True, None))
+    for bus in layout.factors:
+        if shunt := _shunt(reader, layout, bus, "active", lossy):
+            found.append(Terminal(bus, shunt, False, None))
+    return tuple(found)
+
+
+def _reactive(reader: Reader) -> Mapping[str, Json]:
+    given = reader.connection("reactive") or {}
+    if not isinstance(given, Mapping):
+        raise wrong(reader.component, "cannot read reactive", found=repr(given),
+                    expected="reactive demand by bus, in kvar")  # fmt: skip
+    return given
+
+
+def _written(reader: Reader, bus: str) -> str:
+    """Return a bus's reactive demand as an expression."""
+    slot = Slot("kvar", series=True)
+    part = ComponentDef(
+        name=reader.name, model="feeder", index=reader.component.index,
+        parameters=FrozenMap({bus: _reactive(reader)[bus]}),
+    )  # fmt: skip
+    return Reader(part, reader.around, {bus: slot}).text(bus)
+
+
+def _layout(reader: Reader) -> Layout:
+    from engiagent.models.grids.tree import Tree
+
+    feeder = _feeder(reader)
+    if not feeder.radial:
+        raise wrong(reader.component, "it is meshed", expected="a tree; open the tie lines")
+    network = feeder.network
+    tree = Tree.of(network)
+    names = feeder.bus_names
+    for bus in (*names, *_reactive(reader)):
+        if not bus.isidentifier() or bus not in names:
+            raise wrong(reader.component, f"{bus!r} is no bus of it that can be named",
+                        expected="letters, digits and underscores")  # fmt: skip
+    branches = []
+    for layer in tree.layers:
+        for j in map(int, layer):
+            i = int(tree.parent[j])
+            ends = zip(network.begin, network.end, network.closed, strict=True)
+            k, down = next(
+                (k, e == j) for k, (b, e, c) in enumerate(ends) if c and {b, e} == {i, j}
+            )
+            ampacity = float(network.ampacity[k, 1 if down else 0])
+            current = ampacity / float(network.base_current[j]) / float(abs(tree.factor[j]))
+            z = tree.impedance[j]
+            branches.append(
+                Branch(names[j], names[i], float(z.real), float(z.imag),
+                       math.sqrt(3.0) * float(network.nominal[j]) * ampacity, current**2)
+            )  # fmt: skip
+    order = (tree.source, *(int(j) for layer in tree.layers for j in layer))
+    return Layout(
+        names[tree.source],
+        tuple(branches),
+        {names[j]: complex(tree.admittance[j]) for j in order},
+        {names[j]: float(abs(tree.factor[j]) ** 2) for j in order},
+    )
+
+
+def _feeder(reader: Reader) -> "Feeder":
+    from engiagent.models.grids import Bus, Feeder, Line, Transformer
+
+    buses, source = reader.connection("buses"), reader.connection("source")
+    if not isinstance(buses, Mapping) or source is None:
+        needed = "connections: buses (name: nominal voltage in kV) and source"
+        raise wrong(reader.component, "it has no buses or no source", expected=needed)
+    try:
+        return Feeder(
+            buses=tuple(
+                Bus(name=str(name), nominal_voltage=_number(reader, value, "kV"))
+                for name, value in buses.items()
+            ),
+            source=str(source),
+            lines=tuple(Line(**part) for part in _parts(reader, "lines", LINE)),
+            transformers=tuple(
+                Transformer(**part) for part in _parts(reader, "transformers", TRANSFORMER)
+            ),
+        )
+    except (ParameterError, TypeError) as error:
+        raise wrong(reader.component, f"its parts do not fit: {error}") from None
+
+
+def _parts(reader: Reader, group: str, units: Mapping[str, str]) -> list[dict[str, Any]]:
+    result = []
+    given = reader.connection(group) or {}
+    if not isinstance(given, Mapping):
+        raise wrong(reader.component, f"cannot read {group}", expected="parts by their names")
+    for name, part in given.items():
+        odd = None if not isinstance(part, Mapping) else next(
+            (key for key in part if key not in (*units, "from", "to")), None)  # fmt: skip
+        if not isinstance(part, Mapping) or odd is not None or not {"from", "to"} <= set(part):
+            raise wrong(reader.component, f"cannot read {name} of {group}", found=odd,
+                        expected=", ".join(("from", "to", *units)))  # fmt: skip
+        numbers = {key: _number(reader, part[key], unit) for key, unit in units.items()
+                   if key in part}  # fmt: skip
+        ends = {"name": str(name), "from_bus": str(part["from"]), "to_bus": str(part["to"])}
+        result.append({**ends, **numbers})
+    return result
+
+
+def _number(reader: Reader, written: Json, unit: str) -> float:
+    """Return a number of a part; a bare one has the unit of its field already."""
+    if isinstance(written, int | float) and not isinstance(written, bool):
+        return float(written)
+    if unit == "uS":  # no unit of the language
+        return 1e6 * number(reader, str(written), "A/V")
+    return number(reader, str(written), unit)
+
+
+MODEL = Model(
+    fragment, SLOTS, OPTIONS, CONNECTIONS,
+    summary="radial distribution feeder with voltage bands and line limits",
+    quantities={"flow": "kW", "reactive_flow": "kvar", "square_voltage": "1",
+                "square_current": "1", "<bus>.voltage": "1", "import": "kW", "losses": "kW"},
+    problem_class="LP (LinDistFlow); SOCP with the scheme `socp`",
+    leaves_out="with `linear` losses; phases that differ; reactive power as a decision",
+    exact_against="grids.lindistflow.lindistflow (linear) and grids.Feeder.flow (socp)",
+)  # fmt: skip

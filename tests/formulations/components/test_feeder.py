@@ -1,0 +1,142 @@
+"""A feeder between the buses: voltages of LinDistFlow, and of the power flow with losses."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from engiagent.errors import EngiagentError
+from engiagent.formulations.classify import classify
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.expansion import expand
+from engiagent.modelling import Site
+from engiagent.models.grids import Bus, Feeder, Line, Transformer
+from engiagent.models.grids.lindistflow import lindistflow
+
+LINES: dict[str, dict[str, Any]] = {
+    "L1": {"from": "low", "to": "mid", "resistance": 0.05, "reactance": 0.02, "ampacity": 200,
+           "susceptance": 40},
+    "L2": {"from": "mid", "to": "end", "resistance": 0.08, "reactance": 0.02, "ampacity": 120},
+    "L3": {"from": "side", "to": "mid", "resistance": 0.1, "reactance": 0.03},
+}  # fmt: skip
+TRAFO: dict[str, Any] = {
+    "from": "station", "to": "low", "rated_power": 250, "from_voltage": 10, "to_voltage": 0.4,
+    "short_circuit_voltage": 0.04, "load_loss": 3, "no_load_current": 0.002, "no_load_loss": 0.4,
+    "tap": 1.02,
+}  # fmt: skip
+BUSES = {"station": 10, "low": 0.4, "mid": 0.4, "end": 0.4, "side": 0.4}
+
+
+def parts(kind: Any, given: dict[str, dict[str, Any]]) -> Any:
+    return tuple(
+        kind(name=name, from_bus=part["from"], to_bus=part["to"],
+             **{k: v for k, v in part.items() if k not in ("from", "to")})
+        for name, part in given.items()
+    )  # fmt: skip
+
+
+FEEDER = Feeder(
+    buses=tuple(Bus(name=name, nominal_voltage=kv) for name, kv in BUSES.items()),
+    source="station", lines=parts(Line, LINES), transformers=parts(Transformer, {"T": TRAFO}),
+)  # fmt: skip
+DEMAND = {"mid": [20.0, 30.0], "end": [25.0, 10.0], "side": [12.0, -0.0]}
+REACTIVE = {"end": 8.0}
+
+
+def site(scheme: str = "linear", **more: Any) -> Site:
+    result = Site(start="2025-01-01T00:00", step="1 h", periods=2)
+    result.add("grid", "grid", bus="station", import_power_max=400, export_power_max=400)
+    for bus, power in DEMAND.items():
+        result.add(f"at_{bus}", "load", bus=bus, power=power)
+    result.add("net", "feeder", source="station", buses=BUSES, lines=LINES,
+               transformers={"T": TRAFO}, reactive=REACTIVE, scheme=scheme, **more)  # fmt: skip
+    result.minimise_cost({"grid": 0.3})
+    return result
+
+
+def demands() -> tuple[np.ndarray, np.ndarray]:
+    p, q = np.zeros((2, 5)), np.zeros((2, 5))
+    for k, bus in enumerate(BUSES):
+        p[:, k], q[:, k] = DEMAND.get(bus, 0.0), REACTIVE.get(bus, 0.0)
+    return p, q
+
+
+def voltages(data: xr.Dataset) -> np.ndarray:
+    return np.stack([data[f"net_{bus}_voltage"].values for bus in BUSES], axis=1)
+
+
+def solved(study: Site) -> xr.Dataset:
+    data = study.solve()
+    assert data.attrs["status"] in ("optimal", "feasible"), data.attrs.get("reason")
+    return data
+
+
+def test_linear_voltages_are_those_of_lindistflow() -> None:
+    study = site(source_voltage=1.02)
+    assert classify(compile_blueprint(study.blueprint(), None)).problem_class == "LP"
+    data = solved(study)
+    p, q = demands()
+    expected = lindistflow(FEEDER, p, q, np.full(2, 1.02))
+    np.testing.assert_allclose(voltages(data), expected, atol=1e-8)
+    # Without losses all that comes in is demand, and what the transformer draws at no load, half
+    # of it before its tap.
+    idle = 0.2 / 1.02**2 + 0.2
+    np.testing.assert_allclose(data.grid_import, p.sum(axis=1) + idle, atol=1e-6)
+
+
+def test_with_losses_voltages_and_import_are_those_of_the_power_flow() -> None:
+    study = site("socp", source_voltage=1.02)
+    assert classify(compile_blueprint(study.blueprint(), None)).problem_class in ("SOCP", "QP")
+    data = solved(study)
+    p, q = demands()
+    flow = FEEDER.flow(p, q, source_voltage=np.full(2, 1.02))
+    np.testing.assert_allclose(voltages(data), flow.voltage, atol=1e-5)
+    np.testing.assert_allclose(data.grid_import, flow.import_active, atol=1e-3)
+    lost = flow.losses.sum(axis=1) + flow.shunts.sum(axis=1)
+    np.testing.assert_allclose(data.net_losses, lost, atol=1e-3)
+
+
+def fed_in(**slots: Any) -> Site:
+    study = Site(start="2025-06-01T00:00", step="1 h", periods=1)
+    study.add("grid", "grid", bus="station", import_power_max=100, export_power_max=400)
+    study.add("pv", "generator_profile", bus="roof", available_power=100)
+    line = {"from": "station", "to": "roof", "resistance": 0.16, "reactance": 0.08, **slots}
+    study.add("net", "feeder", source="station", buses={"station": 0.4, "roof": 0.4},
+              lines={"L": line}, maximum_voltage=1.05)  # fmt: skip
+    study.minimise_cost({}, {"grid": 0.1})
+    return study
+
+
+def test_feed_in_is_held_by_voltage_and_by_the_line() -> None:
+    # v = 1 + 2 r P / V^2 = 1.05^2: P = 0.1025 * 0.16 / (2 * 0.16) MW.
+    assert float(solved(fed_in()).pv_power[0]) == pytest.approx(0.1025 * 0.16 / 0.32 * 1000)
+    # The polygon lies within the circle of the rating, by 1 - cos(pi/16).
+    rating = np.sqrt(3) * 0.4 * 50
+    power = float(solved(fed_in(ampacity=50)).pv_power[0])
+    assert rating * np.cos(np.pi / 16) - 1e-6 <= power <= rating + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"source": None}, "it has no buses or no source"),
+        ({"lines": {"L": {"from": "a"}}}, "cannot read L of lines"),
+        ({"lines": {"L": {"from": "a", "to": "c", "resistance": 1}}}, "its parts do not fit"),
+        ({"lines": {"L": {"from": "a", "to": "b", "colour": 1}}}, "found colour"),
+        ({"reactive": {"c": 1}}, "'c' is no bus of it"),
+        ({"minimum_voltage": 90}, "minimum_voltage is 90"),
+        ({"scheme": "magic"}, "unknown scheme"),
+    ],
+)
+def test_a_feeder_that_cannot_be_is_refused(change: dict[str, Any], message: str) -> None:
+    line = {"from": "a", "to": "b", "resistance": 1.0, "reactance": 1.0}
+    good: dict[str, Any] = {"source": "a", "buses": {"a": 0.4, "b": 0.4}, "lines": {"L": line}}
+    given = {name: value for name, value in {**good, **change}.items() if value is not None}
+    study = Site(start="00:00", step="1 h", periods=1)
+    study.add("grid", "grid", bus="a", import_power_max=9, export_power_max=0)
+    study.add("load", "load", bus="b", power=1)
+    study.add("net", "feeder", **given)
+    with pytest.raises(EngiagentError, match="feeder") as caught:
+        expand(study.blueprint())
+    assert message in str(caught.value)
