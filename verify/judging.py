@@ -1,6 +1,7 @@
 """Level 4 as a whole: which bounds there are, which one counts, and whether it closes the gap."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,31 @@ def optimality_level(
     if own.terms and blueprint.core.objective_function.combination != "epsilon":
         findings.append(f"the bound is that of the first goal, {own.terms[0].name}")
     reported = case.schedule.number("bound") if _searched(case) else None
-    return _judge_gap(case, own, options, reported, findings)
+    report, bound = _judge_gap(case, own, options, reported, findings)
+    return _with_local(case, bench, own, report), bound
+
+
+def _with_local(case: Case, bench: Bench, own: Objective, report: Report) -> Report:
+    """Return level 4 with the conditions of a local optimum, where no bound proves a global one."""
+    assert case.blueprint is not None
+    core = case.blueprint.core
+    plain = own.node.degree < 2 and optimality.only_affine(bench, core)
+    goal = core.objective_function
+    if report.status != "unchecked" or plain or len(own.terms) > 1 or goal is None:
+        return report
+    from engiagent.verify.levels import goals, local, robust
+
+    if robust.swung(bench, core) is not None:
+        return report  # the worst case has an objective of its own
+
+    found = local.local_optimality(
+        bench,
+        core,
+        lambda there: goals.evaluate_declared(there, core).node,
+        goal.sense,
+        case.schedule.duals,
+    )
+    return replace(report, body={**report.body, "local_optimality": found})
 
 
 def _of_the_blueprint(
@@ -94,9 +119,12 @@ def _of_the_text(
     if not _closes(options, objective) and options:
         found = tree.bound_by_cases(by_text, core, objective, boxes)
         options += _recomputed(found, tree.METHOD, unit, findings)
-    return _judge_gap(
+    report, bound = _judge_gap(
         case, objective, options, None, findings if not _closes(options, objective) else []
     )
+    if bench is None or case.blueprint is None:
+        return report, bound
+    return _with_local(case, bench, objective, report), bound
 
 
 def _searched(case: Case) -> bool:

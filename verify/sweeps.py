@@ -85,8 +85,13 @@ def _reach(value: Value, nodes: dict[int, Value]) -> None:
             stack.extend(link.parent for link in node.links)
 
 
-def triplets(value: Value) -> dict[int, tuple[Ints, Ints, Floats]]:
+def triplets(value: Value, through: bool = False) -> dict[int, tuple[Ints, Ints, Floats]]:
     """Return the rows of a value as coefficients of variables and of the atoms it is made of.
+
+    Parameters
+    ----------
+    through
+        Whether to go through atoms as well: then these are derivatives by variables alone.
 
     Returns
     -------
@@ -99,7 +104,8 @@ def triplets(value: Value) -> dict[int, tuple[Ints, Ints, Floats]]:
     stack = [(value, start, start, np.ones(start.size))]
     while stack:
         node, rows, places, factors = stack.pop()
-        if node.degree and (node.atom is not None or not node.links):
+        stops = not node.links or (node.atom is not None and not through)
+        if node.degree and stops:
             result.setdefault(node.order, []).append((rows, places, factors))
             continue
         for link in node.links:

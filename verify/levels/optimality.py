@@ -11,7 +11,7 @@ O. Shcherbina, doi:10.1007/s10107-003-0433-3. The derivatives come from the chec
 sweep. A Farkas ray is the same statement about :math:`0 \ge` something positive.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,6 +83,7 @@ def rows_of(
     multipliers: Mapping[str, Multipliers],
     scale: Unit | None,
     sign: float,
+    make: Callable[[Rule, Value, str, Floats], Row] | None = None,
 ) -> Iterator[Row]:
     """Yield all rows that carry a multiplier, each clipped to the side on which it is valid.
 
@@ -94,12 +95,15 @@ def rows_of(
         The unit of the objective, None for a ray.
     sign
         -1 for a maximisation, whose multipliers have the other sign.
+    make
+        What makes a row of a comparison and its multipliers; :func:`row_of` if nothing else does.
 
     Raises
     ------
     EvaluationError
         When a constraint cannot be evaluated or the multipliers do not fit its rows.
     """
+    made = row_of if make is None else make
     for rule in rules_of_core(core):
         if not rule.hard:
             continue
@@ -115,14 +119,14 @@ def rows_of(
         alike = len({op for op, _, _ in pairs}) == 1
         if len(pairs) == 2 and alike and whole is not None and parts[2] is None:
             y = sign * _fit(whole, frame.size, scale, unit)
-            yield from _range(rule, pairs[0][0], [*pairs[0][1:], pairs[1][2]], y)
+            yield from _range(rule, pairs[0][0], [*pairs[0][1:], pairs[1][2]], y, made)
             continue
         for number, (op, left, right) in enumerate(pairs, 1):
             chosen = parts[number] or (whole if number == 1 else None)
             if chosen is None:
                 continue
             y = sign * _fit(chosen, frame.size, scale, unit)
-            yield row_of(rule, values.add(left, right, -1.0), op, y)
+            yield made(rule, values.add(left, right, -1.0), op, y)
 
 
 def _comparable(rule: Rule) -> bool:
@@ -139,13 +143,19 @@ def row_of(rule: Rule, value: Value, op: str, y: Floats) -> Row:
     return Row(rule, value, op, clipped)
 
 
-def _range(rule: Rule, op: str, sides: Sequence[Value], y: Floats) -> Iterator[Row]:
+def _range(
+    rule: Rule,
+    op: str,
+    sides: Sequence[Value],
+    y: Floats,
+    made: Callable[[Rule, Value, str, Floats], Row],
+) -> Iterator[Row]:
     """Yield the two ends of ``low <= middle <= high``, whose multiplier is that of the middle."""
     low, middle, high = sides if op != ">=" else (sides[2], sides[1], sides[0])
     above, below = (">=", "<=") if op != "==" else ("==", "==")
     positive, negative = np.maximum(y, 0.0), np.minimum(y, 0.0)
-    yield row_of(rule, values.add(middle, low, -1.0), above, positive)
-    yield row_of(rule, values.add(middle, high, -1.0), below, negative)
+    yield made(rule, values.add(middle, low, -1.0), above, positive)
+    yield made(rule, values.add(middle, high, -1.0), below, negative)
 
 
 def _fit(multipliers: Multipliers, size: int, scale: Unit | None, unit: Unit) -> Floats:
