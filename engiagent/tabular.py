@@ -222,6 +222,8 @@ def _number_fault(cell: str, decimal: str) -> str:
         return "an empty cell where a number is needed"
     if lower.lstrip("+-") in ("nan", "inf", "infinity", "na", "n/a", "null"):
         return "not a finite number"
+    if _NUMBER.fullmatch(lower):
+        return "a number too large for double precision"
     if any(c.isdigit() and not c.isascii() for c in lower):
         return "a number with digits other than 0 to 9"
     if "_" in lower and lower.replace("_", "").isdigit():
@@ -230,8 +232,6 @@ def _number_fault(cell: str, decimal: str) -> str:
         return "a number with a comma; write a decimal point, or separate the columns with ';'"
     if re.fullmatch(r"[+-]?[\d., ']+", lower):
         return "a number with thousands separators"
-    if _NUMBER.fullmatch(lower):
-        return "a number too large for double precision"
     return "text where a number is needed"
 
 

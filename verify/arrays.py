@@ -59,6 +59,8 @@ def read_dataset(dataset: Any, file: str = "the schedule") -> Content:
             for dim in dataset.dims if dim in dataset.coords}  # fmt: skip
     for name, array in dataset.data_vars.items():
         try:
+            if array.dtype.kind not in "biufO" or _holds_text(array.values):
+                raise TypeError("texts")
             data = np.asarray(array.values, dtype=np.float64)
         except (TypeError, ValueError):
             faults[str(name)] = InputError(f"{name} holds no numbers", file)
@@ -78,6 +80,11 @@ def read_dataset(dataset: Any, file: str = "the schedule") -> Content:
             file=file,
         )
     return Content(columns, {str(k): v for k, v in dataset.attrs.items()}, faults)
+
+
+def _holds_text(values: Any) -> bool:
+    """Whether an array of objects holds texts, which numpy would take for numbers."""
+    return values.dtype.kind == "O" and any(isinstance(v, str | bytes) for v in values.flat)
 
 
 def _along(given: Any, file: str) -> tuple[Coordinate, Stamps | None, bool]:

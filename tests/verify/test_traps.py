@@ -267,7 +267,7 @@ def test_a_plan_in_utc_is_not_read_by_the_wall_clock(tmp_path: Path) -> None:
     blueprint = day([10.0, 80.0, 20.0, 10.0], "2025-07-01T00:00", "Europe/Berlin")
     utc = pd.date_range("2025-06-30T22:00", periods=4, freq="h")
     path = file(tmp_path / "plan.csv", utc, [0.0, 1.0, 0.0, 0.0])
-    with pytest.raises(InputError, match="plan.csv:"):
+    with pytest.raises(InputError, match=r"plan\.csv:"):
         certified(path, blueprint)
     objective = certified(path, blueprint, zone="UTC").objective
     assert objective is not None
