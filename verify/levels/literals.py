@@ -1,5 +1,6 @@
 """Numbers that are written into expressions: each needs a source as every parameter does."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,7 @@ from engiagent.verify.tolerances import TOLERANCES
 
 LEVEL = "data"
 FREE = (0.0, 1.0)  # numbers that need no source
+_STAMP = re.compile(r"\d{4}-\d{2}-\d{2}[T ](\d{2}:\d{2}(?::\d{2})?)")
 
 
 @dataclass
@@ -114,7 +116,9 @@ def _literals(node: Node, in_index: bool = False) -> Iterator[tuple[float, Unit 
                 return
         yield node.value, unit, False
     if isinstance(node, Text):
-        clock = [f for f in figures(node.value) if ":" in node.value]
+        stamp = _STAMP.match(node.value)  # of which the date is that of the period
+        words = stamp[1] if stamp is not None else node.value
+        clock = [f for f in figures(words) if ":" in node.value]
         yield from ((f.value, f.unit, True) for f in clock)
     exponent = getattr(node, "right", None) if getattr(node, "op", "") == "**" else None
     for child in children(node):

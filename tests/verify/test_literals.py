@@ -1,0 +1,29 @@
+"""Numbers inside expressions: what counts as one, and what it is held against."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from engiagent.verify.levels.literals import Tracing, check_literals
+
+TEXT = "At 02:00 each van must hold 30 kWh, on 2 October 2025."
+SOURCE = {"kind": "text", "span": [0, 34], "quote": TEXT[0:34]}
+
+
+def traced(expression: str, source: Any = SOURCE) -> Tracing:
+    tracing = Tracing(SimpleNamespace(text=TEXT, tables=(), quantities=(), sentences=()))  # type: ignore[arg-type]
+    check_literals(tracing, "halfway", expression, source, {})
+    return tracing
+
+
+@pytest.mark.parametrize("stamp", ["02:00", "2025-10-02T02:00", "2025-10-02T02:00+02:00"])
+def test_the_date_of_a_stamp_is_no_number_of_its_own(stamp: str) -> None:
+    tracing = traced(f"sum(x[t] for t in T if t < '{stamp}') >= 30[kWh]")
+    assert tracing.violations == []
+    assert tracing.open == []
+
+
+def test_the_clock_of_a_stamp_is_held_against_the_text() -> None:
+    tracing = traced("sum(x[t] for t in T if t < '2025-10-02T03:30') >= 30[kWh]")
+    assert [violation.name for violation in tracing.violations] == ["halfway"]
