@@ -15,6 +15,7 @@ from engiagent.runinputs import data_files
 if TYPE_CHECKING:
     from engiagent.problems import Problem
     from engiagent.verify import Certificate
+    from engiagent.verify.disturbances import Disturbances
     from engiagent.verify.foreign import Reading
     from engiagent.verify.opinions import Opinion
     from engiagent.verify.requirements import Requirements
@@ -60,6 +61,7 @@ def certify(
     requirements: "Requirements | None" = None,
     exact: bool = False,
     opinion: "Opinion | None" = None,
+    disturb: "Disturbances | None" = None,
 ) -> "Certificate":
     """Return the certificate of a schedule.
 
@@ -81,6 +83,8 @@ def certify(
         Whether to say beside every figure what rational arithmetic makes of it.
     opinion
         Of a second solver, as :func:`engiagent.secondopinion.second_opinion` gets it.
+    disturb
+        What is to turn out another way in runs that are reported beside the verdict.
 
     Raises
     ------
@@ -109,6 +113,12 @@ def certify(
         from engiagent.verify.exact import with_exact
 
         certificate = with_exact(certificate, source, solution, expanded, stated, mapping)
+    if disturb is not None:
+        from engiagent.verify.disturbances import with_disturbances
+
+        certificate = with_disturbances(
+            certificate, source, solution, expanded, stated, mapping, disturb
+        )
     if opinion is not None:
         from engiagent.verify.opinions import with_opinion
 

@@ -69,6 +69,16 @@ class Declarations:
                 raise EvaluationError(str(error)) from None
         return self._cache[name]
 
+    def with_parameters(self, symbols: Mapping[str, Symbol]) -> "Declarations":
+        """Return the same declarations with other values of some parameters.
+
+        What is computed of these parameters is computed anew; sets stay the very same.
+        """
+        other = Declarations(self.core, self.folder)
+        other.__dict__.update(sets=self.sets, _elaboration=self._elaboration)
+        other._cache.update(symbols)
+        return other
+
     def _read_parameter(self, name: str, written: object) -> Symbol:
         definition = next(p for p in self.core.parameters if p.name == name)
         if isinstance(written, str) and definition.type in (None, "number"):

@@ -1,6 +1,6 @@
 """``engiagent check``."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,11 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Also write the results as JUnit XML.",
 )
+@click.option(
+    "--disturb",
+    metavar="SPEC",
+    help="Also run the plan with noise on series, as load.power=5%,outdoor=0.5K,runs=100,seed=1.",
+)
 @further_proofs
 @limits
 def check(
@@ -52,6 +57,7 @@ def check(
     certificate: Path | None,
     out: Path | None,
     junit: Path | None,
+    disturb: str | None,
     exact: bool,
     second_solver: str | None,
     as_json: bool,
@@ -66,6 +72,7 @@ def check(
     certificate, whatever its verdict: exit code 0 when it does, 1 with every difference when not.
     """
     from engiagent.cli.checking import Examiner
+    from engiagent.verify.disturbances import parse_disturbances
 
     if certificate is not None and not certificate.is_file():
         raise InputError("there is no such file", str(certificate), expected="a certificate")
@@ -81,7 +88,10 @@ def check(
         if dependent is not None and solution is None:
             raise click.UsageError(f"{name} needs --solution")
     proofs = Proofs(exact, second_solver)
-    examiner = Examiner(solve_options(**limits), solution, reading, certificate, out, proofs)
+    noise = None if disturb is None else parse_disturbances(disturb)
+    examiner = Examiner(
+        solve_options(**limits), solution, reading, certificate, out, proofs, disturb=noise
+    )
     results: list[CheckResult] = []
     for path in paths:
         for result in examiner.examine(path):
@@ -131,8 +141,19 @@ def tell(result: "CheckResult") -> None:
         violations=found["violations"],
         certificate=result.certificate,
     )
+    if result.disturbance is not None:
+        tell_disturbance(result.disturbance)
     if result.differences is not None:
         tell_differences(result)
+
+
+def tell_disturbance(found: Mapping[str, Any]) -> None:
+    """Print in how many runs with disturbances all limits hold, and which do not."""
+    say(clean(f"  {found['runs']} runs with {found['spec']}: limits hold in {found['held']:.1%}"))
+    for limit in [limit for limit in found["limits"] if limit["broken"]][:WORST]:
+        worst = limit["worst"]
+        excess = "" if worst is None else f", at worst by {number(worst, limit['unit'] or '')}"
+        say(clean(f"    {limit['id']} is broken in {limit['broken']:.1%}{excess}"))
 
 
 def tell_differences(result: "CheckResult") -> None:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from engiagent.problems import Problem
     from engiagent.solvers.result import SolveOptions
     from engiagent.verify import Certificate
+    from engiagent.verify.disturbances import Disturbances
     from engiagent.verify.foreign import Reading
     from engiagent.verify.opinions import Opinion
 
@@ -86,6 +87,13 @@ class CheckResult:
         return found
 
     @property
+    def disturbance(self) -> Mapping[str, Any] | None:
+        """What the runs with disturbances found; None where there were none."""
+        levels = self.certified("levels") or {}
+        found: Mapping[str, Any] | None = levels.get("physics", {}).get("disturbance")
+        return found
+
+    @property
     def verified(self) -> bool:
         """Whether there is a stored certificate that holds."""
         return self.differences is not None and all(d.allowed for d in self.differences)
@@ -126,6 +134,8 @@ class Examiner:
         A new folder in which the check of somebody's schedule is kept.
     proofs, opinion
         What is asked beyond the plain check, and what a second solver said when it was asked.
+    disturb
+        What is to turn out another way in runs beside the check.
     """
 
     options: "SolveOptions"
@@ -135,9 +145,15 @@ class Examiner:
     out: Path | None = None
     proofs: Proofs = PLAIN
     opinion: "Opinion | None" = None
+    disturb: "Disturbances | None" = None
 
     def examine(self, path: Path) -> Iterator[CheckResult]:
         """Yield one result for a path, or one for each problem of a corpus folder."""
+        if self.certificate is not None and self.disturb is None:
+            again = replace(self, disturb=_disturbances(self.certificate))
+            if again.disturb is not None:
+                yield from again.examine(path)
+                return
         for target, check in self._targets(path):
             try:
                 yield self._compared(check(target))
@@ -157,7 +173,9 @@ class Examiner:
     def _compared(self, result: CheckResult) -> CheckResult:
         """Compare what was found with the stored certificate, if there is one."""
         stored = self.certificate
-        more = self.proofs != PLAIN  # than what the stored one was asked for
+        more = (
+            self.proofs != PLAIN or self.disturb is not None
+        )  # than what the stored one was asked for
         if (
             stored is None
             and not more
@@ -229,6 +247,7 @@ class Examiner:
         again = replace(self, reading=kept.reading, opinion=kept.opinion)
         again = again._informed(problem, kept.path, blueprint, folder, name)
         again = replace(again, proofs=replace(self.proofs, exact=self.proofs.exact or kept.exact))
+        again = replace(again, disturb=self.disturb or _disturbances(path / CERTIFICATE))
         certificate = again._certificate(problem, kept.path, blueprint, folder, name)
         return _of_certificate(path, with_gaps(certificate, kept.not_understood))
 
@@ -404,8 +423,18 @@ class Examiner:
 
         return certify(
             problem, solution, blueprint, mapping=self.reading, folder=folder, name=name,
-            exact=self.proofs.exact, opinion=self.opinion,
+            exact=self.proofs.exact, opinion=self.opinion, disturb=self.disturb,
         )  # fmt: skip
+
+
+def _disturbances(path: Path) -> "Disturbances | None":
+    """Return what the certificate in a file was disturbed by, None without one."""
+    from engiagent.verify.disturbances import disturbances_of
+
+    if not path.is_file():
+        return None
+    text = open_inside(path.parent, path.name).decode("utf-8", errors="replace")
+    return disturbances_of(read_certificate(text, str(path)))
 
 
 def _of_certificate(path: Path, certificate: "Certificate") -> CheckResult:

@@ -1,0 +1,188 @@
+"""What may turn out another way than a plan supposes: the option ``--disturb``.
+
+A list with commas: series with their noise, and how often they are drawn, as in
+``load.power=5%, outdoor=0.5 K, runs=200, seed=1, correlation=0.8``.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from engiagent.blueprint.units import Unit, UnitError, parse_unit
+from engiagent.errors import InputError
+
+if TYPE_CHECKING:
+    from engiagent.blueprint.document import Blueprint
+    from engiagent.verify.certificate import Certificate
+    from engiagent.verify.foreign import Reading
+    from engiagent.verify.levels.sources import ProblemLike
+    from engiagent.verify.requirements import Requirements
+
+WHERE: Final = "--disturb"
+RUNS: Final = 100
+MOST_RUNS: Final = 100_000
+SETTINGS: Final = ("runs", "seed", "correlation")
+_AMOUNT: Final = re.compile(r"([0-9.eE+-]+?)\s*(?:\[\s*([^\]]+?)\s*\]|([^\d\s].*?))?\s*$")
+EXPECTED: Final = "as load.power=5%, outdoor=0.5 K, runs=200, seed=1"
+
+
+@dataclass(frozen=True)
+class Disturbance:
+    """Noise on a series.
+
+    Attributes
+    ----------
+    target
+        A parameter of a declared unit, ``load.power``, or of the document, ``outdoor``.
+    deviation
+        Standard deviation: a share of the value when ``relative``, else in ``unit``, or in the
+        series' own unit where that is None.
+    """
+
+    target: str
+    deviation: float
+    relative: bool
+    unit: Unit | None = None
+
+
+@dataclass(frozen=True)
+class Disturbances:
+    """What is disturbed and how it is drawn.
+
+    Attributes
+    ----------
+    correlation
+        Of the noise of one period with that of the period before, 0 to below 1.
+    text
+        As it was asked for.
+    """
+
+    items: tuple[Disturbance, ...]
+    runs: int
+    seed: int
+    correlation: float
+    text: str
+
+
+def parse_disturbances(text: str) -> Disturbances:
+    """Read what is to be disturbed.
+
+    Raises
+    ------
+    InputError
+        Saying which part cannot be read.
+
+    Examples
+    --------
+    >>> found = parse_disturbances("load.power=5%, runs=20, seed=3")
+    >>> found.items[0].deviation, found.runs, found.seed
+    (0.05, 20, 3)
+    """
+    items: list[Disturbance] = []
+    settings = {"runs": float(RUNS), "seed": 0.0, "correlation": 0.0}
+    for part in (piece.strip() for piece in text.split(",")):
+        name, mark, amount = (word.strip() for word in part.partition("="))
+        if not (name and mark and amount):
+            raise InputError("no disturbance", WHERE, found=repr(part), expected=EXPECTED)
+        if name in SETTINGS:
+            settings[name] = _setting(name, amount)
+        elif any(item.target == name for item in items):
+            raise InputError("a series is disturbed twice", WHERE, found=repr(name))
+        else:
+            items.append(_disturbance(name, amount))
+    if not items:
+        raise InputError("nothing is disturbed", WHERE, found=repr(text), expected=EXPECTED)
+    return Disturbances(
+        tuple(items), int(settings["runs"]), int(settings["seed"]), settings["correlation"], text
+    )
+
+
+def _setting(name: str, amount: str) -> float:
+    wanted = {
+        "runs": f"a whole number from 1 to {MOST_RUNS}",
+        "seed": "a whole number from 0 on",
+        "correlation": "a number from 0 to below 1",
+    }[name]
+    try:
+        value = float(amount)
+    except ValueError:
+        value = math.nan
+    fits = {
+        "runs": 1 <= value <= MOST_RUNS and value == round(value) if value == value else False,
+        "seed": 0 <= value < 2**53 and value == round(value) if value == value else False,
+        "correlation": 0 <= value < 1,
+    }[name]
+    if not fits:
+        raise InputError(f"cannot read {name}", WHERE, found=repr(amount), expected=wanted)
+    return value
+
+
+def _disturbance(name: str, amount: str) -> Disturbance:
+    match = _AMOUNT.match(amount)
+    try:
+        number = float(match[1]) if match is not None else math.nan
+        text = None if match is None else match[2] or match[3]
+        unit = None if text in (None, "%") else parse_unit(str(text))
+    except (ValueError, UnitError):
+        number, text, unit = math.nan, None, None
+    if not (math.isfinite(number) and number > 0):
+        raise InputError(
+            f"cannot read the noise of {name}", WHERE, found=repr(amount),
+            expected="a number above 0 with % or a unit, as 5% or 0.5 K",
+        )  # fmt: skip
+    relative = text == "%"
+    return Disturbance(name, number / 100 if relative else number, relative, unit)
+
+
+def with_disturbances(
+    certificate: "Certificate",
+    problem: "ProblemLike",
+    solution: Any,
+    blueprint: "Blueprint | None",
+    requirements: "Requirements | str | Path | None",
+    mapping: "Mapping[str, str] | Reading | None",
+    wanted: Disturbances,
+) -> "Certificate":
+    """Return a certificate with the outcome of runs with disturbances at its physics level.
+
+    Parameters
+    ----------
+    problem, solution, blueprint, requirements, mapping
+        As the certificate was made of by :func:`engiagent.verify.check`.
+
+    Raises
+    ------
+    InputError
+        When a series that is to be disturbed does not exist, or no unit is declared.
+    """
+    from engiagent.verify.case import build_case, declared_units, find_requirements
+    from engiagent.verify.levels.algebra import rules_of, rules_of_core
+    from engiagent.verify.levels.disturbance import disturbed
+    from engiagent.verify.levels.execution import Plant
+
+    stated = find_requirements(problem, requirements)
+    case = build_case(problem, solution, blueprint, stated, mapping)
+    units, _ = declared_units(case.blueprint, case.requirements)
+    by_text = case.requirements is not None and bool(case.requirements.dynamics)
+    bench = case.bench(by_text)
+    if not units or bench is None or not case.series:
+        raise InputError("there is no plan with declared units that could be disturbed", WHERE)
+    if by_text:
+        assert case.requirements is not None
+        rules = rules_of(case.requirements)
+    else:
+        rules = rules_of_core(bench.declarations.core)
+    found = disturbed(Plant(bench, units), (bench, rules), wanted)
+    bench.forget()
+    physics = {**certificate.levels.get("physics", {"status": "unchecked"}), "disturbance": found}
+    return replace(certificate, levels={**certificate.levels, "physics": physics})
+
+
+def disturbances_of(certificate: Mapping[str, Any]) -> Disturbances | None:
+    """Return what a certificate was disturbed by, None when it was not."""
+    section = certificate.get("levels", {}).get("physics", {}).get("disturbance")
+    spec = section.get("spec") if isinstance(section, Mapping) else None
+    return parse_disturbances(spec) if isinstance(spec, str) else None

@@ -1,0 +1,198 @@
+"""Runs with disturbances: decisions are kept, states and grids react, limits are counted.
+
+They tell how much a plan can bear and are no part of the verdict. The same text gives the same
+numbers on every machine: noise comes from numpy's PCG64 with the seed that is asked for.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from engiagent.blueprint.units import Unit, parse_unit
+from engiagent.errors import EngiagentError, InputError
+from engiagent.models.recursion import scalar_recursion
+from engiagent.verify import values
+from engiagent.verify.disturbances import WHERE, Disturbance, Disturbances
+from engiagent.verify.documents import Bench
+from engiagent.verify.findings import finite_or_none
+from engiagent.verify.frames import Symbol
+from engiagent.verify.levels.algebra import Rule
+from engiagent.verify.levels.execution import Plant
+from engiagent.verify.levels.judgement import Findings
+from engiagent.verify.levels.reaction import judge_limits, judge_rules, reacted
+from engiagent.verify.plants import MODELS, entry_of
+from engiagent.verify.values import Floats
+
+SHOWN = 1000
+"""Limits that the certificate lists at most, those that are broken most often first."""
+
+
+def disturbed(
+    plant: Plant, rules: tuple[Bench, Sequence[Rule]], wanted: Disturbances
+) -> dict[str, Any]:
+    """Return in which share of the runs all limits hold, and how each limit fares.
+
+    Raises
+    ------
+    InputError
+        When a series that is to be disturbed does not exist.
+    """
+    generator = np.random.default_rng(wanted.seed)
+    targets = [_Target.of(plant, item) for item in wanted.items]
+    tally: dict[str, dict[str, Any]] = {}
+    held = 0
+    for _ in range(wanted.runs):
+        noise: dict[tuple[str, str], Floats] = {}
+        symbols: dict[str, Symbol] = {}
+        for target in targets:
+            drawn = target.draw(generator, wanted.correlation)
+            if isinstance(target.place, tuple):
+                noise[target.place] = drawn
+            else:
+                symbols[target.place] = target.moved(drawn)
+        records, notes = _run(plant, rules, noise, symbols)
+        held += _count(tally, records)
+    ordered = sorted(tally.values(), key=lambda item: (-item["broken"], item["id"]))
+    for item in ordered:
+        item["broken"] = item["broken"] / wanted.runs
+    return {
+        "spec": wanted.text,
+        "runs": wanted.runs,
+        "seed": wanted.seed,
+        "correlation": wanted.correlation,
+        "held": held / wanted.runs,
+        "limits": ordered[:SHOWN],
+        "notes": notes,
+    }
+
+
+def _run(
+    plant: Plant,
+    rules: tuple[Bench, Sequence[Rule]],
+    noise: Mapping[tuple[str, str], Floats],
+    symbols: Mapping[str, Symbol],
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the outcome of every limit in one run, and what could not be run."""
+    declarations = plant.bench.declarations.with_parameters(symbols)
+    bench = Bench(declarations, plant.bench.series)
+    site = Plant(bench, plant.units, noise=noise)
+    runs = list(site.run())
+    series = reacted(site, runs)
+    findings = Findings()
+    judge_limits(site, runs, series, findings)
+    _, theirs = rules
+    outcomes = judge_rules(declarations, bench, theirs, series, frozenset(symbols))
+    bench.forget()
+    return [*findings.records, *(dict(o.record) for o in outcomes)], site.unchecked
+
+
+def _count(tally: dict[str, dict[str, Any]], records: Sequence[Mapping[str, Any]]) -> bool:
+    """Add one run to the tally; return whether all limits hold in it."""
+    holds = True
+    for record in records:
+        if record["status"] not in ("pass", "fail"):
+            continue
+        worst = record["worst"] or {}
+        slack = worst.get("slack")
+        excess = worst.get("excess") if slack is None else -slack
+        item = tally.setdefault(
+            record["id"],
+            {"id": record["id"], "name": record["name"], "unit": worst.get("unit"), "broken": 0,
+             "worst": None, "where": {}},
+        )  # fmt: skip
+        if record["status"] == "fail":
+            item["broken"] += 1
+            holds = False
+        if excess is not None and (item["worst"] is None or excess > item["worst"]):
+            item |= {"worst": finite_or_none(excess), "where": dict(worst.get("where") or {})}
+    return holds
+
+
+class _Target:
+    """A series with its noise."""
+
+    def __init__(
+        self, place: tuple[str, str] | str, base: Floats, deviation: Floats, symbol: Symbol | None
+    ) -> None:
+        self.place, self.base, self.deviation, self.symbol = place, base, deviation, symbol
+        point = symbol is not None and symbol.value is not None and symbol.value.unit.is_point
+        self.positive = bool((base >= 0).all()) and not point
+
+    @classmethod
+    def of(cls, plant: Plant, item: Disturbance) -> "_Target":
+        """Return the target of a disturbance: a parameter of the document, or of a unit."""
+        owner, _, slot = item.target.rpartition(".")
+        unit = next((u for u in plant.units if u.name == owner), None)
+        if unit is not None and unit.model in MODELS and slot in entry_of(unit.model).slots:
+            written = unit.parameters.get(slot)
+            if isinstance(written, str) and written.isidentifier():
+                return cls._parameter(plant, item, written)
+            try:
+                base = plant.series(unit, slot)
+            except EngiagentError as error:
+                raise InputError(f"{item.target} is not there: {error}", WHERE) from None
+            own = parse_unit(entry_of(unit.model).slots[slot].unit)
+            return cls((owner, slot), base, _scaled(item, base, own, si=False), None)
+        return cls._parameter(plant, item, item.target)
+
+    @classmethod
+    def _parameter(cls, plant: Plant, item: Disturbance, name: str) -> "_Target":
+        try:
+            symbol = plant.bench.declarations.parameter(name)
+        except EngiagentError as error:
+            raise InputError(f"{item.target} is not there: {error}", WHERE) from None
+        if symbol is None or symbol.value is None:
+            known = [f"{u.name}.{s}" for u in plant.units for s in u.parameters]
+            known += [p.name for p in plant.bench.declarations.core.parameters]
+            raise InputError(
+                "nothing of that name can be disturbed", WHERE, found=repr(item.target),
+                expected=f"one of {', '.join(known)}",
+            )  # fmt: skip
+        base = symbol.value.data
+        return cls(name, base, _scaled(item, base, symbol.value.unit, si=True), symbol)
+
+    def draw(self, generator: np.random.Generator, correlation: float) -> Floats:
+        """Return what is added to the series in one run."""
+        drawn = generator.standard_normal(self.base.size)
+        if correlation > 0 and drawn.size > 1:
+            steady = np.full(drawn.size - 1, correlation)
+            fresh = np.sqrt(1.0 - correlation**2) * drawn[1:]
+            drawn = scalar_recursion(steady, fresh, float(drawn[0]))
+        added = self.deviation * drawn
+        return np.maximum(added, -self.base) if self.positive else added
+
+    def moved(self, added: Floats) -> Symbol:
+        """Return the parameter as it turned out."""
+        assert self.symbol is not None
+        assert self.symbol.value is not None
+        unit = self.symbol.value.unit
+        data = self.base + added
+        fresh = replace(values.constant(np.zeros_like(data), unit), data=data, size=np.abs(data))
+        return replace(self.symbol, value=fresh)
+
+
+def _scaled(item: Disturbance, base: Floats, unit: Unit, *, si: bool) -> Floats:
+    """Return the standard deviation of a series in its unit, or in SI.
+
+    Raises
+    ------
+    InputError
+        When its unit is another one, or a temperature is disturbed by a share of itself.
+    """
+    if item.relative and unit.is_point:
+        raise InputError(
+            f"a share of a temperature means nothing: {item.target}", WHERE, expected="as 0.5 K"
+        )
+    if item.relative:
+        return np.abs(base) * item.deviation
+    own = unit.difference()
+    given = own if item.unit is None else item.unit.difference()
+    if given.dimension != own.dimension:
+        raise InputError(
+            f"the noise of {item.target} measures something else", WHERE, found=str(given),
+            expected=str(own),
+        )  # fmt: skip
+    factor = float(given.factor) / (1.0 if si else float(own.factor))
+    return np.full(base.shape, item.deviation * factor)

@@ -1,0 +1,163 @@
+"""Tests of an executed plan: states, limits, results, each with its tolerance."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from engiagent.blueprint.sets import IndexSet
+from engiagent.blueprint.units import parse_unit
+from engiagent.verify.findings import Violation, finite_or_none
+from engiagent.verify.frames import label_of
+from engiagent.verify.levels.execution import Plant
+from engiagent.verify.plants import entry_of
+from engiagent.verify.plants.run import Excess, Result, Trajectory
+from engiagent.verify.requirements import Dynamics
+from engiagent.verify.tolerances import TOLERANCES, floor_of
+from engiagent.verify.values import Floats
+from engiagent.verify.vocabulary import SERIES
+
+LEVEL = "physics"
+
+
+@dataclass
+class Findings:
+    """What the tests of one level collect."""
+
+    records: list[dict[str, Any]] = field(default_factory=list)
+    violations: list[Violation] = field(default_factory=list)
+
+    def test(
+        self,
+        check: str,
+        name: str,
+        excess: Floats,
+        tolerance: Floats | float,
+        unit: str,
+        over: IndexSet | None,
+        words: str,
+    ) -> None:
+        """Record a test that passes when ``excess <= tolerance`` everywhere, NaN failing."""
+        margin = np.asarray(tolerance - excess)
+        bad = ~np.isfinite(margin)
+        row = int(np.argmax(bad)) if bad.any() else int(np.argmin(margin))
+        holds = bool(margin[row] >= 0) and not bad.any()
+        allowed = float(np.broadcast_to(tolerance, excess.shape)[row])
+        where = {} if over is None or row >= over.size else {"time": label_of(over, row)}
+        self.records.append(
+            {
+                "id": check,
+                "name": name,
+                "worst": {
+                    "where": where,
+                    "excess": finite_or_none(float(excess[row])),
+                    "unit": unit,
+                },
+                "tolerance": finite_or_none(allowed),
+                "status": "pass" if holds else "fail",
+            }
+        )
+        if not holds:
+            place = f" at {where['time']}" if where else ""
+            text = f"{name}: {words} by {float(excess[row]):.6g} {unit}{place}"
+            self.violations.append(
+                Violation(LEVEL, check, name, text, where, float(excess[row]), unit, allowed)
+            )
+
+
+def largest(off: Floats) -> float:
+    """Return the largest magnitude, NaN when there is one."""
+    return float(np.max(np.abs(off), initial=0.0))
+
+
+def difference(unit: str) -> str:
+    """Return the unit of differences of numbers in a unit."""
+    return str(parse_unit(unit).difference())
+
+
+def floor(unit: str) -> float:
+    """Return the smallest absolute tolerance of a unit, in that unit."""
+    parsed = parse_unit(unit).difference()
+    return floor_of(parsed) / float(parsed.factor)
+
+
+def check_states(trajectory: Trajectory, findings: Findings) -> None:
+    """Test the plan's state against the recomputed one, and that against the unit's limits."""
+    name, unit = trajectory.quantity, difference(trajectory.unit)
+    over = trajectory.instants
+    per_step = max(floor(trajectory.unit), TOLERANCES["step_of_capacity"] * trajectory.scale)
+    allowed = TOLERANCES["drift_K"] if unit == "K" else TOLERANCES["drift"] * trajectory.scale
+    off: Floats | float = 0.0
+    if trajectory.claimed is not None and trajectory.defect is not None:
+        words = "the state does not follow from the state before and the decisions"
+        findings.test(
+            f"step:{name}", f"steps of {name}", np.abs(trajectory.defect), per_step, unit, over,
+            f"{words}, off",
+        )  # fmt: skip
+    if trajectory.claimed is not None:
+        off = np.abs(trajectory.claimed - trajectory.declared)
+        findings.test(
+            f"drift:{name}", f"drift of {name}", off, allowed, unit, over,
+            "the schedule's state is not the one that its decisions lead to, off",
+        )  # fmt: skip
+    tolerance = per_step + np.minimum(off, allowed)
+    for bound, sign, words in (
+        (trajectory.lower, -1.0, "below its minimum"),
+        (trajectory.upper, 1.0, "above its maximum"),
+    ):
+        limited = np.isfinite(bound)
+        if limited.any():
+            excess = sign * (trajectory.declared - np.where(limited, bound, 0.0))
+            findings.test(
+                f"{words.split()[0]}:{name}", f"{name} when executed",
+                np.where(limited, excess, -trajectory.scale), tolerance, unit, over, words,
+            )  # fmt: skip
+
+
+def check_limits(plant: Plant, unit: Dynamics, findings: Findings) -> None:
+    """Test the signs and the declared limits of a unit's quantities."""
+    over = plant.periods(unit)
+    for word, limit in entry_of(unit.model).limits:
+        series, meaning = plant.value(unit, word), SERIES[unit.model][word]
+        most = plant.slot(unit, limit, meaning.unit)
+        tolerance = tolerance_of(meaning.unit, largest(series))
+        name = f"{unit.name}.{word}"
+        findings.test(f"sign:{name}", name, -series, tolerance, meaning.unit, over, "negative")
+        if most is not None:
+            findings.test(
+                f"limit:{name}", name, series - most, tolerance, meaning.unit, over,
+                "above its limit",
+            )  # fmt: skip
+
+
+def tolerance_of(unit: str, scale: float) -> float:
+    """Return the tolerance of numbers of a scale, both in a unit."""
+    if difference(unit) == "K":
+        return TOLERANCES["drift_K"]
+    return max(floor(unit), TOLERANCES["of_scale"] * scale)
+
+
+def check_excess(excess: Excess, findings: Findings) -> None:
+    """Test a limit that physics sets."""
+    tolerance = excess.tolerance
+    if tolerance is None:
+        tolerance = tolerance_of(excess.unit, excess.scale)
+    findings.test(
+        excess.check, excess.name, excess.amount, tolerance, difference(excess.unit), excess.over,
+        excess.words,
+    )  # fmt: skip
+
+
+def check_result(result: Result, findings: Findings) -> None:
+    """Test what the plan says of a result, where it says anything."""
+    if result.claimed is None:
+        return
+    findings.test(
+        f"output:{result.names[-1]}",
+        result.names[-1],
+        np.abs(result.claimed - result.values),
+        tolerance_of(result.unit, largest(result.values)),
+        difference(result.unit),
+        result.over,
+        f"not what {result.why} gives, off",
+    )
