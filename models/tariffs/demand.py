@@ -40,7 +40,9 @@ def demand_bill(charge: DemandCharge, metered: Metered, history: BillHistory) ->
     billed = np.maximum(measured, charge.minimum_demand)
     if charge.ratchet is not None:
         earlier = np.asarray(history.previous_peaks.get(charge.name, []), dtype=np.float64)
-        billed = np.maximum(billed, _floor(charge.ratchet, measured, metered, earlier, charge.name))
+        billed = np.maximum(
+            billed, ratchet_floor(charge.ratchet, measured, metered, earlier, charge.name)
+        )
     count = max(len(tiers) for tiers in charge.periods)
     upper = np.full((len(charge.periods), count), np.inf)
     price = np.zeros_like(upper)
@@ -88,10 +90,10 @@ def _measured(charge: DemandCharge, metered: Metered, history: BillHistory) -> F
     return highest
 
 
-def _floor(
+def ratchet_floor(
     ratchet: Ratchet, measured: Floats, metered: Metered, earlier: Floats, name: str
 ) -> Floats:
-    """Return the least billed demand, shape (months, 1 or periods)."""
+    """Return the demand that peaks leave to be billed, shape (months, 1 or periods). [kW]."""
     peaks = np.maximum(measured, 0.0)
     if ratchet.by == "month":
         peaks = peaks.max(axis=1, keepdims=True)

@@ -28,9 +28,9 @@ def energy_cost(
             charge.prices, (metered.times.count // metered.parts,), f"the prices of {charge.name!r}"
         )
         return metered.by_month(np.repeat(prices, metered.parts) * energy)
-    group, month_of_group = _groups(charge, metered)
+    group, month_of_group = tier_groups(charge, metered)
     period = charge.schedule.at(metered.times)
-    upper, price = _tiers(charge, metered, month_of_group)
+    upper, price = tier_limits(charge, metered, month_of_group)
     if charge.tiers_by != "total":
         amount = np.zeros((len(month_of_group), len(charge.periods)))
         np.add.at(amount, (group, period), energy)
@@ -91,7 +91,7 @@ def net_metering(
         )
     net = period_energy(charge, metered, metered.imported - metered.exported)
     month = np.arange(metered.months, dtype=np.int64)
-    upper, price = _tiers(charge, metered, month)
+    upper, price = tier_limits(charge, metered, month)
     none = np.zeros(metered.months)
     if rule.carry == "money":
         taken, given = (np.maximum(sign * net, 0.0) for sign in (1.0, -1.0))
@@ -129,7 +129,7 @@ def _carry(net: Floats, rule: NetMetering, calendar: Ints) -> tuple[Floats, Floa
     return billed, carried, settled
 
 
-def _groups(charge: EnergyCharge, metered: Metered) -> tuple[Ints, Ints]:
+def tier_groups(charge: EnergyCharge, metered: Metered) -> tuple[Ints, Ints]:
     """Return the group of each part, in which tiers fill, and the billing month of each group."""
     if charge.tiers_reset == "month":
         return metered.month, np.arange(metered.months, dtype=np.int64)
@@ -139,7 +139,7 @@ def _groups(charge: EnergyCharge, metered: Metered) -> tuple[Ints, Ints]:
     return group, metered.month[first]
 
 
-def _tiers(charge: EnergyCharge, metered: Metered, month: Ints) -> tuple[Floats, Floats]:
+def tier_limits(charge: EnergyCharge, metered: Metered, month: Ints) -> tuple[Floats, Floats]:
     """Return limits in kWh, shape (groups, periods, tiers), and prices, shape (periods, tiers)."""
     days = _days(metered.labels)[month]
     by_unit = {
