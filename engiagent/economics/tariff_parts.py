@@ -79,8 +79,8 @@ class TariffParts:
             self._priced(
                 f"{self.name}_credit", tariff.export_prices(self.times), self.exported, "-"
             )
-        for place, charge in enumerate(tariff.demand):
-            self._demand(charge, metered, f"{self.name}_demand{place + 1}")
+        for place, demand in enumerate(tariff.demand):
+            self._demand(demand, metered, f"{self.name}_demand{place + 1}")
 
     def _refuse(self) -> None:
         """Refuse what has no exact form here."""
@@ -185,14 +185,14 @@ class TariffParts:
             self.costs.append(f"sum({tier}_price[g]*{tier}[g] for g in {name}_G)")
             if k and not rises:
                 lower = parts[-2]
-                full = f"{below}_full"
+                full = f"{lower}_full"
                 self.variables.append(VariableDef(name=full, index=(over,), type="binary", lower=0,
                                                   upper=1, role="auxiliary", unit="1",
                                                   source_reference=SOURCE))  # fmt: skip
-                self._row(f"{full}_means", f"{below}[g] >= {below}_width[g]*{full}[g]", over,
-                          f"{below}_ends[g] == 1")  # fmt: skip
+                self._row(f"{full}_means", f"{lower}[g] >= {lower}_width[g]*{full}[g]", over,
+                          f"{lower}_ends[g] == 1")  # fmt: skip
                 self._row(f"{full}_opens", f"implies(not {full}[g], {tier}[g] <= 0)", over,
-                          f"{below}_ends[g] == 1")  # fmt: skip
+                          f"{lower}_ends[g] == 1")  # fmt: skip
         total = " + ".join(f"{part}[g]" for part in parts)
         self._row(f"{name}_filled", f"{total} == {amount}", over)
 
