@@ -1,0 +1,115 @@
+"""The page on schedules from anywhere says what the command does; a kept check reads alike."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from engiagent.cli.app import app
+
+PAGE = Path(__file__).parents[2] / "docs" / "foreign-schedules.md"
+BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def call(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def run_block(text: str) -> None:
+    """Run the commands of a block, each followed by what it prints and its exit code."""
+    command: list[str] = []
+    result: Result | None = None
+    stated: int | None = None
+
+    def finish() -> None:
+        if result is not None:
+            assert result.exit_code == (stated or 0), (command, result.output)
+
+    for line in text.splitlines():
+        if line.startswith("$ "):
+            finish()
+            command, stated = shlex.split(line[2:]), None
+            assert command[0] == "engiagent"
+            result = call(*command[1:])
+        elif line.startswith("exit code "):
+            stated = int(line.removeprefix("exit code "))
+        elif line:
+            assert result is not None
+            assert line in result.output, (command, result.output)
+    finish()
+
+
+def test_the_examples_of_the_page_do_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    commands = 0
+    for kind, name, text in BLOCK.findall(PAGE.read_text("utf-8")):
+        if kind == "console":
+            run_block(text)
+            commands += text.count("$ ")
+        elif name.endswith("certificate.json"):
+            assert text.strip() in Path(name).read_text()
+        else:
+            Path(name).write_text(text)
+    assert commands >= 8
+
+
+def blueprint(folder: Path) -> Path:
+    content = {name: text for _, name, text in BLOCK.findall(PAGE.read_text("utf-8"))}
+    (folder / "blueprint.json").write_text(content["blueprint.json"])
+    (folder / "utc.csv").write_text(content["utc.csv"])
+    (folder / "map.yaml").write_text(content["map.yaml"])
+    return folder / "blueprint.json"
+
+
+def test_a_kept_check_is_verified_with_the_same_reading(tmp_path: Path) -> None:
+    path = blueprint(tmp_path)
+    asked = ("--solution", tmp_path / "utc.csv", "--map", tmp_path / "map.yaml")
+    kept = call("check", path, *asked, "--out", tmp_path / "kept")
+    assert kept.exit_code == 0, kept.output
+    again = call("check", tmp_path / "kept", "--json")
+    found = json.loads(again.stdout)
+    assert (again.exit_code, found["verified"], found["differences"]) == (0, True, [])
+    record = json.loads((tmp_path / "kept" / "run.json").read_text())
+    assert record["asked"]["reading"]["zone"] == "UTC"
+    record["asked"]["reading"]["zone"] = "Europe/Berlin"
+    (tmp_path / "kept" / "run.json").write_text(json.dumps(record))
+    assert call("check", tmp_path / "kept", "--json").exit_code != 0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--map", "battery.charge"), "is no pair"),
+        (("--map", "absent.yaml"), "absent.yaml"),
+        (("--unit", "ch=kkW"), "the unit of ch"),
+        (("--zone", "Mars/Base"), "unknown time zone"),
+        (("--positive", "up"), "no such choice of 'positive'"),
+        (("--labels", "middle"), "labels"),
+        (("--map", "a=b", "--map", "a=c"), "a is set twice"),
+    ],
+)
+def test_a_wrong_option_is_told(tmp_path: Path, options: tuple[str, ...], words: str) -> None:
+    path = blueprint(tmp_path)
+    result = call("check", path, "--solution", tmp_path / "utc.csv", *options)
+    assert result.exit_code == 2
+    assert words in result.output
+    assert "Traceback" not in result.output
+
+
+def test_options_of_a_schedule_need_one(tmp_path: Path) -> None:
+    for options in (("--map", "a=b"), ("--hold",), ("--labels", "end"), ("--unit", "a=kW")):
+        result = call("check", blueprint(tmp_path), *options)
+        assert result.exit_code == 2
+        assert "needs --solution" in result.output
+
+
+def test_the_command_line_goes_before_the_file(tmp_path: Path) -> None:
+    path = blueprint(tmp_path)
+    asked = ("--solution", tmp_path / "utc.csv", "--map", tmp_path / "map.yaml")
+    result = call("check", path, *asked, "--unit", "ch=kW", "--unit", "dis=kW")
+    assert "0.0629 EUR" in result.output
