@@ -1,9 +1,10 @@
 """From an infeasible set of families to the single rows and bounds that clash.
 
 A family is all that one constraint says on one side, and often only a few of its elements matter.
-Runs of elements are left out by halves: what the rest does without goes at once, what it does not
-do without is looked at in smaller runs. Of what remains nothing can be left out, because leaving
-out more never makes a needed element needless.
+First the shortest stretch of time is found that has no point by itself. Then runs of elements are
+left out by halves: what the rest does without goes at once, what it does not do without is looked
+at in smaller runs. Of what remains nothing can be left out, because leaving out more never makes a
+needed element needless.
 """
 
 import time
@@ -12,13 +13,26 @@ from typing import Final
 
 import numpy as np
 
-from engiagent.formulations.program import Program
+from engiagent.formulations.program import Block, Program
 from engiagent.formulations.values import Ints
-from engiagent.solvers import linear
-from engiagent.solvers.iis import Conflict, Family, families_of, placed, positions_of, supporting
-from engiagent.solvers.result import SolveOptions
+from engiagent.solvers import farkas, linear
+from engiagent.solvers.highs import DOUBTFUL, run_highs
+from engiagent.solvers.iis import (
+    MARGIN,
+    Conflict,
+    Family,
+    families_of,
+    placed,
+    positions_of,
+    supporting,
+)
+from engiagent.solvers.result import Floats, SolveOptions
 
 MOST_SECONDS: Final = 5.0
+PROOF_SECONDS: Final = 5.0
+MANY: Final = 64
+"""From how many elements on stretches of time are looked for first."""
+_KNOWN: Final = {"infeasible": "kInfeasible", "optimal": "kOptimal"}
 Element = tuple[Family, int, bool, bool]
 """A family, one of its rows or columns, and whether its lower and its upper limit count."""
 
@@ -35,11 +49,15 @@ class Narrowed:
         The program of these elements alone.
     least
         Whether a point was found for every set with one element less; else time ran out.
+    farkas
+        Multipliers that prove just this set, on few rows and so with little rounding; None where
+        whole numbers are needed or none were found.
     """
 
     positions: dict[Family, Ints]
     program: Program
     least: bool
+    farkas: Floats | None
 
 
 def narrowed(
@@ -55,14 +73,23 @@ def narrowed(
         When the search ends with what it has.
     """
     search = _Narrowing(conflict, time.monotonic() + seconds, threads)
-    elements = search.start()
+    elements = search.stretch(search.start())
     kept, least = search.filtered(elements)
     alone = placed(conflict.program, _families(kept), whole=conflict.whole_numbers)
     positions = {
         family: positions_of(conflict.program, family, np.union1d(*places))
         for family, places in _families(kept).items()
     }
-    return Narrowed(positions, alone, least)
+    return Narrowed(positions, alone, least, _proof(conflict, alone, threads))
+
+
+def _proof(conflict: Conflict, alone: Program, threads: int | None) -> Floats | None:
+    """Return multipliers that prove a set of elements, evaluated here."""
+    if conflict.whole_numbers or conflict.crossing:
+        return None
+    options = SolveOptions(time_limit=PROOF_SECONDS, threads=threads)
+    ray = linear.solve_here(linear.relaxation(alone), options).farkas
+    return ray if ray is not None and farkas.margin(alone, ray) > MARGIN else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +111,40 @@ class _Narrowing:
         }
         fewer = _elements(used)
         return fewer if self._infeasible(fewer) else everything
+
+    def stretch(self, elements: list[Element]) -> list[Element]:
+        """Return the elements of the shortest stretch of time from the start that has no point.
+
+        And of that the shortest to its end. What stands at no time stays.
+        """
+        if len(elements) < MANY:
+            return elements
+        for late in (True, False):
+            elements = self._cut(elements, _times(self.conflict.program, elements), late)
+        return elements
+
+    def _cut(self, elements: list[Element], times: Ints, late: bool) -> list[Element]:
+        """Leave out what stands late, or early, as far as the rest has no point."""
+        if not np.any(times >= 0):
+            return elements
+        # What is kept up to ``most`` (from ``-most`` on) has no point, up to ``least`` it has one.
+        turned = np.where(times < 0, -(2**40), times if late else -times)
+        marks = np.unique(turned[times >= 0])
+        least, most, kept = -1, len(marks) - 1, elements
+        reach = 1
+        while most - least > 1:
+            # Short stretches cost little, so they are doubled until one has no point.
+            middle = min(least + reach, most - 1) if kept is elements else (least + most) // 2
+            reach *= 2
+            fewer = [e for e, t in zip(elements, turned, strict=True) if t <= marks[middle]]
+            answer = self._infeasible(fewer)
+            if answer is None:
+                return kept
+            if answer:
+                most, kept = middle, fewer
+            else:
+                least = middle
+        return kept
 
     def filtered(self, elements: list[Element]) -> tuple[list[Element], bool]:
         """Return the elements without those that the rest does not need."""
@@ -117,8 +178,34 @@ class _Narrowing:
         if not conflict.whole_numbers:
             program = linear.relaxation(program)
         options = SolveOptions(time_limit=left, threads=self.threads)
-        status = linear.solve_here(program, options).status
-        return {"infeasible": True, "optimal": False}.get(status)
+        # Only the answer counts here; multipliers would cost a second solve.
+        status = run_highs(program, options, None).status
+        if status in DOUBTFUL:
+            status = _KNOWN.get(linear.solve_here(program, options).status, status)
+        return {"kInfeasible": True, "kOptimal": False, "kModelEmpty": False}.get(status)
+
+
+def _times(program: Program, elements: list[Element]) -> Ints:
+    """Return where each element stands along the last axis of time of its block; -1 without one."""
+    found = np.full(len(elements), -1)
+    blocks: dict[tuple[str, str], list[Block]] = {}
+    for row in program.rows:
+        blocks.setdefault(("constraint", row.constraint_id), []).append(row)
+    for column in program.columns:
+        blocks.setdefault(("bound", column.name), []).append(column)
+    for k, (family, place, _, _) in enumerate(elements):
+        block = next(b for b in blocks[family.kind, family.name] if b.start <= place < b.stop)
+        axes = [a for a, name in enumerate(block.sets) if _is_time(program, name)]
+        if axes:
+            inside = place - block.start
+            flat = inside if block.positions is None else int(block.positions[inside])
+            found[k] = np.unravel_index(flat, block.shape)[axes[-1]]
+    return found
+
+
+def _is_time(program: Program, name: str) -> bool:
+    coordinate = program.coordinates.get(name)
+    return coordinate is not None and coordinate.kind in ("time", "instants", "periods")
 
 
 def _both(places: tuple[Ints, Ints], used: Ints) -> tuple[Ints, Ints]:
@@ -148,10 +235,12 @@ def _families(elements: list[Element]) -> dict[Family, tuple[Ints, Ints]]:
 
 
 def of_elements(conflict: Conflict, found: Narrowed) -> Conflict:
-    """Return a conflict whose members name only the elements that clash."""
+    """Return a conflict whose members, and proof where there is one, name only what clashes."""
     members = tuple(
         replace(member, positions=found.positions[member.family])
         for member in conflict.members
         if member.family in found.positions
     )
-    return replace(conflict, members=members)
+    if found.farkas is None:
+        return replace(conflict, members=members)
+    return replace(conflict, members=members, program=found.program, farkas=found.farkas)

@@ -115,7 +115,7 @@ def _clash(conflict: "Conflict", limits: Limits, *, seconds: float) -> Clash:
                 reason=limit.softness.reason,
             )
         )
-    proof = {**limits.said.proof(conflict), "elements_least": found.least}
+    proof = {**limits.said.proof(small), "elements_least": found.least}
     return Clash(members=tuple(members), proof=proof)
 
 
