@@ -15,6 +15,7 @@ from engiagent.formulations.components.fragment import (
     Terminal,
     balance,
     buses_of,
+    connection_of,
     wrong,
 )
 from engiagent.formulations.stages import with_stages
@@ -129,7 +130,7 @@ def _balances(core: Core, fragments: dict[str, Fragment]) -> tuple[ConstraintDef
         if all(component.expanded for component in members):
             continue
         terminals = [t for c in members for t in fragments[c.name].terminals if t.bus == bus]
-        if len(members) == 1 and len(terminals) < 2:
+        if len(members) == 1 and connection_of(members[0], "buses") is None:
             raise wrong(
                 members[0],
                 f"nothing else is on the bus {bus}, so its power could only be zero; "

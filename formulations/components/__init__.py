@@ -25,12 +25,14 @@ from engiagent.formulations.components import (
     load,
     pump,
     pv,
+    rc_network,
     shiftable_load,
     tank,
     thermal_store,
     thermal_zone,
     two_zone_tank,
     wind_turbine,
+    zone_5r1c,
 )
 from engiagent.formulations.components.description import Builder, Model
 
@@ -57,12 +59,14 @@ MODELS: Final[dict[str, Model]] = {
     "load": load.MODEL,
     "pump": pump.MODEL,
     "pv": pv.MODEL,
+    "rc_network": rc_network.MODEL,
     "shiftable_load": shiftable_load.MODEL,
     "tank": tank.MODEL,
     "thermal_store": thermal_store.MODEL,
     "thermal_zone": thermal_zone.MODEL,
     "two_zone_tank": two_zone_tank.MODEL,
     "wind_turbine": wind_turbine.MODEL,
+    "zone_5r1c": zone_5r1c.MODEL,
 }
 
 BUILDERS: Final[dict[str, Builder]] = {name: model.fragment for name, model in MODELS.items()}

@@ -52,6 +52,10 @@ FULL: dict[str, dict[str, Any]] = {
     "load": {"power": 3},
     "pump": {"rated_flow": 9, "rated_power": 2, "minimum_flow": 0.2, "count": 2, "segments": 3},
     "pv": {"dc_capacity": 5, "irradiance": 500, "air_temperature": 20},
+    "rc_network": {"nodes": {"b": {"capacity": 2, "initial_temperature": 20}},
+                   "links": {"L": {"one": "b", "other": "out", "conductance": 0.1}},
+                   "boundaries": {"out": 5}, "heated": {"b": 5}, "cooled": {"b": 5},
+                   "comfort": {"b": {"low": 19}}, "soft": True},
     "shiftable_load": {"power": 3, "shift_up_max": 1, "shift_down_max": 1},
     "tank": {**TANK, "initial_temperature": 50},
     "thermal_store": {"energy_capacity": 9, "initial_energy": 2},
@@ -60,6 +64,10 @@ FULL: dict[str, dict[str, Any]] = {
     "two_zone_tank": {**TANK, "hot_temperature": 60, "cold_temperature": 30,
                       "initial_fraction": 0.5},
     "wind_turbine": {"speeds": "(3, 12)", "powers": "(0, 9)", "wind_speed": 5},
+    "zone_5r1c": {"mass_capacity": 4, "mass_area": 250, "surface_area": 450,
+                  "window_conductance": 0.02, "opaque_conductance": 0.05, "ventilation": 0.04,
+                  "ambient_temperature": 5, "initial_temperature": 20, "temperature_min": 19,
+                  "cooling_power_max": 5, "soft": True},
 }  # fmt: skip
 
 
@@ -99,8 +107,9 @@ def test_a_full_instance_has_the_quantities_of_the_page_and_no_finding(model: st
     declared = MODELS[model].quantities
     pairs = [(v.quantity, v.unit) for v in core.decision_variables]
     pairs += [(e.quantity, e.unit) for e in core.expressions]
-    # A feeder has a voltage by bus.
-    pairs = [(q and q.replace(".b.", ".<bus>.").replace(".a.", ".<bus>."), u) for q, u in pairs]
+    # A feeder has a voltage by bus, a network its powers by node.
+    pairs = [(q and re.sub(r"\.[ab]\.", ".<bus>.", q), u) for q, u in pairs]
+    pairs = [(q and re.sub(r"([._])b$", r"\1<node>", q), u) for q, u in pairs]
     found = {q.removeprefix(owner): u for q, u in pairs if q is not None and q.startswith(owner)}
     for series, unit in found.items():
         assert series in declared, f"{model}.{series} is not on the page"

@@ -1,0 +1,236 @@
+r"""Any heat network as algebra: the exact step of its nodes with mass, and means of all nodes.
+
+.. math::
+    T_{k,t+1} = T_{k,t} + \sum_j A_{kj} (T_{j,t} - T_{k,t}) + \sum_b D_{kb} (T_{b,t} - T_{k,t})
+        + \sum_h D_{kh} \dot Q_{h,t}
+
+with the matrices of ``HeatNetwork.discretise``, which hold temperatures at the boundaries and heat
+over a step; means over the step follow alike. Only differences occur, because a network without
+differences keeps its temperature.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.blueprint.document import (
+    ConstraintDef,
+    ExpressionDef,
+    FrozenMap,
+    Json,
+    ParameterDef,
+    SetDef,
+    VariableDef,
+)
+from engiagent.formulations.components.fragment import Fragment, Reader, wrong
+from engiagent.formulations.components.parts import PHYSICS
+from engiagent.formulations.components.thermal_coupling import step_hours
+from engiagent.models.buildings.network import HeatNetwork
+from engiagent.models.ranges import ParameterError
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What acts on a network, as expressions in ``t``.
+
+    Attributes
+    ----------
+    boundary
+        Temperatures by the names of the boundaries. [degC]
+    heat
+        Heat into nodes by their names. [kW]
+    initial
+        Temperatures of the nodes with mass at the start. [degC]
+    """
+
+    boundary: Mapping[str, str]
+    heat: Mapping[str, str]
+    initial: Mapping[str, str]
+
+
+def network_of(reader: Reader, network: HeatNetwork, inputs: Inputs) -> Fragment:
+    """Return states, their exact step and means of all nodes.
+
+    The series are ``temperature`` at instants over the nodes with mass and ``mean_temperature``
+    over all nodes.
+
+    Raises
+    ------
+    InputError
+        When a node with mass lacks its first temperature.
+    """
+    nodes = [node.name for node in network.nodes]
+    heavy = [node.name for node in network.nodes if node.capacity > 0]
+    missing = [name for name in heavy if name not in inputs.initial]
+    if missing:
+        raise wrong(reader.component, f"the node {missing[0]} has no initial_temperature")
+    name, hours = reader.name, step_hours(reader)
+    lengths, kind = np.unique(hours, return_inverse=True)
+    result = _declared(reader, nodes, heavy, inputs)
+    if len(lengths) > 1:
+        result += Fragment(parameters=(_parameter(
+            reader, "step_kind", "1", (reader.time,), tuple(map(float, kind))),))  # fmt: skip
+    means: list[tuple[str, str]] = []
+    for number, length in enumerate(lengths):
+        tail = "" if len(lengths) == 1 else f"_{number}"
+        where = "" if len(lengths) == 1 else f"{name}_step_kind[t] == {number}"
+        try:
+            exact = network.discretise(float(length))
+        except ParameterError as error:
+            raise wrong(reader.component, f"its network has no step: {error}") from None
+        parts, step = _linear(reader, f"after{tail}", f"{name}_masses", heavy, heavy,
+                              (exact.transition, exact.drive), network, inputs)  # fmt: skip
+        result += parts + Fragment(constraints=(_row(reader, f"dynamics{tail}", step, where),))
+        # Nodes without mass follow the means of the others.
+        all_nodes = (
+            exact.spread @ exact.mean_transition,
+            exact.spread @ exact.mean_drive + exact.direct,
+        )
+        parts, mean = _linear(
+            reader, f"mean{tail}", f"{name}_nodes", nodes, heavy, all_nodes, network, inputs
+        )
+        result += parts
+        means.append((where, mean))
+    return result + Fragment(expressions=(_mean(reader, means),))
+
+
+def _declared(reader: Reader, nodes: list[str], heavy: list[str], inputs: Inputs) -> Fragment:
+    """Return sets, the temperatures of the nodes with mass and their start."""
+    name = reader.name
+    start = tuple(
+        ConstraintDef(
+            constraint_id=f"{name}_initial_{k}",
+            name=f"temperature of {node} of {name} at the start",
+            expression=f"{name}_temperature['{node}', first({reader.instants})] == "
+            f"{inputs.initial[node]}",
+            category=PHYSICS, hard=True, source_reference=reader.component.source_reference,
+        )
+        for k, node in enumerate(heavy)
+    )  # fmt: skip
+    return Fragment(
+        sets=(
+            SetDef(name=f"{name}_nodes", kind="labels", elements=tuple(nodes)),
+            SetDef(name=f"{name}_masses", kind="labels", elements=tuple(heavy)),
+        ),
+        variables=(
+            VariableDef(
+                name=f"{name}_temperature",
+                index=(f"k in {name}_masses", f"i in {reader.instants}"),
+                unit="degC", quantity=f"{name}.temperature", role="state",
+                description=f"temperature of the nodes of {name} with mass",
+                source_reference=reader.component.source_reference,
+            ),
+        ),
+        constraints=start,
+    )  # fmt: skip
+
+
+def _linear(
+    reader: Reader,
+    what: str,
+    over: str,
+    rows: list[str],
+    heavy: list[str],
+    matrices: tuple[Floats, Floats],
+    network: HeatNetwork,
+    inputs: Inputs,
+) -> tuple[Fragment, str]:
+    """Return the parameters of one linear map and what it adds to a temperature ``base[k]``."""
+    name, (transition, drive) = reader.name, matrices
+    by_mass = f"{name}_{what}_by_mass"
+    table = {row: {col: float(transition[i, j]) for j, col in enumerate(heavy)}
+             for i, row in enumerate(rows)}  # fmt: skip
+    parameters = [_parameter(reader, f"{what}_by_mass", "1", (over, f"{name}_masses"), table)]
+    terms = [f"sum({by_mass}[k, j]*({name}_temperature[j, t] - #) for j in {name}_masses)"]
+    for number, boundary in enumerate(network.boundaries):
+        column = {row: float(drive[i, number]) for i, row in enumerate(rows)}
+        parameters.append(_parameter(reader, f"{what}_by_{boundary}", "1", (over,), column))
+        terms.append(f"{name}_{what}_by_{boundary}[k]*({inputs.boundary[boundary]} - #)")
+    index = network.index
+    for number, (node, heat) in enumerate(inputs.heat.items()):
+        place = len(network.boundaries) + index[node]
+        column = {row: float(drive[i, place]) for i, row in enumerate(rows)}
+        own = f"{what}_by_heat_{number}"
+        parameters.append(_parameter(reader, own, "K/kW", (over,), column))
+        terms.append(f"{name}_{own}[k]*({heat})")
+    return Fragment(parameters=tuple(parameters)), " + ".join(terms)
+
+
+def _parameter(
+    reader: Reader, suffix: str, unit: str, index: tuple[str, ...], value: Json
+) -> ParameterDef:
+    frozen = FrozenMap(value) if isinstance(value, dict) else value
+    return ParameterDef(
+        name=f"{reader.name}_{suffix}", index=index, value=frozen, unit=unit,
+        description=f"of the exact step of {reader.name}",
+        source_reference=reader.derived("matrix exponential of capacities and conductances"),
+    )  # fmt: skip
+
+
+def _row(reader: Reader, suffix: str, terms: str, where: str) -> ConstraintDef:
+    own = f"{reader.name}_temperature[k, t]"
+    return ConstraintDef(
+        constraint_id=f"{reader.name}_{suffix}",
+        name=f"heat balance of {reader.name}",
+        forall=(f"k in {reader.name}_masses", f"t in {reader.time}"),
+        where=where or None,
+        expression=f"{reader.name}_temperature[k, t+1] == {own} + {terms.replace('#', own)}",
+        category=PHYSICS, hard=True, source_reference=reader.component.source_reference,
+    )  # fmt: skip
+
+
+def _mean(reader: Reader, means: list[tuple[str, str]]) -> ExpressionDef:
+    """Return the means, told apart by the length of the step."""
+    base = f"{reader.name}_temperature[first({reader.name}_masses), t]"
+    texts = [f"({base} + {terms.replace('#', base)})" for _, terms in means]
+    text = texts[-1]
+    for (where, _), other in zip(means[-2::-1], texts[-2::-1], strict=True):
+        text = f"({other} if {where} else {text})"
+    return ExpressionDef(
+        name=f"{reader.name}_mean_temperature",
+        index=(f"k in {reader.name}_nodes", f"t in {reader.time}"),
+        expression=text, unit="degC", quantity=f"{reader.name}.mean_temperature",
+        description=f"mean temperature over a period of all nodes of {reader.name}",
+    )  # fmt: skip
+
+
+def comfort(
+    reader: Reader, mean: str, low: str | None, high: str | None, suffix: str = ""
+) -> Fragment:
+    """Return a band for a mean temperature: hard, or broken by ``discomfort`` when ``soft``."""
+    soft = reader.option("soft", False)
+    if not isinstance(soft, bool):
+        raise wrong(reader.component, "cannot read soft", found=repr(soft),
+                    expected="true or false")  # fmt: skip
+    if low is None and high is None:
+        return Fragment()
+    name = f"{reader.name}_discomfort{suffix}"
+    variables: tuple[VariableDef, ...] = ()
+    slack = f"{name}[t]" if soft else ""
+    if soft:
+        variables = (
+            VariableDef(
+                name=name, index=reader.periods, lower=0, unit="K",
+                quantity=f"{reader.name}.discomfort{suffix.replace('_', '.', 1)}", role="auxiliary",
+                description=f"kelvin outside the band of {reader.name}",
+                source_reference=reader.component.source_reference,
+            ),
+        )  # fmt: skip
+    sides = (("low", low, ">=", "-"), ("high", high, "<=", "+"))
+    rows = tuple(
+        ConstraintDef(
+            constraint_id=f"{reader.name}_comfort_{side}{suffix}",
+            name=f"comfort of {reader.name}, {side} side",
+            forall=reader.periods,
+            expression=f"{mean} {op} {limit}" + (f" {sign} {slack}" if soft else ""),
+            category="Strategic Requirements", hard=True,
+            source_reference=reader.component.source_reference,
+        )
+        for side, limit, op, sign in sides
+        if limit is not None
+    )  # fmt: skip
+    return Fragment(variables=variables, constraints=rows)

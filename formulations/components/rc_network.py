@@ -1,0 +1,168 @@
+r"""A building as any number of nodes, links and given temperatures, solved exactly over a step.
+
+.. math::
+    C_i \frac{dT_i}{dt} = \sum_j G_{ij} (T_j - T_i) + \sum_b G_{ib} (T_b - T_i) + \dot Q_i
+
+Nodes without capacity follow the others at once. Heat goes into the nodes that ``heated`` names, at
+most the power that stands there, and out of those of ``cooled``; on a bus of heat or cold it is
+taken from there. ``comfort`` holds the mean temperature of nodes in a band; with the option
+``soft`` the band may be left by the quantity ``discomfort``. See ``heat_network`` for the step.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from engiagent.blueprint.document import ComponentDef, FrozenMap, Json
+from engiagent.formulations.components.description import Model
+from engiagent.formulations.components.fragment import (
+    Fragment,
+    Reader,
+    Slot,
+    Surroundings,
+    balance,
+    wrong,
+)
+from engiagent.formulations.components.heat_network import Inputs, comfort, network_of
+from engiagent.formulations.components.parts import expression, variable
+from engiagent.formulations.components.thermal_coupling import number
+from engiagent.models.buildings.network import HeatNetwork, Link, Node
+from engiagent.models.ranges import ParameterError
+
+OPTIONS = ("soft",)
+CONNECTIONS = (
+    "nodes", "links", "boundaries", "heat", "heated", "cooled", "comfort", "heat_bus",
+    "cooling_bus",
+)  # fmt: skip
+WAYS = (("heating", "heated", "heat_bus"), ("cooling", "cooled", "cooling_bus"))
+
+
+def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
+    """Return the algebra of a network of rooms and walls."""
+    reader = Reader(component, around, {}, OPTIONS, CONNECTIONS)
+    network, initial = _network(reader)
+    names = tuple(network.index)
+    heats: dict[str, list[str]] = {}
+    minus: dict[str, list[str]] = {}
+    for node, written in _mapping(reader, "heat", names).items():
+        heats.setdefault(node, []).append(_text(reader, f"heat into {node}", written, "kW"))
+    result = Fragment()
+    for series, group, port in WAYS:
+        into = heats if series == "heating" else minus
+        parts = _power(reader, series, _mapping(reader, group, names), port, into)
+        result += parts
+    heat = {node: balance(heats.get(node, []), minus.get(node, []))
+            for node in names if node in heats or node in minus}  # fmt: skip
+    boundary = {
+        name: _text(reader, f"temperature of {name}", written, "degC")
+        for name, written in _mapping(reader, "boundaries").items()
+    }
+    result += network_of(reader, network, Inputs(boundary, heat, initial))
+    for node, band in _mapping(reader, "comfort", names).items():
+        if not isinstance(band, Mapping) or not set(band) <= {"low", "high"}:
+            raise wrong(reader.component, f"cannot read the comfort of {node}", found=repr(band),
+                        expected="low and high, in degC")  # fmt: skip
+        limits = {side: _text(reader, f"{side} of {node}", band[side], "degC") for side in band}
+        mean = f"{reader.name}_mean_temperature['{node}', t]"
+        result += comfort(reader, mean, limits.get("low"), limits.get("high"), f"_{node}")
+    return result
+
+
+def _power(
+    reader: Reader, series: str, limits: Mapping[str, Json], port: str, into: dict[str, list[str]]
+) -> Fragment:
+    """Return the heating or cooling of every node that has one, and their sum on the bus."""
+    result, names, tops = Fragment(), [], []
+    for node, written in limits.items():
+        most = None if written is None else _text(reader, f"{series} of {node}", written, "kW")
+        own = f"{series}_{node}"
+        result += variable(reader, own, "kW", f"{series} into {node}", upper=most)
+        names.append(f"{reader.name}_{own}[t]")
+        tops.append(most)
+        into.setdefault(node, []).append(names[-1])
+    if not names:
+        return result
+    result += expression(reader, series, "kW", balance(names), series)
+    limit = None if any(top is None for top in tops) else balance(t for t in tops if t is not None)
+    total = f"{reader.name}_{series}[t]"
+    return result + Fragment(terminals=reader.terminal(total, limit, supplies=False, port=port))
+
+
+def _network(reader: Reader) -> tuple[HeatNetwork, dict[str, str]]:
+    nodes, initial = [], {}
+    given = _mapping(reader, "nodes")
+    if not given:
+        raise wrong(reader.component, "it has no nodes", expected="connections: nodes and links")
+    for name, part in given.items():
+        part = _known(reader, name, part, ("capacity", "initial_temperature"))
+        size = _number(reader, f"capacity of {name}", part.get("capacity", 0), "kWh/K")
+        nodes.append((str(name), size))
+        if "initial_temperature" in part:
+            what = f"initial temperature of {name}"
+            initial[str(name)] = _text(reader, what, part["initial_temperature"], "degC")
+    links = []
+    for name, part in _mapping(reader, "links").items():
+        part = _known(reader, name, part, ("one", "other", "conductance", "resistance", "one_way"))
+        if ("conductance" in part) == ("resistance" in part) or not {"one", "other"} <= set(part):
+            raise wrong(reader.component, f"cannot read the link {name}",
+                        expected="one, other, and conductance or resistance")  # fmt: skip
+        if "conductance" in part:
+            size = _number(reader, f"conductance of {name}", part["conductance"], "kW/K")
+        else:
+            ohm = _number(reader, f"resistance of {name}", part["resistance"], "K/kW")
+            if not ohm > 0:
+                raise wrong(reader.component, f"the resistance of {name} is {ohm:g} K/kW",
+                            expected="above 0 K/kW")  # fmt: skip
+            size = 1.0 / ohm
+        links.append((str(part["one"]), str(part["other"]), size, part.get("one_way") is True))
+    try:
+        return HeatNetwork(
+            nodes=tuple(Node(name=name, capacity=size) for name, size in nodes),
+            links=tuple(Link(one=a, other=b, conductance=g, one_way=w) for a, b, g, w in links),
+            boundaries=tuple(map(str, _mapping(reader, "boundaries"))),
+        ), initial
+    except ParameterError as error:
+        raise wrong(reader.component, f"its network does not fit: {error}") from None
+
+
+def _mapping(
+    reader: Reader, connection: str, nodes: tuple[str, ...] | None = None
+) -> Mapping[str, Any]:
+    given = reader.connection(connection) or {}
+    if not isinstance(given, Mapping):
+        raise wrong(reader.component, f"cannot read {connection}", found=repr(given),
+                    expected="parts by their names")  # fmt: skip
+    for name in given:
+        if (nodes is not None and name not in nodes) or not name.isidentifier():
+            known = ", ".join(nodes or ()) or "letters, digits and underscores"
+            raise wrong(reader.component, f"{connection} names {name!r}", expected=known)
+    return given
+
+
+def _known(reader: Reader, name: str, part: Any, known: tuple[str, ...]) -> Mapping[str, Any]:
+    if not isinstance(part, Mapping) or not set(part) <= set(known):
+        raise wrong(reader.component, f"cannot read {name}", found=repr(part),
+                    expected=", ".join(known))  # fmt: skip
+    return part
+
+
+def _text(reader: Reader, what: str, written: Json, unit: str) -> str:
+    """Return a value of a part as an expression in ``t``."""
+    part = ComponentDef(name=reader.name, model=reader.component.model,
+                        index=reader.component.index,
+                        parameters=FrozenMap({what: written}))  # fmt: skip
+    return Reader(part, reader.around, {what: Slot(unit, series=True)}).text(what)
+
+
+def _number(reader: Reader, what: str, written: Json, unit: str) -> float:
+    return number(reader, _text(reader, what, written, unit), unit)
+
+
+MODEL = Model(
+    fragment, {}, OPTIONS, CONNECTIONS,
+    summary="building as any network of heat capacities, conductances and given temperatures",
+    quantities={"temperature": "degC", "mean_temperature": "degC", "heating": "kW",
+                "cooling": "kW", "heating_<node>": "kW", "cooling_<node>": "kW",
+                "discomfort.<node>": "K"},
+    leaves_out="conductances that change, as with wind or blinds",
+    exact_against="buildings.network.HeatNetwork",
+)  # fmt: skip

@@ -1,0 +1,162 @@
+"""Buildings as networks of any size: the plan's temperatures are those of the simulation."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from engiagent.errors import EngiagentError
+from engiagent.formulations.expansion import expand
+from engiagent.modelling import Site
+from engiagent.models.buildings.iso13790 import Zone5R1C
+from engiagent.models.buildings.network import HeatNetwork, Link, Node
+
+OUT = [-5.0, 0.0, 3.0, -2.0]
+
+
+def solved(site: Site) -> xr.Dataset:
+    data = site.solve()
+    assert data.attrs["status"] in ("optimal", "feasible"), data.attrs.get("reason")
+    return data
+
+
+def house(step: Any, comfort: Any, **more: Any) -> Site:
+    site = Site(start="2025-01-01T00:00", step=step, periods=4)
+    site.parameter("outside", OUT, "degC")
+    site.parameter("sun", [0.0, 1.5, 2.0, 0.0], "kW")
+    site.add("source", "grid", bus="warm", import_power_max=30, export_power_max=0)
+    site.add(
+        "house", "rc_network", heat_bus="warm",
+        nodes={
+            "hall": {"capacity": 1.5, "initial_temperature": 20},
+            "wall": {"capacity": 8, "initial_temperature": 17},
+            "skin": {},
+            "slab": {"capacity": "20 [kWh/K]", "initial_temperature": 21},
+        },
+        links={
+            "a": {"one": "hall", "other": "skin", "conductance": 0.9},
+            "b": {"one": "skin", "other": "wall", "resistance": 2},
+            "c": {"one": "wall", "other": "out", "conductance": 0.15},
+            "d": {"one": "hall", "other": "out", "conductance": 0.06},
+            "e": {"one": "slab", "other": "hall", "conductance": 0.4},
+        },
+        boundaries={"out": "outside"}, heat={"skin": "0.6*sun[t]", "hall": "0.4*sun[t]"},
+        heated={"hall": 6, "slab": 8}, comfort=comfort, **more,
+    )  # fmt: skip
+    site.minimise_cost({"source": [0.1, 0.4, 0.2, 0.5]})
+    return site
+
+
+@pytest.mark.parametrize("step", ["1 h", ["1 h", "30 min", "2 h", "1 h"]])
+def test_a_network_of_any_kind_follows_its_simulation(step: Any) -> None:
+    data = solved(house(step, {"hall": {"low": 20.5, "high": 24}}))
+    hours = [1.0, 0.5, 2.0, 1.0] if isinstance(step, list) else 1.0
+    network = HeatNetwork(
+        nodes=(Node(name="hall", capacity=1.5), Node(name="wall", capacity=8), Node(name="skin"),
+               Node(name="slab", capacity=20)),
+        links=tuple(Link(one=a, other=b, conductance=g) for a, b, g in (
+            ("hall", "skin", 0.9), ("skin", "wall", 0.5), ("wall", "out", 0.15),
+            ("hall", "out", 0.06), ("slab", "hall", 0.4))),
+        boundaries=("out",),
+    )  # fmt: skip
+    sun = np.array([0.0, 1.5, 2.0, 0.0])
+    run = network.simulate(
+        {"out": OUT}, hours,
+        {"hall": data.house_heating_hall.values + 0.4 * sun, "skin": 0.6 * sun,
+         "slab": data.house_heating_slab.values},
+        initial={"hall": 20.0, "wall": 17.0, "slab": 21.0},
+    )  # fmt: skip
+    for k, node in ((0, "hall"), (1, "wall"), (3, "slab")):
+        states = data.house_temperature.sel(house_masses=node)
+        np.testing.assert_allclose(states, run.temperature[:, k], atol=1e-6)
+    np.testing.assert_allclose(
+        data.house_mean_temperature.transpose(..., "house_nodes"), run.mean_temperature, atol=1e-6
+    )
+    hall = data.house_mean_temperature.sel(house_nodes="hall").values
+    assert hall.min() >= 20.5 - 1e-6
+    assert hall.max() <= 24 + 1e-6
+    np.testing.assert_allclose(data.source_import, data.house_heating, atol=1e-9)
+
+
+def test_a_band_that_cannot_be_held_is_left_when_soft() -> None:
+    band = {"hall": {"low": 35}}
+    assert house("1 h", band).solve().attrs["status"] == "infeasible"
+    site = house("1 h", band, soft=True)
+    site.minimise("sum(house_discomfort_hall[t] for t in T)", "K")
+    data = solved(site)
+    hall = data.house_mean_temperature.sel(house_nodes="hall").values
+    np.testing.assert_allclose(data.house_discomfort_hall, np.maximum(35 - hall, 0), atol=1e-6)
+
+
+ZONE: dict[str, Any] = {
+    "mass_capacity": 4.58, "mass_area": 250.0, "surface_area": 450.0, "window_conductance": 0.0165,
+    "opaque_conductance": 0.04,
+}  # fmt: skip
+
+
+def zone(**more: Any) -> Site:
+    site = Site(start="2025-01-01T00:00", step="1 h", periods=4)
+    given: dict[str, Any] = {
+        **ZONE, "ventilation": 0.05, "ambient_temperature": OUT, "initial_temperature": 20,
+        "internal_gains": 0.3, "solar_gains": [0.0, 1.0, 2.0, 0.0], **more,
+    }  # fmt: skip
+    site.add("zone", "zone_5r1c", **given)
+    site.minimise("sum(zone_heating[t]*dt(t) for t in T)", "kWh")
+    return site
+
+
+def test_a_zone_of_the_standard_needs_the_heat_of_its_simulation() -> None:
+    data = solved(zone(temperature_min=20))
+    run = Zone5R1C(**ZONE).simulate(
+        OUT, 1.0, ventilation=0.05, initial_mass=20.0, internal_gains=0.3,
+        solar_gains=[0.0, 1.0, 2.0, 0.0], heating_setpoint=20.0, scheme="exact",
+    )  # fmt: skip
+    # What is the least heat for a constant set point is what a thermostat gives, except that a
+    # plan may store heat for a later hour, which costs more in all.
+    np.testing.assert_allclose(data.zone_heating, run.heating, atol=1e-5)
+    np.testing.assert_allclose(data.zone_mean_temperature.sel(zone_nodes="air"), run.air, atol=1e-5)
+
+
+def test_a_zone_precools_where_power_is_cheap() -> None:
+    site = Site(start="2025-07-01T00:00", step="1 h", periods=4)
+    site.add("grid", "grid", bus="site", import_power_max=20, export_power_max=0)
+    site.add("chiller", "chiller", bus="site", cooling_bus="cold", rated_capacity=12, rated_cop=3)
+    site.add("hall", "zone_5r1c", cooling_bus="cold", **ZONE, ventilation=0.1,
+             ambient_temperature=34, initial_temperature=24, internal_gains=2.0,
+             temperature_max=25, heating_power_max=0, cooling_power_max=12)  # fmt: skip
+    site.minimise_cost({"grid": [0.1, 0.1, 0.9, 0.9]})
+    data = solved(site)
+    np.testing.assert_allclose(data.chiller_cooling, data.hall_cooling, atol=1e-8)
+    assert data.hall_cooling.values[1] > data.hall_cooling.values[2]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"nodes": {}}, "it has no nodes"),
+        ({"nodes": {"a": {"capacity": 0}}}, "no node has a capacity"),
+        ({"nodes": {"a": {"capacity": 1}}}, "the node a has no initial_temperature"),
+        ({"nodes": {"a": {"capacity": -1}}}, "does not fit"),
+        ({"links": {"x": {"one": "a", "other": "b", "conductance": 1}}}, "does not fit"),
+        ({"links": {"x": {"one": "a", "other": "out"}}}, "cannot read the link x"),
+        ({"heated": {"attic": 3}}, "heated names 'attic'; expected a"),
+        ({"comfort": {"a": 20}}, "cannot read the comfort of a"),
+        ({"comfort": {"a": {"low": "3 bar"}}}, "low of a"),
+    ],
+)
+def test_a_network_that_cannot_be_is_refused(change: dict[str, Any], message: str) -> None:
+    good: dict[str, Any] = {
+        "nodes": {"a": {"capacity": 1, "initial_temperature": 20}}, "boundaries": {"out": 5},
+        "links": {"x": {"one": "a", "other": "out", "conductance": 1}},
+    }  # fmt: skip
+    site = Site(start="00:00", step="1 h", periods=2)
+    site.add("net", "rc_network", **{**good, **change})
+    with pytest.raises(EngiagentError, match="component net") as caught:
+        expand(site.blueprint())
+    assert message in str(caught.value)
+
+
+def test_sizes_of_a_zone_that_cannot_be_are_refused() -> None:
+    with pytest.raises(EngiagentError, match=r"component zone .* its sizes do not fit"):
+        expand(zone(opaque_conductance=9).blueprint())
