@@ -16,7 +16,8 @@ from engiagent.agents.offline.phrases import TIME_FACTS, apply_rules, take_defin
 from engiagent.agents.offline.plant.columns import read_lists, read_series
 from engiagent.agents.offline.plant.engine import Reader, owners_of
 from engiagent.agents.offline.plant.system import System, build
-from engiagent.agents.offline.plant.units import Plant, find_units
+from engiagent.agents.offline.plant.units import Plant, find_units, nouns
+from engiagent.agents.offline.plant.words import mark, vocabulary
 from engiagent.agents.offline.results import Analysis, Missing
 from engiagent.agents.offline.timing import Axis, read_axis
 
@@ -54,7 +55,7 @@ def understand_plant(
     columns: list[Column] = [c for g in grids for c in g.columns]
     times: list[Times] = [g.times for g in grids if g.times is not None]
     files = file_columns(problem, currency)
-    plant = _with_columns(plant, [*columns, *files[0]])
+    plant = _with_columns(plant, [*columns, *files[0]], _bought(draft))
     read_series(draft, plant, [*columns, *files[0]], currency)
     lengths = read_lists(draft, plant, currency)
     axis = read_axis(draft, [*times, *files[1]], lengths)
@@ -77,8 +78,20 @@ def _labels(grids: list[Grid]) -> list[tuple[str, str]]:
     ]
 
 
-def _with_columns(plant: Plant, columns: list[Column]) -> Plant:
-    """Add the loads, sources and prices that only a column speaks of."""
+def _bought(draft: Draft) -> bool:
+    """Whether the text speaks of buying or selling, so that there is a grid."""
+    words = vocabulary(nouns())
+    for line in draft.lines:
+        said = mark(line, words).said()
+        if said & {"import", "export", "spot", "peakcharge"} and not line.sentence.is_heading:
+            return True
+        if "price" in said and said & {"electric", "energy"}:
+            return True
+    return False
+
+
+def _with_columns(plant: Plant, columns: list[Column], bought: bool) -> Plant:
+    """Add the loads, sources and prices that only a column speaks of, and the grid of a tariff."""
     from dataclasses import replace
 
     from engiagent.agents.offline.amounts import kind_of
@@ -88,6 +101,9 @@ def _with_columns(plant: Plant, columns: list[Column]) -> Plant:
 
     present = {i.unit.component for i in plant.instances}
     added = []
+    if bought and "grid" not in present:
+        present.add("grid")
+        added.append(Instance("grid", plant.units["grid"], pattern_of(plant.units["grid"].nouns)))
     for column in columns:
         said = marked_text(plain_text(column.name)).said()
         wanted = {c[1:] for c in said if c.startswith("@")}
@@ -180,6 +196,10 @@ def _analysis(
             lambda: build(system, goal, currency),
             "mixed-integer linear programme",
         )
+    for clash in draft.conflicts:
+        gap = Missing(clash.component, clash.quantity, clash.message)
+        if clash.code == "two-values" and gap not in draft.missing:
+            draft.missing.append(gap)
     if goal is None:
         draft.missing.append(
             Missing("objective", "sense", "no objective is stated: what is to be small or large?")

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Final
 
+from engiagent.agents.offline.amounts import currency_of
 from engiagent.agents.offline.cards import lexicon
 from engiagent.agents.offline.draft import Draft, Fact, Priced, Reading, amount_value
 from engiagent.agents.offline.goals import Goal
@@ -19,7 +20,7 @@ from engiagent.agents.offline.schedules import Item as PriceItem
 from engiagent.agents.offline.schedules import assign, period_of
 from engiagent.agents.offline.slots import plausible
 from engiagent.agents.offline.timing import Axis
-from engiagent.agents.offline.tokens import Period, Token, tokenise
+from engiagent.agents.offline.tokens import Line, Period, Token, tokenise
 from engiagent.blueprint.units import convert, parse_unit
 
 if TYPE_CHECKING:
@@ -127,16 +128,28 @@ class Reader:
             if token.kind == "word" and self.draft.is_taken(n, i):
                 extra[i] = NEUTRAL
             if token.kind == "clock" and self.axis is not None and token.clock is not None:
-                if abs(token.clock - self.axis.start_clock) < 1e-9:
-                    extra[i] = "start"
-                elif abs(token.clock % 24 - self.axis.end_clock % 24) < 1e-9:
-                    extra[i] = "end"
+                edge = self._edge(line, i, token.clock)
+                if edge is not None:
+                    extra[i] = edge
         found = mark(line, self.words, extra)
         concepts = list(found.concepts)
         for i, concept in enumerate(concepts):
             if concept in ("@store", "@engine"):
                 concepts[i] = self.plant.generic.get(concept, UNKNOWN)
         return Marked(line, tuple(concepts))
+
+    def _edge(self, line: Line, i: int, clock: float) -> str | None:
+        """Return whether a time of the day is the start or the end of the horizon.
+
+        Where both are the same, words such as 'again' before it tell them apart.
+        """
+        assert self.axis is not None
+        first = abs(clock - self.axis.start_clock) < 1e-9
+        last = abs(clock % 24 - self.axis.end_clock % 24) < 1e-9
+        if first and last:
+            before = takewhile(lambda t: t.text not in (",", ";"), reversed(line.tokens[:i]))
+            return "end" if {t.text for t in before} & group("again") else "start"
+        return "start" if first else "end" if last else None
 
     def read_all(self) -> None:
         """Read every line; report those that are not understood."""
@@ -293,7 +306,8 @@ class Reader:
         line = self.draft.lines[n]
         amount = line.tokens[found.token].amount
         assert amount is not None
-        if not plausible(found.slot, amount) and found.slot.range_unit:
+        money = currency_of(amount.unit) if amount.unit else None  # no exchange rate for a range
+        if money in (None, "EUR") and not plausible(found.slot, amount) and found.slot.range_unit:
             return f"{amount.quote} is outside the plausible range of {found.slot.said}"
         owner = self._owner(n, found)
         if owner is None:

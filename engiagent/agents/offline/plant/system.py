@@ -74,8 +74,11 @@ class System:
 
     def said(self, fact: str, name: str, component: str) -> int | None:
         """Return the line that states a fact of a unit; None when nothing does."""
+        stores = [i for i in self.reader.plant.instances if i.unit.component in STORES]
+        alone = component in STORES and len(stores) == 1
         for stated, about, line in self.reader.fact_units:
-            if stated == fact and about in (None, component):
+            fits = about in (None, component) or (alone and about not in STORES)
+            if stated == fact and fits:
                 finders = {i.name: i.finder for i in self.reader.plant.of(component)}
                 text = self.builder.draft.lines[line].line
                 named = [n for n, f in finders.items() if len(finders) > 1 and f.search(text)]
@@ -139,17 +142,16 @@ def fill_slots(system: System, instance: Instance) -> None:
 
 def _lacking(system: System, instance: Instance, slot: str) -> str:
     unit = instance.unit.slots[slot]
-    defaults = {"charge_efficiency", "discharge_efficiency"}
-    if (
-        slot in defaults
-        and system.said("no_loss", instance.name, instance.unit.component) is not None
-    ):
+    ways = {"charge_efficiency": "no_loss_in", "discharge_efficiency": "no_loss_out"}
+    component = instance.unit.component
+    lossless = slot in ways and any(
+        system.said(fact, instance.name, component) is not None for fact in ("no_loss", ways[slot])
+    )
+    if lossless:
         return system.builder.assumed(
             f"{instance.name}_{slot}", 1.0, "1", unit.said, "the text says that nothing is lost"
         )
-    what = (
-        f"{instance.unit.component} '{instance.name}': the {unit.said} is not given; add it or use"
-    )
+    what = f"{component} '{instance.name}': the {unit.said} is not given; add it or use"
     example = f'--set {instance.name}.{slot}="5 {unit.unit}"'
     return system.builder.missing(
         f"{instance.name}_{slot}", unit.unit if unit.unit != "%" else "1", unit.said,
@@ -495,7 +497,8 @@ def _in_period(
 def _at_moment(system: System, name: str, timed: Timed, amount: str) -> None:
     """Require a content at a time of the day, on every day of the horizon."""
     builder, reading, clock = system.builder, timed.reading, timed.clock
-    assert clock is not None and clock.clock is not None
+    assert clock is not None
+    assert clock.clock is not None
     moment = Period(((clock.clock, 24.0),))
     if not aligned(builder, moment) or reading.bound not in ("lower", "upper", "value", "exact"):
         builder.draft.doubt(reading.line, "a moment within a step")

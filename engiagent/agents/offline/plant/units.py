@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from engiagent.agents.offline.cards import Slot, load_card
 from engiagent.agents.offline.owners import identifier
+from engiagent.agents.offline.plant.words import longest_first
 from engiagent.agents.offline.tokens import Line
 
 _GENERIC: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
@@ -144,6 +145,10 @@ def find_units(lines: Sequence[Line], tabled: Sequence[tuple[str, str]]) -> Plan
             labels = _labels(known, patterns, component, tabled)
             instances += _instances(known[component], present[component], labels)
     kinds = {i.unit.component for i in instances}
+    stores = set(_GENERIC["@store"][1])
+    if not kinds & stores and not kinds & {"heat_load", "cooling_load"}:
+        instances += _plain_store(known, lines)
+        kinds = {i.unit.component for i in instances}
     generic = {}
     for name, (_, members) in _GENERIC.items():
         there = [m for m in members if m in kinds]
@@ -152,9 +157,17 @@ def find_units(lines: Sequence[Line], tabled: Sequence[tuple[str, str]]) -> Plan
     return Plant(known, tuple(instances), generic)
 
 
+def _plain_store(known: Mapping[str, Unit], lines: Sequence[Line]) -> list[Instance]:
+    """Return a battery for a text that calls it a storage and speaks of no heat or cold."""
+    words = pattern_of(_GENERIC["@store"][0])
+    if any(words.search(line.line) for line in lines if not line.sentence.is_heading):
+        return [Instance("battery", known["battery"], words)]
+    return []
+
+
 def pattern_of(text: str) -> re.Pattern[str]:
     """Return a pattern for nouns as words of their own."""
-    return re.compile(rf"(?<![a-z0-9'-])(?:{text})(?![a-z0-9'-])")
+    return re.compile(rf"(?<![a-z0-9'-])(?:{longest_first(text)})(?![a-z0-9'-])")
 
 
 def _mentions(

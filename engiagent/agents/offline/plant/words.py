@@ -76,9 +76,22 @@ def vocabulary(nouns: Mapping[str, str]) -> Vocabulary:
     entries = [(f"@{unit}", text) for unit, text in nouns.items()]
     entries += list(concepts().items())
     compiled = tuple(
-        (name, re.compile(rf"(?<![a-z0-9'-])(?:{text})(?![a-z0-9'-])")) for name, text in entries
+        (name, re.compile(rf"(?<![a-z0-9'-])(?:{longest_first(text)})(?![a-z0-9'-])"))
+        for name, text in entries
     )
     return Vocabulary(compiled, neutral())
+
+
+def longest_first(text: str) -> str:
+    """Return alternatives in an order in which a long one is tried before a short one in it."""
+    parts, depth, start = [], 0, 0
+    for i, letter in enumerate(text):
+        depth += {"(": 1, ")": -1}.get(letter, 0)
+        if letter == "|" and depth == 0:
+            parts.append(text[start:i])
+            start = i + 1
+    parts.append(text[start:])
+    return "|".join(sorted(parts, key=len, reverse=True))
 
 
 def mark(line: Line, words: Vocabulary, extra: Mapping[int, str] | None = None) -> Marked:
