@@ -59,6 +59,8 @@ def second_opinion(
     arrays = stated_arrays(source, solution, expanded, mapping=mapping)
     if isinstance(arrays, str):
         return _of_the_blueprint(blueprint, folder, solver, options, arrays)
+    if not arrays.complete and blueprint is not None and solver != SCIPY:
+        return _of_the_blueprint(blueprint, folder, solver, options, f"not {arrays.over}")
     if solver == SCIPY:
         return _by_scipy(arrays, options)
     return _by_backend(_as_program(arrays), solver, options, arrays.over, arrays.complete)

@@ -180,25 +180,46 @@ def decide(
 def certificate_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of certificates.
 
-    ``levels`` say more than their status; what, depends on the level and may grow.
+    ``levels`` say more than their status; what, depends on the level and may grow. Figures under
+    ``exact`` are fractions as text; one that begins with ``~`` is rounded to the safe side.
     """
     number, text = {"type": ["number", "null"]}, {"type": "string"}
     texts = {"type": "array", "items": text}
+    exact = {
+        "type": "object",
+        "required": ["arithmetic"],
+        "properties": {"arithmetic": {"enum": ["exact", "floating point"]}},
+    }
     digest = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
     level = {
         "type": "object",
         "required": ["status"],
-        "properties": {"status": {"enum": ["pass", "fail", "unchecked"]}},
+        "properties": {
+            "status": {"enum": ["pass", "fail", "unchecked"]},
+            "exact": exact,
+            "second_solver": {
+                "type": "object",
+                "required": ["solver", "status", "bound", "over", "note", "agrees"],
+            },
+            "irreducible_set": {"type": "object", "required": ["infeasible", "irreducible"]},
+            "local_optimality": {"type": "object", "required": ["name", "holds"]},
+        },
     }
     objective = {
         "type": ["object", "null"],
         "required": ["value", "unit", "sense", "claimed"],
-        "properties": {"value": number, "unit": text, "sense": text, "claimed": number},
+        "properties": {
+            "value": number,
+            "unit": text,
+            "sense": text,
+            "claimed": number,
+            "exact": text,
+        },
     }
     bound = {
         "type": ["object", "null"],
         "required": ["value", "gap", "method"],
-        "properties": {"value": number, "gap": number, "method": text},
+        "properties": {"value": number, "gap": number, "method": text, "exact": text},
     }
     violation = {
         "type": "object",

@@ -17,7 +17,7 @@ from engiagent.verify.exact.bounds import ExactBound
 from engiagent.verify.exact.evaluator import ExactEvaluator
 from engiagent.verify.exact.feasibility import Finding, findings_of
 from engiagent.verify.exact.forms import adopt
-from engiagent.verify.exact.numbers import Fractions, NotExactError, written
+from engiagent.verify.exact.numbers import Fractions, NotExactError, fraction, written
 from engiagent.verify.exact.programme import (
     UNREADABLE,
     ExactProgramme,
@@ -37,6 +37,7 @@ from engiagent.verify.requirements import Requirements
 EXACT: Final = "exact"
 FLOATING: Final = "floating point"
 MOST_COLUMNS: Final = 500_000
+SAME: Final = Fraction(1, 10**6)
 METHOD: Final = "exact dual bound of the linear relaxation"
 
 
@@ -204,8 +205,12 @@ def _with_bound(
     }  # fmt: skip
     if programme.left_out or not programme.is_linear:
         body["left_out"] = "rows that are not affine only make the bound weaker"
-    if certificate.bound is not None:
-        certificate = replace(certificate, bound={**certificate.bound, EXACT: body["bound"]})
+    shown = (certificate.bound or {}).get("value")
+    if shown is not None and abs(fraction(shown) - bound) <= SAME * max(abs(bound), Fraction(1)):
+        # Beside another bound, as one over all cases, that of the relaxation would mislead.
+        certificate = replace(
+            certificate, bound={**(certificate.bound or {}), EXACT: body["bound"]}
+        )
     return _noted(certificate, "optimality", body)
 
 

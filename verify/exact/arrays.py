@@ -8,8 +8,10 @@ import numpy as np
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.units import parse_unit
 from engiagent.verify.case import build_case, find_requirements
+from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.exact.addition import plain_objective, stated_exactly
 from engiagent.verify.exact.forms import adopt
+from engiagent.verify.exact.infeasible import noughts
 from engiagent.verify.exact.numbers import floats, total
 from engiagent.verify.exact.programme import ExactProgramme, linear_of, programme_of
 from engiagent.verify.exact.proposals import ends_as_floats
@@ -66,16 +68,17 @@ def stated_arrays(
     case = build_case(
         problem, solution, blueprint, find_requirements(problem, requirements), mapping
     )
-    if case.requirements is not None and case.requirements.objective is not None:
+    planned = bool(case.series)
+    if planned and case.requirements is not None and case.requirements.objective is not None:
         bench = case.bench(True)
         assert bench is not None
         programme = stated_exactly(bench, case.requirements)
         goal = case.requirements.objective.unit
         over = "the stated requirements"
     elif case.blueprint is not None and case.blueprint.core.objective_function is not None:
-        bench = case.bench(False)
-        assert bench is not None
         core = case.blueprint.core
+        declarations = Declarations(core, problem.folder)
+        bench = Bench(declarations, case.series if planned else noughts(declarations))
         expression, sense, why = plain_objective(bench, core)
         if expression is None:
             return why or "there is no objective"

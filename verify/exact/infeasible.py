@@ -31,7 +31,7 @@ def with_exact_ray(certificate: Certificate, case: Case) -> Certificate:
         return certificate
     core = case.blueprint.core
     declarations = Declarations(core, case.problem.folder)
-    bench = Bench(declarations, _noughts(declarations))
+    bench = Bench(declarations, noughts(declarations))
     for variable in core.decision_variables:
         bench.evaluator.environment.symbol(variable.name)
     programme = programme_of(bench, core, None, "minimize")
@@ -116,7 +116,7 @@ def _rays(case: Case, programme: ExactProgramme, system: Linear) -> Iterator[tup
         yield "the checker", lambda digits: _array(bounds.read_off(weights, digits))
 
 
-def _noughts(declarations: Declarations) -> dict[str, Series]:
+def noughts(declarations: Declarations) -> dict[str, Series]:
     """Return some number for every variable: which, does not matter to what is affine."""
     points: dict[str, Series] = {}
     for variable in declarations.core.decision_variables:
