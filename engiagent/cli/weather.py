@@ -1,0 +1,79 @@
+"""``engiagent weather``."""
+
+from datetime import datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import click
+
+from engiagent.cli.output import print_json, say
+from engiagent.errors import InputError
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--start", help="Start of the first period, as 2025-07-01T00:00.")
+@click.option("--zone", help="Time zone of the start, as Europe/Berlin; the station's otherwise.")
+@click.option("--step", type=float, default=1.0, show_default=True, help="Length of a period in h.")
+@click.option("--periods", type=click.IntRange(min=1), help="How many periods.")
+@click.option("--column", "columns", multiple=True, help="A column to write; all otherwise.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="CSV file to write; without it the file's contents are listed.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def weather(
+    file: Path,
+    start: str | None,
+    zone: str | None,
+    step: float,
+    periods: int | None,
+    columns: tuple[str, ...],
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Lay the weather of FILE, an EPW or a TMY3 file, along a horizon as a table with time stamps.
+
+    A parameter takes it from there, as "data": "weather.csv#dry_bulb_temperature".
+    """
+    from engiagent.weather import read_weather, write_series
+
+    found = read_weather(file)
+    if output is not None:
+        if start is None or periods is None:
+            raise InputError("the horizon is not known", expected="--start and --periods")
+        first = _start(start, zone)
+        write_series(output, found, columns or tuple(found.columns), first, step, periods)
+        say(f"written to {output}")
+    record = {
+        "place": found.place,
+        "latitude": found.latitude,
+        "longitude": found.longitude,
+        "elevation": found.elevation,
+        "offset": found.offset,
+        "hours": len(found.hour),
+        "columns": dict(found.units),
+    }
+    if as_json:
+        print_json(record)
+    elif output is None:
+        click.echo(f"{found.place}: {len(found.hour)} hours, standard time UTC{found.offset:+g} h")
+        for name, unit in found.units.items():
+            click.echo(f"  {name} [{unit}]")
+
+
+def _start(text: str, zone: str | None) -> datetime:
+    try:
+        start = datetime.fromisoformat(text)
+    except ValueError:
+        raise InputError("no time", found=text[:40], expected="as 2025-07-01T00:00") from None
+    if zone is None:
+        return start
+    if start.tzinfo is not None:
+        raise InputError("the start has an offset of its own, and --zone is given", found=text[:40])
+    try:
+        return start.replace(tzinfo=ZoneInfo(zone))
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise InputError("no time zone", found=zone[:40], expected="as Europe/Berlin") from None
