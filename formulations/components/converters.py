@@ -16,7 +16,7 @@ def converter(component: ComponentDef, around: Surroundings, output: str) -> Fra
     .. math:: 0 \le P_t \le P^{\max}_t, \qquad \dot Q_t = \mathrm{COP}_t P_t
     """
     reader = read(component, around)
-    _check_zone(reader)
+    check_zone(reader)
     power = f"{reader.name}_electric_power"
     limit = reader.optional("electric_power_max")
     cop = reader.optional("cop")
@@ -53,7 +53,8 @@ def read(component: ComponentDef, around: Surroundings) -> Reader:
     return Reader(component, around, SLOTS, (), CONNECTIONS)
 
 
-def _check_zone(reader: Reader) -> None:
+def check_zone(reader: Reader) -> None:
+    """Refuse a zone that does not exist or has another time set."""
     name = reader.connection("zone")
     if name is None:
         return

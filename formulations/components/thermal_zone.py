@@ -30,7 +30,7 @@ from engiagent.blueprint.document import (
     ParameterDef,
     VariableDef,
 )
-from engiagent.formulations.components import converters
+from engiagent.formulations.components import converters, emitter, thermal_store
 from engiagent.formulations.components.description import Model
 from engiagent.formulations.components.fragment import (
     Fragment,
@@ -172,10 +172,25 @@ def _initial(reader: Reader) -> ConstraintDef:
     )
 
 
-def _units(reader: Reader, series: str) -> list[str]:
-    """Return the heat (or the cooling) of every unit that serves the zone, as terms."""
+def _serving(reader: Reader, series: str, zone: str | None) -> list[tuple[ComponentDef, str]]:
+    """Return the units that heat (or cool) a zone, or any zone, with their series."""
     model, output = {"heating": ("heater", "heat"), "cooling": ("cooler", "cooling")}[series]
-    return [f"{c.name}_{output}[t]" for c in reader.around.connected(model, "zone", reader.name)]
+    bus = {"heating": "heat_bus", "cooling": "cooling_bus"}[series]
+    found = []
+    for part in reader.around.core.components:
+        served = connection_of(part, "zone")
+        if served is None or (zone is not None and served != zone):
+            continue
+        if part.model == model or (
+            part.model == "emitter" and thermal_store.port(emitter.read(part, reader.around)) == bus
+        ):
+            found.append((part, output))
+    return found
+
+
+def _units(reader: Reader, series: str) -> list[str]:
+    """Return the heating (or the cooling) of every unit that serves the zone, as terms."""
+    return [f"{c.name}_{out}[t]" for c, out in _serving(reader, series, reader.name)]
 
 
 def _is_free(reader: Reader, series: str) -> bool:
@@ -183,10 +198,7 @@ def _is_free(reader: Reader, series: str) -> bool:
     if reader.given(f"{series}_power_max"):
         return True
     parts = reader.around.core.components
-    served = any(
-        part.model in ("heater", "cooler") and connection_of(part, "zone") is not None
-        for part in parts
-    )
+    served = any(_serving(reader, way, None) for way in ("heating", "cooling"))
     limited = any(
         part.model == "thermal_zone"
         and ("heating_power_max" in part.parameters or "cooling_power_max" in part.parameters)
@@ -253,8 +265,13 @@ def _limits(reader: Reader, series: str) -> list[str] | None:
     if _is_free(reader, series):
         return [reader.text(f"{series}_power_max")] if reader.given(f"{series}_power_max") else None
     limits = []
-    model = "heater" if series == "heating" else "cooler"
-    for part in reader.around.connected(model, "zone", reader.name):
+    for part, _ in _serving(reader, series, reader.name):
+        if part.model == "emitter":
+            most = emitter.read(part, reader.around).optional("power_max")
+            if most is None:
+                return None
+            limits.append(most)
+            continue
         unit = converters.read(part, reader.around)
         if not unit.given("electric_power_max"):
             return None

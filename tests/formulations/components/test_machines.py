@@ -18,6 +18,7 @@ from engiagent.models.hvac.chiller import Chiller
 from engiagent.models.hvac.curves import Biquadratic, Polynomial
 from engiagent.models.hvac.heat_pump import CarnotCop, HeatPump
 from engiagent.models.hvac.turbomachines import PartLoadFan
+from engiagent.models.hvac.york_calc import YorkCalcTower
 
 CAPACITY = (0.9, 0.01, 0.0, 0.002, -0.0001, 0.0)
 EIR = (0.6, -0.005, 0.0, 0.012, 0.0001, 0.0)
@@ -255,6 +256,50 @@ def test_a_fan_by_coefficients_is_the_simulated_one_at_the_ends_of_its_chords() 
     assert np.all((flow < 1e-6) | (flow >= 3 - 1e-6))
 
 
+def rejected(heat: list[float], limit: float, **slots: Any) -> Site:
+    site = Site(start="2025-07-01T00:00", step="1 h", periods=len(heat))
+    site.add("grid", "grid", bus="site", import_power_max=500, export_power_max=0)
+    site.add("condenser", "generator_profile", bus="loop", available_power=heat, curtailable=False)
+    site.add("tower", "cooling_tower", bus="site", heat_bus="loop", rated_water_flow=20,
+             rated_fan_power=15, water_temperature_max=limit, **slots)  # fmt: skip
+    site.minimise_cost({"grid": 0.2})
+    return site
+
+
+def test_a_tower_turns_as_fast_as_the_water_has_to_be_cold() -> None:
+    heat, wet = [465.0, 300.0, 600.0], [22.0, 18.0, 20.0]
+    site = rejected(heat, 29.0, wet_bulb_temperature=wet)
+    assert problem_class(site) == "NLP"
+    data = solved(site)
+    speed = data.tower_speed.values
+    tower = YorkCalcTower(rated_water_flow=20.0, rated_fan_power=15.0)
+    out = tower.water_out(heat, wet_bulb=wet, water_flow=20.0, speed=speed)
+    np.testing.assert_allclose(data.tower_water_temperature, out, atol=1e-5)
+    np.testing.assert_allclose(data.tower_electric_power, tower.fan_power(speed), atol=1e-5)
+    np.testing.assert_allclose(data.tower_heat_rejected, heat, atol=1e-5)
+    # Fan power is all that costs, so that the water is as warm as it may be.
+    np.testing.assert_allclose(out, 29.0, atol=1e-4)
+
+
+def test_a_chiller_with_its_tower_and_a_radiator_with_its_pump() -> None:
+    site = Site(start="2025-07-01T00:00", step="1 h", periods=3)
+    site.add("grid", "grid", bus="site", import_power_max=500, export_power_max=0)
+    site.add("chiller", "chiller", bus="site", cooling_bus="cold", heat_bus="loop",
+             rated_capacity=200, rated_cop=5)  # fmt: skip
+    site.add("tower", "cooling_tower", bus="site", heat_bus="loop", rated_water_flow=12,
+             rated_fan_power=5, wet_bulb_temperature=20, water_temperature_max=30)  # fmt: skip
+    site.add("coil", "emitter", cooling_bus="cold", zone="hall", power_max=150)
+    site.add("hall", "thermal_zone", capacitance=20, resistance=0.2, initial_temperature=24,
+             ambient_temperature=34, gains=60)  # fmt: skip
+    site.require("hall_temperature[t+1] <= 25[degC]")
+    site.minimise_cost({"grid": [0.1, 0.5, 0.5]})
+    data = solved(site)
+    np.testing.assert_allclose(data.hall_cooling, data.chiller_cooling, atol=1e-5)
+    np.testing.assert_allclose(data.tower_heat_rejected, 1.2 * data.coil_cooling, atol=1e-5)
+    assert float(data.hall_temperature[1:].max()) <= 25 + 1e-5
+    assert data.coil_cooling.values[0] > data.coil_cooling.values[2]
+
+
 WRONG: list[tuple[str, str, dict[str, Any], str]] = [
     ("chiller", "no COP", {"rated_capacity": 1}, "the parameter rated_cop is not given"),
     ("chiller", "COP of 300", {"rated_capacity": 1, "rated_cop": 300}, "rated_cop is 300"),
@@ -278,6 +323,11 @@ WRONG: list[tuple[str, str, dict[str, Any], str]] = [
     ("boiler", "per cent", {"rated_capacity": 1, "rated_efficiency": 95}, "rated_efficiency is 95"),
     ("boiler", "half a machine", {"rated_capacity": 1, "rated_efficiency": 0.9, "count": 0.5},
      "count is 0.5; expected at least 1"),
+    ("cooling_tower", "steam", {"rated_water_flow": 1, "wet_bulb_temperature": 60},
+     "wet_bulb_temperature is 60 degC"),
+    ("cooling_tower", "exponent", {"rated_water_flow": 1, "wet_bulb_temperature": 6,
+     "fan_exponent": 2.5}, "fan_exponent is 2.5; expected 1, 2, 3 or 4"),
+    ("emitter", "no zone", {"power_max": 3, "zone": "attic"}, "a zone that does not exist"),
     ("fan", "no power", {"rated_flow": 1}, "the parameter rated_power is not given"),
     ("pump", "no such slot", {"rated_flow": 1, "rated_power": 1, "segments": "many"},
      "cannot read segments"),
