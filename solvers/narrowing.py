@@ -73,7 +73,7 @@ def narrowed(
         When the search ends with what it has.
     """
     search = _Narrowing(conflict, time.monotonic() + seconds, threads)
-    elements = search.stretch(search.start())
+    elements = search.carrying(search.stretch(search.start()))
     kept, least = search.filtered(elements)
     alone = placed(conflict.program, _families(kept), whole=conflict.whole_numbers)
     positions = {
@@ -99,18 +99,20 @@ class _Narrowing:
     threads: int | None
 
     def start(self) -> list[Element]:
-        """Return the elements that the proof uses, or all where they alone are no proof."""
-        program, ray = self.conflict.program, self.conflict.farkas
+        """Return all elements of the members."""
         chosen = {member.family for member in self.conflict.members}
-        found = {f: p for f, p in families_of(program).items() if f in chosen}
-        everything = _elements(found)
+        found = families_of(self.conflict.program)
+        return _elements({family: places for family, places in found.items() if family in chosen})
+
+    def carrying(self, elements: list[Element]) -> list[Element]:
+        """Return the elements that a proof uses, or all where they alone are no proof."""
+        conflict, families = self.conflict, _families(elements)
+        alone = placed(conflict.program, families, whole=conflict.whole_numbers)
+        ray = _proof(conflict, alone, self.threads)
         if ray is None:
-            return everything
-        used = {
-            f: _both(places, supporting(program, ray, f, places)) for f, places in found.items()
-        }
-        fewer = _elements(used)
-        return fewer if self._infeasible(fewer) else everything
+            return elements
+        fewer = _elements({f: _both(p, supporting(alone, ray, f, p)) for f, p in families.items()})
+        return fewer if self._infeasible(fewer) else elements
 
     def stretch(self, elements: list[Element]) -> list[Element]:
         """Return the elements of the shortest stretch of time from the start that has no point.

@@ -151,6 +151,9 @@ class Limits:
         block = program.column_block(family.name)
         values = (program.column_lower if family.side == "lower" else program.column_upper)[places]
         definition = self.said.say.variables.get(family.name)
+        if family.side == "both" and not np.any(values) and not is_point(block.unit):
+            # What is held at nothing is a capacity of nothing: less than that cannot be had.
+            family = Family("bound", family.name, "upper")
         return Limit(
             family=family,
             places=places,
@@ -241,7 +244,8 @@ class Limits:
             if sets and definition.category == "Physical Laws":
                 return Softness(True, "it sets one value, that a state starts from or ends at")
             return Softness(False, _FIRM[definition.category or ""])
-        if shape.whole and definition.category not in DECIDED:
+        logic = shape.whole or (shape.switches > 1 and not shape.constant)
+        if logic and definition.category not in DECIDED:
             return Softness(False, "it says how switches hang together")
         if family.side == "both" and shape.column is None and not shape.single_variable:
             return Softness(False, "an equation between several quantities, taken as a balance")
@@ -278,6 +282,8 @@ class _Shape:
     column
         A column of the only variable in the rows, where each row has one entry besides a switch,
         all of one size; None else.
+    switches, constant
+        How many whole numbers each row has at least, and whether it has a limit other than zero.
     switched
         Whether each row has exactly one whole number, and other columns.
     """
@@ -288,6 +294,8 @@ class _Shape:
     one_sign: bool
     single_variable: bool
     whole: bool
+    switches: int
+    constant: bool
     switched: bool
     gates: "Ints"
     gate_values: "Floats"
@@ -302,6 +310,8 @@ def _shape_of(program: "Program", places: "Ints") -> _Shape:
     columns, values = program.row_columns[entries], program.row_values[entries]
     whole = program.integrality[columns]
     count = np.bincount(owner[whole], minlength=len(places))
+    ends = np.concatenate([program.row_lower[places], program.row_upper[places]])
+    ends = ends[np.isfinite(ends)]
     others = np.bincount(owner[~whole], minlength=len(places))
     switched = bool(np.all(count == 1) and np.all(others >= 1))
     rest = ~whole if switched else np.ones(len(values), dtype=np.bool_)
@@ -321,6 +331,8 @@ def _shape_of(program: "Program", places: "Ints") -> _Shape:
         one_sign=negative or (some and bool(np.all(values[rest] > 0))),
         single_variable=single,
         whole=bool(len(whole)) and bool(np.all(whole)),
+        switches=int(np.min(count, initial=len(whole))),
+        constant=bool(np.any(ends)),
         switched=switched,
         gates=gates,
         gate_values=gate_values,

@@ -147,7 +147,7 @@ class _Plan:
 
     def tight(self, limit: Limit) -> tuple[Limit, Tight] | None:
         """Return what binding elements a limit has; None without any, and for what is no limit."""
-        if not limit.is_row and not limit.softness.soft:
+        if limit.family.side != "both" and not limit.softness.soft:
             return None
         at, duals = self._bound_at(limit), self._duals(limit)
         balance = limit.family.side == "both" and not (limit.softness.soft and limit.plain)

@@ -220,3 +220,36 @@ def test_an_explanation_that_is_damaged_costs_no_report(tmp_path: Path) -> None:
         (run / "explanation.json").write_text(damage, encoding="utf-8")
         result = CliRunner().invoke(app, ["report", str(run)])
         assert result.exit_code == 0, result.output
+
+
+def test_what_is_held_at_nothing_is_a_capacity_of_nothing() -> None:
+    given = blueprint(
+        parameters=[parameter("feed_in", 0, "kW")],
+        decision_variables=[variable("out", upper="feed_in", quantity="meter.export"),
+                            variable("sun", lower=4, upper=4)],
+        constraints=[constraint("out <= sun")],
+        objective_function=goal("0.05[EUR/kWh]*out*1[h]", sense="maximize"),
+    )  # fmt: skip
+    (item,) = [t for t in explain(given).tight if t.name == "out"]
+    assert item.side == "upper"
+    assert item.worth == pytest.approx(0.05)
+    assert "1 kW more would earn 0.05 EUR" in item.text
+
+
+def test_rows_that_count_starts_are_no_limits() -> None:
+    given = blueprint(
+        sets=[HOURS],
+        decision_variables=[
+            variable("on", "t in T", type="binary", unit="1", upper=1),
+            variable("begun", "t in T", unit="1", upper=1),
+        ],
+        constraints=[
+            constraint("begun[t] >= on[t] - on[t-1]", "t in T", where="pos(t) > 0",
+                       constraint_id="count", category="Operational Logic"),
+            constraint("on[t] == pos(t) % 2", "t in T", constraint_id="plan"),
+        ],
+        objective_function=goal("sum(begun[t]*1[EUR] for t in T)"),
+    )  # fmt: skip
+    found = explain(given)
+    assert found.kind == "plan"
+    assert "count" not in {item.name for item in found.tight}
