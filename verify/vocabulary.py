@@ -48,6 +48,8 @@ SERIES: Final[Mapping[str, Mapping[str, Meaning]]] = MappingProxyType(
             "state_of_charge": _state("kWh"),
             "loss": _result("kW"),
             "capacity_loss": _state("1"),
+            "reserve_up": _decision("kW"),
+            "reserve_down": _decision("kW"),
         },
         "boiler": {"heat": _decision("kW"), "fuel": _result("kW"), **_SWITCHED},
         "chiller": {
@@ -58,6 +60,7 @@ SERIES: Final[Mapping[str, Mapping[str, Meaning]]] = MappingProxyType(
         },
         "chp": {
             "power": _decision("kW"),
+            "dumped": _decision("kW"),
             "heat": _result("kW"),
             "fuel": _result("kW"),
             **_SWITCHED,
@@ -69,7 +72,9 @@ SERIES: Final[Mapping[str, Mapping[str, Meaning]]] = MappingProxyType(
             "electric_power": _result("kW"),
             "water_temperature": _result("degC"),
         },
-        "ev": {**_STORE, "state_of_charge": _state("kWh")},
+        "curtailable_load": {"unmet": _decision("kW"), "power": _result("kW")},
+        "demand_response": {"reduction": _decision("kW")},
+        "ev": {**_STORE, "state_of_charge": _state("kWh"), "shortfall": _decision("kWh")},
         "extraction_chp": {
             "power": _decision("kW"),
             "heat": _decision("kW"),
@@ -84,7 +89,13 @@ SERIES: Final[Mapping[str, Mapping[str, Meaning]]] = MappingProxyType(
             "import": _result("kW"),
         },
         "generator_profile": _POWER,
-        "genset": {"power": _decision("kW"), "fuel": _result("l/h"), **_SWITCHED},
+        "genset": {
+            "power": _decision("kW"),
+            "reserve": _decision("kW"),
+            "fuel": _result("l/h"),
+            "emissions": _result("kg/h"),
+            **_SWITCHED,
+        },
         "grid": {"import": _decision("kW"), "export": _decision("kW")},
         "heat_pump": {
             "heat": _decision("kW"),
@@ -101,9 +112,16 @@ SERIES: Final[Mapping[str, Mapping[str, Meaning]]] = MappingProxyType(
             "unmet": _result("kW"),
         },
         "ice_tank": {**_STORE, "energy": _state("kWh")},
+        "job": {"begin": _decision("1"), "power": _result("kW")},
         "load": {"power": _result("kW")},
         "pump": {"flow": _decision("kg/s"), "electric_power": _result("kW"), **_SWITCHED},
         "pv": _POWER,
+        "shiftable_load": {
+            "shift_up": _decision("kW"),
+            "shift_down": _decision("kW"),
+            "power": _result("kW"),
+            "shifted_energy": _state("kWh"),
+        },
         "stratified_tank": {
             **_STORE,
             "draw": _result("kW"),
@@ -135,7 +153,7 @@ STARTS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """By the word of a state the parameter that gives its first value."""
 
-_COMMON: Final = ("flow", "speed", "voltage", "loading", "loss", "losses", "fraction")
+_COMMON: Final = ("flow", "speed", "voltage", "loading", "loss", "losses", "fraction", "begin")
 """Words that problems use for other things than ours: a flow of goods, a voltage in volts."""
 
 

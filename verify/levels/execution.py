@@ -22,6 +22,9 @@ from engiagent.verify.series import Series
 from engiagent.verify.values import Floats
 from engiagent.verify.vocabulary import SERIES
 
+SCHEMES = {"feeder": "linear"}
+"""What a component declares that does not say so; all others are solved exactly."""
+
 
 def dynamics_of(core: Core) -> tuple[Dynamics, ...]:
     """Return the components of a blueprint as physical units."""
@@ -30,12 +33,17 @@ def dynamics_of(core: Core) -> tuple[Dynamics, ...]:
             c.name,
             c.model,
             c.index,
-            str(c.options.get("scheme", "exact")) if c.options else "exact",
+            _scheme(c),
             _parameters(c),
             c.connections or {},
         )
         for c in core.components
     )
+
+
+def _scheme(component: ComponentDef) -> str:
+    options: Mapping[str, Any] = component.options or {}
+    return str(options.get("scheme", SCHEMES.get(component.model, "exact")))
 
 
 def _parameters(component: ComponentDef) -> Mapping[str, Any]:
@@ -107,9 +115,9 @@ class Plant:
         noise = self.noise.get((unit.name, name))
         return numbers if noise is None else numbers + noise
 
-    def series(self, unit: Dynamics, name: str) -> Floats:
+    def series(self, unit: Dynamics, name: str, unit_text: str | None = None) -> Floats:
         """Return a parameter over the periods that the model cannot do without."""
-        found = self.slot(unit, name)
+        found = self.slot(unit, name, unit_text)
         if found is None:
             raise EvaluationError(f"{unit.name} has no {name}")
         return found
@@ -167,10 +175,12 @@ class Plant:
         series = self.slot(unit, name)
         return np.inf if series is None else float(series.max())
 
-    def table(self, unit: Dynamics, name: str) -> tuple[float, ...] | None:
+    def table(
+        self, unit: Dynamics, name: str, unit_text: str | None = None
+    ) -> tuple[float, ...] | None:
         """Return a parameter that is a row of numbers, None when it is not given."""
         written = unit.parameters.get(name)
-        wanted = entry_of(unit.model).slots[name].unit
+        wanted = unit_text or entry_of(unit.model).slots[name].unit
         if written is None:
             return None
         if isinstance(written, str) and written.isidentifier():

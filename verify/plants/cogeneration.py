@@ -44,8 +44,14 @@ def _execute_engine(plant: "Plant", group: Sequence[Dynamics]) -> Run:
     given, power = plant.decision(unit, "power"), plant.flow(unit, "power")
     state = switched(plant, unit, power, 1e-6 * rated)
     each = chp.output(state.each(power))
-    name = f"{unit.name}.power"
+    # Heat may be thrown away where the plan says so.
+    told = plant.claimed(unit, "dumped")
+    thrown = np.zeros(over.size) if told is None else told
+    name, waste = f"{unit.name}.power", f"{unit.name}.dumped"
     excesses = (
+        Excess(f"sign:{waste}", waste, -thrown, "kW", rated, over, "negative"),
+        Excess(f"limit:{waste}", waste, thrown - state.on * each.heat, "kW", rated, over,
+               "more than there is"),
         Excess(f"sign:{name}", name, -given, "kW", rated, over, "negative"),
         Excess(f"capacity:{name}", name, given - state.on * rated, "kW", rated, over,
                "above the rated power of what runs"),
@@ -53,7 +59,7 @@ def _execute_engine(plant: "Plant", group: Sequence[Dynamics]) -> Run:
                "below the least load of what runs"),
     )  # fmt: skip
     results = (
-        plant.result(unit, "heat", state.on * each.heat, "its power"),
+        plant.result(unit, "heat", state.on * each.heat - thrown, "its power"),
         plant.result(unit, "fuel", state.on * each.fuel, "its power"),
         *state.results,
     )

@@ -2,8 +2,7 @@
 
 Units stand on the buses of a feeder by their own ``bus``; what they draw and feed in is kept,
 voltages, currents, losses and the import are recomputed. Declared with the scheme ``linear``, the
-voltages are those of LinDistFlow, and the gap to the true ones is reported; currents are always the
-true ones.
+voltages are those of LinDistFlow, and the gap to the true ones is reported.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,11 +34,10 @@ def _execute(plant: "Plant", group: Sequence[Dynamics]) -> Run:
     active, reactive = demand(plant, unit, grid)
     held = plant.series(unit, "source_voltage")
     flow = grid.flow(active, reactive, source_voltage=held)
-    declared = flow.voltage
+    losses = flow.losses.sum(axis=1) + flow.shunts.sum(axis=1)
+    exact = declared = (flow.voltage, flow.loading, losses, flow.import_active)
     if unit.scheme == "linear":
-        from engiagent.models.grids.lindistflow import lindistflow
-
-        declared = lindistflow(grid, active, reactive, held)
+        declared = _linear(grid, active, reactive, held)
     # Powers that no voltage can carry have no solution, which is the worst of all excesses.
     unsolved = np.where(flow.converged, 0.0, 1.0)
     excesses = [
@@ -50,24 +48,47 @@ def _execute(plant: "Plant", group: Sequence[Dynamics]) -> Run:
     low, high = (plant.need(unit, f"{end}_voltage") for end in ("minimum", "maximum"))
     for k, bus in enumerate(grid.bus_names):
         name = f"{unit.name}.{bus}.voltage"
-        results.append(_result(plant, unit, name, "1", declared[:, k], flow.voltage[:, k]))
+        voltage = declared[0][:, k]
+        results.append(_result(plant, unit, name, "1", voltage, exact[0][:, k]))
         for end, amount, words in (
-            ("low", low - declared[:, k], "below its band"),
-            ("high", declared[:, k] - high, "above its band"),
+            ("low", low - voltage, "below its band"),
+            ("high", voltage - high, "above its band"),
         ):
             excesses.append(Excess(f"{end}:{name}", name, amount, "1", 1.0, over, words))
     most = plant.need(unit, "maximum_loading")
     for k, branch in enumerate(grid.branches):
-        name, loading = f"{unit.name}.{branch.name}.loading", flow.loading[:, k]
-        results.append(_result(plant, unit, name, "1", loading, loading))
+        name, loading = f"{unit.name}.{branch.name}.loading", declared[1][:, k]
+        results.append(_result(plant, unit, name, "1", loading, exact[1][:, k]))
         excesses.append(
             Excess(f"limit:{name}", name, loading - most, "1", 1.0, over, "above its limit")
         )
-    losses = flow.losses.sum(axis=1) + flow.shunts.sum(axis=1)
-    for word, series in (("losses", losses), ("import", flow.import_active)):
-        results.append(_result(plant, unit, f"{unit.name}.{word}", "kW", series, series))
-    excesses += _balance(plant, unit, flow.import_active)
+    for k, word in ((2, "losses"), (3, "import")):
+        name = f"{unit.name}.{word}"
+        results.append(_result(plant, unit, name, "kW", declared[k], exact[k]))
+    excesses += _balance(plant, unit, declared[3])
     return Run((), tuple(results), tuple(excesses))
+
+
+def _linear(
+    grid: "Feeder", active: Floats, reactive: Floats, held: Floats
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return voltages, loadings, losses and import as LinDistFlow has them."""
+    from engiagent.models.grids.lindistflow import lindistflow
+    from engiagent.models.grids.tree import Tree
+
+    network = grid.network
+    tree = Tree.of(network)
+    behind = tree.gather(((active + 1j * reactive) / 1000.0).astype(np.complex128))
+    below = np.where(tree.parent[network.end] == network.begin, network.end, network.begin)
+    ampere = np.abs(behind[:, below]) * network.base_current[network.begin]
+    # Shunts count as at nominal voltage.
+    losses = np.full(len(active), 1000.0 * float(network.shunt.real.sum()))
+    return (
+        lindistflow(grid, active, reactive, held),
+        ampere / network.ampacity[:, 0],
+        losses,
+        active.sum(axis=1) + losses,
+    )
 
 
 def _result(

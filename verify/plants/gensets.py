@@ -25,14 +25,19 @@ UNKNOWN = 1e9
 
 def fuel_unit(plant: "Plant", unit: Dynamics) -> str:
     """Return the unit in which the fuel of a set is counted."""
+    slot = "fuel_rate" if "fuel_rate" in unit.parameters else "fuel_slope"
     for base in FUELS:
         try:
-            plant.slot(unit, "fuel_slope", f"{base}/kWh")
+            if slot == "fuel_slope":
+                plant.series(unit, slot, f"{base}/kWh")
+            else:
+                plant.table(unit, slot, f"{base}/h")
         except EvaluationError:
             continue
         return base
     raise EvaluationError(
-        f"fuel_slope of {unit.name} is no fuel by energy; give it in l/kWh, kg/kWh or kWh/kWh"
+        f"{slot} of {unit.name} is no fuel; give fuel_slope in l/kWh, kg/kWh or kWh/kWh, or the "
+        "table fuel_power and fuel_rate"
     )
 
 
@@ -44,6 +49,7 @@ def genset(plant: "Plant", unit: Dynamics, base: str) -> "Genset":
         found = None if slot not in unit.parameters else plant.slot(unit, slot, f"{base}{per}")
         return 0.0 if found is None else float(found[0])
 
+    slope = 1.0 if "fuel_rate" in unit.parameters else fuel("fuel_slope", "/kWh")
     value = 1.0 if base == "kWh" else UNKNOWN
     if "heating_value" in unit.parameters:
         found = plant.slot(unit, "heating_value", f"kWh/{base}")
@@ -51,7 +57,7 @@ def genset(plant: "Plant", unit: Dynamics, base: str) -> "Genset":
     ramps = [plant.single(unit, f"ramp_{way}") for way in ("up", "down")]
     return Genset(
         rated_power=plant.need(unit, "rated_power"),
-        fuel_slope=fuel("fuel_slope", "/kWh"),
+        fuel_slope=slope,
         fuel_no_load=fuel("fuel_no_load", "/h"),
         fuel_quadratic=fuel("fuel_quadratic", "/(kW**2*h)"),
         heating_value=value,
@@ -70,12 +76,28 @@ def _execute(plant: "Plant", group: Sequence[Dynamics]) -> Run:
     state = switched(plant, unit, power, 1e-6 * plant.need(unit, "rated_power"))
     before = np.concatenate(([state.was], state.on[:-1]))
     starts = np.maximum(state.on - before, 0.0)
-    rate = state.on * model.fuel_rate(state.each(power), state.on > 0)
+    rate = state.on * _rate(plant, unit, model, base, state, state.each(power))
     fuel = rate + np.asarray(model.start_fuel) * starts / hours
     text = "kW" if base == "kWh" else f"{base}/h"
     results = (plant.result(unit, "fuel", fuel, "its power and starts", text), *state.results)
+    if "emission_factor" in unit.parameters:
+        factor = plant.series(unit, "emission_factor", f"kg/{base}")
+        results = (plant.result(unit, "emissions", factor * fuel, "its fuel"), *results)
     limits = tuple(_limits(plant, unit, model, state, power))
     return Run((), results, (*limits, *state.excesses))
+
+
+def _rate(
+    plant: "Plant", unit: Dynamics, model: "Genset", base: str, state: Switched, each: Floats
+) -> Floats:
+    """Return the fuel of one running set per hour, by its curve or its table."""
+    table = plant.table(unit, "fuel_rate", f"{base}/h")
+    if table is None:
+        return model.fuel_rate(each, state.on > 0)
+    powers = plant.table(unit, "fuel_power")
+    if powers is None or len(powers) != len(table):
+        raise EvaluationError(f"{unit.name} needs one fuel_power for each fuel_rate")
+    return state.running * np.interp(each, powers, table)
 
 
 def _limits(
@@ -85,6 +107,12 @@ def _limits(
 
     over, rated = plant.periods(unit), plant.need(unit, "rated_power")
     name, given = f"{unit.name}.power", plant.decision(unit, "power")
+    reserve = plant.claimed(unit, "reserve")
+    if reserve is not None:
+        most = plant.largest(unit, "reserve_max") * state.on
+        spare = np.minimum(state.on * rated - given, np.where(state.on > 0, most, 0.0))
+        yield Excess(f"limit:{unit.name}.reserve", f"{unit.name}.reserve", reserve - spare, "kW",
+                     rated, over, "more than the set can add")  # fmt: skip
     yield Excess(f"sign:{name}", name, -given, "kW", rated, over, "negative")
     yield Excess(f"capacity:{name}", name, given - state.on * rated, "kW", rated, over,
                  "above the rated power of what runs")  # fmt: skip
@@ -109,6 +137,6 @@ ENTRIES = {
         connections={"bus": "electric", "fuel_bus": "of a fuel that is counted by its energy"},
         supplies={"bus": "power"},
         demands={"fuel_bus": "fuel"},
-        only_with=ONLY_WITH,
+        only_with={**ONLY_WITH, "emissions": ("emission_factor",)},
     )
 }

@@ -47,6 +47,12 @@ BATTERY: Final = {
     "cycle_exponent": _usual("1", 1.0, "by which the life falls with the depth of cycles"),
     "calendar_rate": Slot("1", "lost share of the capacity at the square root of a day"),
     "end_of_life_loss": _usual("1", 0.2, "lost share of the capacity at the end of life"),
+    "cycles_max": Slot("1", "largest number of full discharges in the horizon"),
+    "daily_cycles_max": Slot("1", "the same on each calendar day"),
+    "wear_cost": Slot("EUR/kWh", "of a kWh discharged, in any currency"),
+    "reserve_up_max": Slot("kW", "largest upward reserve"),
+    "reserve_down_max": Slot("kW", "largest downward reserve"),
+    "reserve_hours": _usual("h", 1.0, "how long reserve has to last"),
     "capacity_loss_max": Slot("1", "largest lost share of the capacity at the end of the horizon"),
 }
 BODY: Final = {
@@ -123,7 +129,7 @@ SWITCHING: Final = {
 STARTING: Final = {**SWITCHING, "start_cost": Slot("EUR", "cost of a start, in any currency")}
 GENSET: Final = {
     "rated_power": _given("kW", "largest power"),
-    "fuel_slope": _given("l/kWh", "fuel by power; also in kg/kWh, m3/kWh or kWh/kWh"),
+    "fuel_slope": Slot("l/kWh", "fuel by power; also in kg/kWh, m3/kWh or kWh/kWh"),
     "fuel_no_load": _usual("l/h", 0.0, "fuel of the running set without power"),
     "fuel_quadratic": _usual("l/(kW**2*h)", 0.0, "fuel by the square of the power"),
     "heating_value": Slot(
@@ -134,6 +140,10 @@ GENSET: Final = {
     "ramp_up": Slot("kW/h", "largest rise between periods that run; no limit when absent"),
     "ramp_down": Slot("kW/h", "largest fall between periods that run; no limit when absent"),
     "initial_power": _usual("kW", 0.0, "power before the horizon"),
+    "fuel_power": _table("kW", "rising powers of a table of fuel, instead of the curve"),
+    "fuel_rate": _table("l/h", "fuel at these powers; also in kg/h or kW"),
+    "reserve_max": Slot("kW", "largest spinning reserve"),
+    "emission_factor": Slot("kg/l", "carbon dioxide of the fuel; also per kg or kWh"),
     **STARTING,
 }
 CHP: Final = {
@@ -257,6 +267,34 @@ WIND: Final = {
     "air_density": _series("kg/m3", "of the air; that of the curve when absent"),
     "curtailable": PROFILE["curtailable"],
 }
+CURTAILABLE: Final = {
+    "power": _given("kW", "the demand", "series"),
+    "curtailable_share": _usual("1", 1.0, "of the demand that may be left unserved", "series"),
+    "unmet_energy_max": Slot("kWh", "largest energy left unserved; no limit when absent"),
+    "lost_load_value": _series("EUR/kWh", "price of what is left unserved, in any currency"),
+}
+SHIFTABLE: Final = {
+    "power": _given("kW", "the demand as it would be", "series"),
+    "shift_up_max": _given("kW", "largest rise", "series"),
+    "shift_down_max": _given("kW", "largest fall, up to the demand", "series"),
+    "ahead_energy_max": Slot("kWh", "largest energy ahead of its time; no limit when absent"),
+    "delayed_energy_max": Slot("kWh", "largest energy after its time; no limit when absent"),
+    "shift_hours": Slot("h", "within which a fall is made up for; the horizon when absent"),
+}
+JOB: Final = {
+    "power": _given("kW", "while it runs"),
+    "duration": _given("h", "whole periods that it takes"),
+    "earliest": _usual("h", 0.0, "first beginning, from the start"),
+    "latest": Slot("h", "when it has to be done; the horizon's end when absent"),
+    "runs": _usual("1", 1.0, "how often it is to be done"),
+}
+DEMAND_RESPONSE: Final = {
+    "event": _given("1", "1 in an event", "series"),
+    "baseline": _given("kW", "import without an event", "series"),
+    "reduction_min": _series("kW", "in every event"),
+    "reduction_max": _series("kW", "that is paid for"),
+    "reward": _series("EUR/kWh", "for energy below the baseline, in any currency"),
+}
 ZONE: Final = {
     "capacitance": _given("kWh/K", "heat that warms it by a kelvin"),
     "resistance": Slot("K/kW", "to the ambient; none when absent"),
@@ -281,6 +319,8 @@ SLOTS: Final[Mapping[str, Mapping[str, Slot]]] = MappingProxyType(
         "chp": CHP,
         "cooler": CONVERTER,
         "cooling_tower": COOLING_TOWER,
+        "curtailable_load": CURTAILABLE,
+        "demand_response": DEMAND_RESPONSE,
         "ev": EV,
         "extraction_chp": EXTRACTION_CHP,
         "fan": FLOW_MACHINE,
@@ -295,9 +335,11 @@ SLOTS: Final[Mapping[str, Mapping[str, Slot]]] = MappingProxyType(
         "heater": CONVERTER,
         "hot_water_tank": {**BODY, **DRAWN},
         "ice_tank": ICE,
+        "job": JOB,
         "load": {"power": _series("kW", "the demand; the plan's own when absent")},
         "pump": FLOW_MACHINE,
         "pv": PV,
+        "shiftable_load": SHIFTABLE,
         "stratified_tank": STRATIFIED,
         "tank": {**BODY, **DISCHARGED},
         "thermal_store": STORAGE,

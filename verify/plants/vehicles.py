@@ -58,6 +58,10 @@ def _limits(
     _, _, end = car.periods_of(sessions, over.size, powers[2])
     lacking = np.zeros(over.size + 1)
     np.maximum.at(lacking, np.clip(end, 0, over.size), excess.shortfall)
+    # A plan that owns to what lacks is held to that.
+    admitted = plant.claimed(unit, "shortfall")
+    if admitted is not None:
+        lacking[1:] -= np.maximum(admitted, 0.0)
     plug = "beyond what its plug gives, and nothing while it is away,"
     return (
         Excess(f"limit:{unit.name}.charge", f"{unit.name}.charge", excess.charge[:, 0], "kW",
