@@ -13,6 +13,7 @@ from engiagent.verify.foreign import Reading
 from engiagent.verify.reading import TIME_NAMES, Column, Content, Times, with_axis
 from engiagent.verify.series import Floats
 from engiagent.verify.stampcolumns import Stamps, number_stamps, text_stamps
+from engiagent.verify.vocabulary import declared_unit
 
 Path = tuple[Step, ...]
 
@@ -157,7 +158,9 @@ class _Tree:
         """Take one series, the time stamps or a single number."""
         last = title.rpartition(".")[2].strip().lower()
         sized = hasattr(item, "__len__") and not isinstance(item, str)
-        if last in TIME_NAMES and sized and len(item) and self.time(item, path):
+        # The starts of a unit, ``genset.start``, are no times.
+        own = "." in title and declared_unit(title) is not None
+        if last in TIME_NAMES and not own and sized and len(item) and self.time(item, path):
             return
         if isinstance(item, str) or item is None:
             self.faults[title] = self.error(path, "no number", repr(item)[:80])
