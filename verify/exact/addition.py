@@ -16,7 +16,7 @@ from engiagent.verify.exact import bounds, proposals
 from engiagent.verify.exact.bounds import ExactBound
 from engiagent.verify.exact.evaluator import ExactEvaluator
 from engiagent.verify.exact.feasibility import Finding, findings_of
-from engiagent.verify.exact.forms import adopt
+from engiagent.verify.exact.forms import Exact, adopt
 from engiagent.verify.exact.numbers import Fractions, NotExactError, fraction, written
 from engiagent.verify.exact.programme import (
     UNREADABLE,
@@ -26,6 +26,7 @@ from engiagent.verify.exact.programme import (
     linear_of,
     programme_of,
 )
+from engiagent.verify.exact.tree import bound_over_cases
 from engiagent.verify.foreign import Reading
 from engiagent.verify.levels import robust, stated
 from engiagent.verify.levels.algebra import rules_of
@@ -37,6 +38,7 @@ from engiagent.verify.requirements import Requirements
 EXACT: Final = "exact"
 FLOATING: Final = "floating point"
 MOST_COLUMNS: Final = 500_000
+TINY: Final = 1e-30
 SAME: Final = Fraction(1, 10**6)
 METHOD: Final = "exact dual bound of the linear relaxation"
 
@@ -196,12 +198,20 @@ def _with_bound(
     body = {"arithmetic": EXACT, "objective": written(value), "unit": str(unit)}
     if found.value is None:
         return _noted(certificate, "optimality", {**body, "bound": None, "reason": found.reason})
+    how = f"{METHOD}, multipliers by {whose}"
+    if _worth_cases(system, goal, found.value, sign):
+        lower, upper = implied(programme, system)
+        within = replace(system, lower=list(lower), upper=list(upper))
+        over = bound_over_cases(within, goal, programme.point, sign)
+        if over is not None and sign * (over[0] - found.value) > 0:
+            found, how = ExactBound(over[0]), f"exact bound over {over[1]} cases"
+    assert found.value is not None
     bound = _shown(found.value, unit)
     gap = sign * (value - bound)
     relative = gap / max(abs(value), abs(bound), Fraction(1))
     body |= {
         "bound": written(bound, up=sign < 0), "gap": written(relative, up=True),
-        "gap_float": float(relative), "method": f"{METHOD}, multipliers by {whose}",
+        "gap_float": float(relative), "method": how,
     }  # fmt: skip
     if programme.left_out or not programme.is_linear:
         body["left_out"] = "rows that are not affine only make the bound weaker"
@@ -212,6 +222,12 @@ def _with_bound(
             certificate, bound={**(certificate.bound or {}), EXACT: body["bound"]}
         )
     return _noted(certificate, "optimality", body)
+
+
+def _worth_cases(system: Linear, goal: Exact, bound: Fraction, sign: int) -> bool:
+    """Whether whole numbers may bring a bound nearer to the plan."""
+    away = sign * (goal.data[0] - bound)
+    return any(system.whole) and away > SAME / 10 * abs(goal.data[0])
 
 
 def _best(
@@ -282,11 +298,18 @@ def implied(programme: ExactProgramme, system: Linear) -> bounds.Ends:
         start = programme.evaluator.columns.starts.get(name)
         if start is None:
             continue
-        for ends, known in ((lower, box.lower), (upper, box.upper)):
+        for ends, known, side in ((lower, box.lower, -1), (upper, box.upper, 1)):
             for place, number in enumerate(known.tolist(), start):
                 if ends[place] is None and np.isfinite(number):
-                    ends[place] = Fraction(number)
+                    ends[place] = _outwards(number, side)
     return lower, upper
+
+
+def _outwards(number: float, side: int) -> Fraction:
+    """Return a bound as a fraction; one beside zero is moved outwards to a figure of some size."""
+    if 0 < abs(number) < TINY:
+        return Fraction(side, 10**30) if number * side > 0 else Fraction(0)
+    return Fraction(number)
 
 
 def _array(numbers: Sequence[Fraction]) -> Fractions:

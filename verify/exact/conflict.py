@@ -5,14 +5,15 @@ only whole numbers make them do so, by a tree of cases with a ray at every leaf.
 needed is shown by a point which keeps all the others; it too is evaluated in fractions.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
 
 from engiagent.verify.exact import bounds, proposals
+from engiagent.verify.exact.cases import halves
 from engiagent.verify.exact.forms import Entries
 from engiagent.verify.exact.numbers import Fractions, floats, fraction, grouped, written
 from engiagent.verify.exact.programme import ExactProgramme, Linear
@@ -83,7 +84,7 @@ def checked(programme: ExactProgramme, system: Linear, members: Sequence[Member]
         return {**body, "reason": reason}
     kept = [place for place in places if place is not None]
     whole = False
-    proof = _proof(_only(system, kept, whole))
+    proof = contradiction(_only(system, kept, whole))
     if proof is None and any(system.whole):
         whole = True
         proof = _tree(_only(system, kept, whole))
@@ -95,13 +96,13 @@ def checked(programme: ExactProgramme, system: Linear, members: Sequence[Member]
         rest = _only(system, [*kept[:number], *kept[number + 1 :]], whole)
         missed = _witness(rest, whole)
         if missed is None or missed[0] > missed[1]:
-            needless = _proof(rest) is not None or (whole and _tree(rest) is not None)
+            needless = contradiction(rest) is not None or (whole and _tree(rest) is not None)
             return {**body, "irreducible": False if needless else None, "reason": (
                 f"the others contradict one another without {member}" if needless
                 else f"no point was found that keeps all but {member}"
             )}  # fmt: skip
         body["members"][number]["witness_violation"] = written(missed[0])
-        if missed[0] > 0 and _proof(rest) is not None:
+        if missed[0] > 0 and contradiction(rest) is not None:
             return {**body, "irreducible": False,
                     "reason": f"the others contradict one another without {member}"}  # fmt: skip
     return {**body, "irreducible": True}
@@ -162,7 +163,7 @@ def _only(system: Linear, kept: Sequence[Limits], whole: bool) -> Linear:
 # --- infeasible --------------------------------------------------------------------------------
 
 
-def _proof(system: Linear) -> str | None:
+def contradiction(system: Linear) -> str | None:
     """Return how bounds or a ray contradict one another, None when they were not shown to."""
     for low, high in zip(system.lower, system.upper, strict=True):
         if low is not None and high is not None and low > high:
@@ -274,34 +275,17 @@ def _tree(system: Linear) -> str | None:
     waiting, leaves = [system], 0
     while waiting:
         part = waiting.pop()
-        if _proof(part) is not None:
+        if contradiction(part) is not None:
             leaves += 1
             continue
         x = _point(part, whole=False)
         if x is None or leaves + len(waiting) > CASES:
             return None
-        halves = list(_halves(part, x))
-        if not halves:
+        cases = list(halves(part, x))
+        if not cases:
             return None
-        waiting += halves
+        waiting += cases
     return f"tree of {leaves} cases, each by a ray"
-
-
-def _halves(system: Linear, x: Floats) -> Iterator[Linear]:
-    """Yield two cases of a whole number that is none at a point; nothing when all are whole."""
-    steps = floats(system.whole)
-    shown = np.where(steps > 0, x / np.where(steps > 0, steps, 1.0), 0.0)
-    off = np.abs(shown - np.round(shown))
-    column = int(np.argmax(off))
-    if off[column] <= 1e-6:
-        return
-    low, high = list(system.lower), list(system.upper)
-    floor, ceiling = (Fraction(int(f(shown[column]))) * system.whole[column]
-                      for f in (np.floor, np.ceil))  # fmt: skip
-    high[column] = floor if high[column] is None else min(high[column] or ZERO, floor)
-    yield replace(system, upper=high)
-    low[column] = ceiling if low[column] is None else max(low[column] or ZERO, ceiling)
-    yield replace(system, lower=low)
 
 
 # --- feasible ----------------------------------------------------------------------------------

@@ -44,11 +44,18 @@ def ends_as_floats(ends: Sequence[Fraction | None], default: float) -> Floats:
     return np.array([default if end is None else float(end) for end in ends], dtype=np.float64)
 
 
+def solved(
+    system: Linear, goal: Exact, point: Fractions, sign: int
+) -> tuple[Floats, Floats] | None:
+    """Return an optimum and multipliers of the rows of a minimisation, None without any."""
+    found = linear(as_relaxation(system, goal, point, sign), floats(point))
+    return None if found is None else (found[0], _in_own_sense(found[1], system))
+
+
 def optimal_weights(system: Linear, goal: Exact, point: Fractions, sign: int) -> Floats | None:
     """Return multipliers of the rows of a minimisation, None where the solver finds none."""
-    relaxation = as_relaxation(system, goal, point, sign)
-    solved = linear(relaxation, floats(point))
-    return None if solved is None else _in_own_sense(solved[1], system)
+    found = solved(system, goal, point, sign)
+    return None if found is None else found[1]
 
 
 def ray(system: Linear, point: Fractions) -> Floats | None:
@@ -104,6 +111,7 @@ def sizes(lower: Floats, upper: Floats) -> Floats:
         np.where(np.isfinite(lower), np.abs(lower), 0.0),
         np.where(np.isfinite(upper), np.abs(upper), 0.0),
     )
+    ends = np.where(ends > 1e-12 * float(ends.max(initial=0.0)), ends, 0.0)
     known = ends[ends > 0]
     usual = float(np.exp(np.log(known).mean())) if known.size else 1.0
     return np.where(ends > 0, ends, usual)

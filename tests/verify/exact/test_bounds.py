@@ -19,6 +19,7 @@ from engiagent.verify.exact import bounds, proposals
 from engiagent.verify.exact.feasibility import findings_of
 from engiagent.verify.exact.numbers import fraction
 from engiagent.verify.exact.programme import ExactProgramme, Linear, linear_of, programme_of
+from engiagent.verify.exact.tree import bound_over_cases
 from engiagent.verify.schedule import Multipliers
 from engiagent.verify.series import Series
 
@@ -168,7 +169,15 @@ def test_the_bound_of_the_relaxation_is_one_of_whole_numbers_and_their_count_is_
     )
     if values:
         assert all(one.worst == 0 for one in findings_of(programme))
-        assert bound(programme, system, weights) <= min(values)[0]
+        best = min(values)[0]
+        assert bound(programme, system, weights) <= best
+        assert programme.objective is not None
+        over = bound_over_cases(system, programme.objective, programme.point, 1)
+        assert over is not None
+        assert over[0] <= best
+        # A case as good as the plan is closed; beyond that nothing of the optimum is lost.
+        plan = programme.objective.data[0]
+        assert over[0] >= min(best, plan) - Fraction(1, 10**6) * (1 + abs(best))
 
 
 @settings(max_examples=60)

@@ -75,6 +75,14 @@ def test_every_solver_gets_the_stated_programme_and_finds_its_optimum(solver: st
     }  # fmt: skip
 
 
+def test_whole_numbers_are_bounded_exactly_over_their_cases() -> None:
+    found = certify(None, plan(BEST), knapsack(), folder=Path(), name="knapsack", exact=True)
+    section = found.levels["optimality"]["exact"]
+    assert "cases" in section["method"]
+    assert section["objective"] == "15"
+    assert 0 <= section["gap_float"] <= 1e-7
+
+
 def test_a_plan_that_a_second_solver_beats_has_no_certificate() -> None:
     worse = [0.0, 0, 1, 1, 1]
     assert judged(worse, None).verdict == "certified"
