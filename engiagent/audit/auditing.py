@@ -220,7 +220,12 @@ class _Problem:
 
     def _unclear(self, findings: tuple[Finding, ...]) -> Iterator[str]:
         """Yield the sentences that stay unclear beside what the findings say."""
-        places = {(p.line, p.column) for f in findings for p in f.places if p.line is not None}
+        places = {
+            (p.line, p.column)
+            for f in findings
+            for p in f.places
+            if p.line is not None and p.column is not None
+        }
         analysis = self.found.analysis
         entries = [(e.text, e.span, e.reason) for e in analysis.not_understood]
         entries += [(e.text, e.span, e.message) for e in analysis.ambiguous]

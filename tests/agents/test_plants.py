@@ -111,3 +111,13 @@ def test_it_is_never_taken_for_a_thing_of_the_sentence_before_that_nothing_knows
     text = island_text(Island(), 3)
     pump = "We also own a fountain. It draws at most 20 kW.\n"
     assert not analysed(tmp_path, text + "\n" + pump).complete
+
+
+def test_a_finding_that_names_a_line_and_no_column_ends_no_run() -> None:
+    from engiagent.agents.offline import understand
+    from engiagent.audit import quick_audit
+    from engiagent.problems import Problem, corpus_root
+
+    problem = Problem.load(corpus_root() / "battery" / "foundry_ratchet")
+    audit = quick_audit(problem, understand(problem))
+    assert any(p.column is None for f in audit.findings for p in f.places if p.line)

@@ -32,6 +32,7 @@ class System:
     reader: Reader
     supplies: dict[str, list[str]] = field(default_factory=dict)
     demands: dict[str, list[str]] = field(default_factory=dict)
+    most: dict[str, list[str | None]] = field(default_factory=dict)
     costs: list[tuple[str, str]] = field(default_factory=list)
     filled: dict[str, dict[str, str]] = field(default_factory=dict)
 
@@ -54,9 +55,10 @@ class System:
         """Put something on the side of the supplies."""
         self.supplies.setdefault(carrier, []).append(text)
 
-    def demand(self, carrier: str, text: str) -> None:
-        """Put something on the side of the demands."""
+    def demand(self, carrier: str, text: str, most: str | None = None) -> None:
+        """Put something on the side of the demands; ``most`` is the parameter that limits it."""
         self.demands.setdefault(carrier, []).append(text)
+        self.most.setdefault(carrier, []).append(most)
 
     def row(
         self, name: str, text: str, category: str, line: int, where: str | None = None,
@@ -184,7 +186,7 @@ def _store(system: System, instance: Instance) -> None:
         {"name": name, "model": "battery", "index": "T",
          "parameters": {s: filled[s] for s in slots if s in filled}}
     )  # fmt: skip
-    system.demand(carrier, f"{name}_charge[t]")
+    system.demand(carrier, f"{name}_charge[t]", filled.get("charge_power_max"))
     system.supply(carrier, f"{name}_discharge[t]")
     readings = for_owner(builder.draft, instance.unit.component, name)
     requirements(builder, name, readings, filled)
@@ -300,7 +302,10 @@ def _unit(system: System, instance: Instance) -> None:
         for carrier, text in card.get("supplies", {}).items():
             system.supply(carrier, system.text(name, text))
     for carrier, text in card.get("demands", {}).items():
-        system.demand(carrier, system.text(name, text))
+        upper = next((filled.get(v["upper"]) for v in card.get("variables", ())), None)
+        plain = re.fullmatch(r"\{(\w+)\}", text)
+        limit = filled.get(plain[1]) if plain else upper
+        system.demand(carrier, system.text(name, text), limit)
     if instance.unit.switches:
         _switching(system, instance)
     _ramp(system, instance)
@@ -605,6 +610,12 @@ def _connection(system: System, name: str, filled: dict[str, str]) -> None:
         if not no_export:
             draft.assume("feed-in is not mentioned: nothing is fed into the grid")
         limits["export_power_max"] = "0[kW]"
+    if "import_power_max" not in limits:
+        enough = _enough(system)
+        limits = {**({"import_power_max": enough} if enough else {}), **limits}
+        filled["import_enough"] = enough or ""
+    else:
+        filled["import_enough"] = limits["import_power_max"]
     component: Json = {"name": name, "model": "grid", "index": "T", "parameters": limits}
     bought, sold = builder.numbers.get(filled["import_price"]), None
     if paid:
@@ -629,6 +640,20 @@ def _connection(system: System, name: str, filled: dict[str, str]) -> None:
     system.demand("electricity", f"{name}_export[t]")
 
 
+def _enough(system: System) -> str | None:
+    """Return a bound on the import where none is stated: more could only be fed back at once."""
+    names = system.most.get("electricity", [])
+    if not names or any(name is None for name in names):
+        return None
+    known = [str(name) for name in names]
+    return system.builder.derived(
+        "grid_import_enough", " + ".join(system.builder.at(n) for n in known), "kW",
+        "what all demands can take together", known,
+        any(n in system.builder.indexed for n in known),
+        note="no limit is stated; import beyond all demands would go straight back",
+    )  # fmt: skip
+
+
 def _peak(system: System, name: str, reading: Reading, period: Period | None, k: int) -> None:
     if k in (2, 3):
         system.builder.draft.doubt(reading.line, "there are two demand charges at all times")
@@ -636,8 +661,11 @@ def _peak(system: System, name: str, reading: Reading, period: Period | None, k:
     if "/d" in reading.value.unit or "/month" in reading.value.unit or "/yr" in reading.value.unit:
         system.builder.draft.doubt(reading.line, "a demand charge per time over this horizon")
     peak = "grid_peak" if period is None else f"grid_peak_{len(system.builder.variables)}"
+    limit = system.filled[name]["import_enough"]
+    above = f"max({limit}[t] for t in T)" if limit in system.builder.indexed else limit
     system.builder.variables.append(
-        {"name": peak, "type": "continuous", "lower": 0, "unit": "kW",
+        {"name": peak, "type": "continuous", "lower": 0, **({"upper": above} if above else {}),
+         "unit": "kW",
          "quantity": f"grid.{peak.removeprefix('grid_')}", "role": "auxiliary",
          "description": "largest import"}
     )  # fmt: skip
