@@ -223,6 +223,8 @@ def _number_fault(cell: str, decimal: str) -> str:
     if lower.lstrip("+-") in ("nan", "inf", "infinity", "na", "n/a", "null"):
         return "not a finite number"
     if _NUMBER.fullmatch(lower):
+        if decimal == "," and "." in lower:
+            return "a decimal point in a file with decimal commas"
         return "a number too large for double precision"
     if any(c.isdigit() and not c.isascii() for c in lower):
         return "a number with digits other than 0 to 9"

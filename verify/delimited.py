@@ -5,6 +5,7 @@ the place in the file as it is.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -147,6 +148,9 @@ def _name_first_column(lines: list[str], header: int, separator: str) -> None:
 
 def _drop_empty_ends(lines: list[str], separator: str) -> None:
     """Take away separators with which every line ends."""
+    header = next((line for line in lines if _filled(line)), "")
+    if not header.rstrip(" ").endswith(separator):
+        return
     filled = [k for k, line in enumerate(lines) if _filled(line)]
     while filled and all(lines[k].rstrip(" ").endswith(separator) for k in filled):
         if separator == "," and len(filled) < 2:
@@ -196,32 +200,13 @@ def _plain_numbers(
     alone = separator != ","
     suspicious = ("," in whole) if alone else ('"' in whole)
     spaced = any(c in whole for c in "'\u2019\u00a0\u202f") or re.search(r"\d \d{3}", whole, re.A)
-    repeated = re.search(r"\.\d{3}[.,]", whole, re.A) is not None
+    repeated = alone and re.search(r"\.\d{3}[.,]", whole, re.A) is not None
     if not suspicious and not spaced and not repeated:
         return given or "."
-    cells = list(dict.fromkeys(_cells(whole, separator)))
-    evidence = _marks(cells)
-    if given is not None:
-        decimal = given
-    elif evidence == {".", ","}:
-        raise InputError(
-            "decimal commas and decimal points in one file",
-            file,
-            _line_of(lines, body, separator, cells, ","),
-            expected="one of the two throughout, or --decimal",
-        )
-    elif not evidence:
-        unclear = next((c for c in cells if _ONE_GROUP.fullmatch(c) and "," in c), None)
-        if unclear is not None:
-            line = next((k + 1 for k in body if unclear in lines[k]), None)
-            raise InputError(
-                "a comma that may part thousands or decimals", file, line, found=repr(unclear),
-                expected="--decimal , or --decimal .",
-            )  # fmt: skip
-        decimal = "."
-    else:
-        decimal = next(iter(evidence))
+    decimal = given or _decimal_mark(lines, body, separator, whole, file)
     groups = rf"[{_SPACES}'\u2019" + ("," if decimal == "." else ".") + "]"
+    if re.search(rf"\d{groups}\d{{3}}(?!\d)", whole, re.A) is None:
+        return decimal
     pattern = re.compile(
         rf"[+-]?[1-9]\d{{0,2}}(?:{groups}\d{{3}})+(?:{re.escape(decimal)}\d+)?", re.A
     )
@@ -230,36 +215,51 @@ def _plain_numbers(
     return decimal
 
 
-def _cells(whole: str, separator: str) -> list[str]:
+def _decimal_mark(lines: list[str], body: list[int], separator: str, whole: str, file: str) -> str:
+    """Return the decimal mark of the first number that shows one; a later other is an error there.
+
+    Raises
+    ------
+    InputError
+        Where a comma may part thousands or decimals and no other number tells.
+    """
+    unclear = None
+    for cell in _cells(whole, separator):
+        mark = _mark(_UNIT_BEHIND.sub("", cell))
+        if mark is not None:
+            return mark
+        if unclear is None and "," in cell and _ONE_GROUP.fullmatch(cell):
+            unclear = cell
+    if unclear is None:
+        return "."
+    line = next((k + 1 for k in body if unclear in lines[k]), None)
+    raise InputError(
+        "a comma that may part thousands or decimals", file, line, found=repr(unclear),
+        expected="--decimal , or --decimal .",
+    )  # fmt: skip
+
+
+def _cells(whole: str, separator: str) -> Iterator[str]:
+    """Yield the cells, of a file with commas between them the quoted ones first."""
     if separator == ",":
-        quoted = [cell.strip('" ') for cell in _QUOTED_FIELD.findall(whole)]
-        return quoted + re.split("[\n,]", _QUOTED_FIELD.sub("", whole))
-    return [cell.strip('" ') for cell in re.split(rf"[\n{separator}]", whole)]
+        yield from (match[0].strip('" ') for match in _QUOTED_FIELD.finditer(whole))
+        whole = _QUOTED_FIELD.sub("", whole)
+    yield from (match[0].strip('" ') for match in re.finditer(rf"[^\n{separator}]+", whole))
 
 
-def _marks(cells: list[str]) -> set[str]:
-    """Return the decimal marks for which there is evidence in the cells."""
-    found: set[str] = set()
-    for cell in (_UNIT_BEHIND.sub("", cell) for cell in cells):
-        if _ONE_GROUP.fullmatch(cell):
-            continue
-        match = _PLAIN.fullmatch(cell)
-        if match is not None:
-            found.add(match[1])
-        for mark, pattern in _GROUPED.items():
-            if pattern.fullmatch(cell):
-                if mark in (",", r"\."):
-                    found.add("." if mark == "," else ",")
-                elif cell[-4:-3] not in ("'", "\u2019", *_SPACES) and ("." in cell or "," in cell):
-                    found.add("." if "." in cell else ",")
-    return found
-
-
-def _line_of(
-    lines: list[str], body: list[int], separator: str, cells: list[str], mark: str
-) -> int | None:
-    guilty = next((c for c in cells if _PLAIN.fullmatch(c) and mark in c), None)
-    return None if guilty is None else next((k + 1 for k in body if guilty in lines[k]), None)
+def _mark(cell: str) -> str | None:
+    """Return the decimal mark that a cell is evidence for, None when it is for none."""
+    if ("," not in cell and "." not in cell) or _ONE_GROUP.fullmatch(cell):
+        return None
+    match = _PLAIN.fullmatch(cell)
+    if match is not None:
+        return match[1]
+    for mark, pattern in _GROUPED.items():
+        if pattern.fullmatch(cell):
+            if mark in (",", r"\."):
+                return "." if mark == "," else ","
+            return "." if "." in cell else ","
+    return None
 
 
 def _rewrite(

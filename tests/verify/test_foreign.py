@@ -327,6 +327,8 @@ def faulty() -> dict[str, tuple[list[str], str]]:
                              .strip().split("\n"), r"plan.csv:2:1: .*cannot be told apart"),
         "a note in a number": ([*lines[:3], "2025-07-01 02:00,~5,0", *lines[4:]],
                                r"plan.csv:4:18: .*text where a number"),
+        "two decimal marks": (["charge;discharge", *["1,5;0"] * 9, "2.5;0", *["1,5;0"] * 14],
+                              r"plan.csv:11:1: .*a decimal point in a file with decimal commas"),
         "numbers with a gap": (["period,charge,discharge", *(f"{k},1,0" for k in range(1, 26)
                                 if k != 7)], r"plan.csv:8:1: .*leave one out"),
     }  # fmt: skip
