@@ -71,7 +71,8 @@ def keep_check(
         When the folder holds something already or cannot be written to.
     """
     name = SCHEDULE + schedule.path.suffix.lower()
-    content = open_inside(schedule.path.parent, schedule.path.name)
+    real = schedule.path.resolve()  # the user's own link may be followed
+    content = open_inside(real.parent, real.name)
     asked: dict[str, Any] = {
         "schedule": name,
         "reading": {} if schedule.reading is None else schedule.reading.to_dict(),

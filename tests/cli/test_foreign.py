@@ -68,7 +68,8 @@ def blueprint(folder: Path) -> Path:
 
 def test_a_kept_check_is_verified_with_the_same_reading(tmp_path: Path) -> None:
     path = blueprint(tmp_path)
-    asked = ("--solution", tmp_path / "utc.csv", "--map", tmp_path / "map.yaml")
+    (tmp_path / "latest.csv").symlink_to("utc.csv")
+    asked = ("--solution", tmp_path / "latest.csv", "--map", tmp_path / "map.yaml")
     kept = call("check", path, *asked, "--out", tmp_path / "kept")
     assert kept.exit_code == 0, kept.output
     again = call("check", tmp_path / "kept", "--json")
