@@ -109,13 +109,18 @@ def _comparisons(bench: Bench, core: Core) -> Iterator[tuple[Rule, str, Value]]:
 def _boxes(
     bench: Bench, core: Core
 ) -> tuple[dict[str, Bounds], tuple[tuple[Rule, str, Value], ...]]:
-    """Return the bounds of all quantities that rows with a single term set, and the other rows."""
+    """Return the bounds of all quantities, and the rows that are none.
+
+    Bounds are set by rows with a single term, and by what says yes or no.
+    """
     owner = {bench.variables[v.name].order: v.name for v in core.decision_variables}
     boxes: dict[str, Bounds] = {}
+    binary = {v.name for v in core.decision_variables if v.type == "binary"}
     for name in owner.values():
         size = bench.variables[name].data.size
         everywhere = np.broadcast_to(np.True_, (size,))
-        boxes[name] = Bounds(np.full(size, -np.inf), np.full(size, np.inf), everywhere)
+        ends = (0.0, 1.0) if name in binary else (-np.inf, np.inf)
+        boxes[name] = Bounds(np.full(size, ends[0]), np.full(size, ends[1]), everywhere)
     others = []
     for rule, op, excess in _comparisons(bench, core):
         parts = triplets(excess) if excess.degree == 1 else {}

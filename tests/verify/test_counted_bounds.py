@@ -1,0 +1,44 @@
+"""Bounds of requirements that speak of yes and no."""
+
+from pathlib import Path
+
+import pytest
+import xarray as xr
+
+from engiagent.problems import Problem
+from engiagent.verify import check
+
+REQUIREMENTS = """\
+schema: engiagent-requirements/1
+sets:
+  - {name: K, kind: labels, elements: [pump, fan, lamp]}
+parameters:
+  - {name: worth, index: [K], value: {pump: 5, fan: 4, lamp: 3}, unit: "1"}
+  - {name: power, index: [K], value: {pump: 6, fan: 5, lamp: 4}, unit: kW}
+quantities:
+  - {name: load.on, type: binary, quote: "on or off"}
+requirements:
+  - id: R1
+    quote: "9 kW together at most"
+    expression: "sum(power[k]*load.on[k] for k in K) <= 9[kW]"
+    tolerance: "1e-6[kW]"
+objective:
+  sense: maximize
+  unit: "1"
+  expression: "sum(worth[k]*load.on[k] for k in K)"
+  quote: "worth most"
+"""
+
+
+@pytest.mark.parametrize(("plan", "gap"), [([0, 1, 1], 0.0), ([1, 0, 0], 2 / 7)])
+def test_a_yes_or_no_is_no_more_than_once(tmp_path: Path, plan: list[int], gap: float) -> None:
+    text = "Each load is on or off, with 9 kW together at most. Choose what is worth most.\n"
+    (tmp_path / "problem.md").write_text(text)
+    (tmp_path / "requirements.yaml").write_text(REQUIREMENTS)
+    schedule = xr.Dataset({"load.on": ("K", plan)}, coords={"K": ["pump", "fan", "lamp"]})
+    certificate = check(
+        Problem.load(tmp_path), schedule, requirements=tmp_path / "requirements.yaml"
+    )
+    assert certificate.bound is not None
+    assert certificate.bound["value"] == pytest.approx(7.0, rel=1e-6)
+    assert certificate.bound["gap"] == pytest.approx(gap, abs=1e-6)
