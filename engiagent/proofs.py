@@ -1,6 +1,7 @@
 """What may be asked of a certificate beyond the plain check, and what that needs of solvers."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -115,3 +116,37 @@ def kept_exact(asked: Any, file: str) -> bool:
     if not isinstance(exact, bool):
         raise InputError("neither true nor false", file, found=repr(exact))
     return exact
+
+
+def proof_lines(certificate: Mapping[str, Any]) -> list[str]:
+    """Return what a certificate says beyond the plain check, a line for each."""
+    levels = certificate.get("levels") or {}
+    algebra, best = (levels.get(name) or {} for name in ("algebra", "optimality"))
+    lines = []
+    rows, exact = algebra.get("exact") or {}, best.get("exact") or {}
+    if rows.get("arithmetic") == "exact":
+        kept = "without any violation" if rows["zero_violation"] else "within tolerance"
+        kept = f"{rows['broken']} broken" if rows["broken"] else kept
+        lines.append(f"{rows['rows']} rows in exact arithmetic: {kept}")
+    if exact.get("gap") is not None:
+        lines.append(f"{exact['method']}: gap {exact['gap_float']:.3g}")
+    elif "proven" in exact:
+        shown = "contradicts the bounds" if exact["proven"] else "proves nothing"
+        lines.append(f"a ray in exact arithmetic {shown}")
+    elif exact.get("reason"):
+        lines.append(f"no exact bound: {exact['reason']}")
+    conflict = best.get("irreducible_set")
+    if conflict is not None:
+        said = {True: "shown irreducible", False: "not irreducible", None: "undecided"}
+        reason = f": {conflict['reason']}" if conflict.get("reason") else ""
+        lines.append(f"irreducible set {said[conflict['irreducible']]}{reason}")
+    second = best.get("second_solver")
+    if second is not None:
+        said = {True: "agrees", False: "contradicts", None: "settles nothing"}
+        lines.append(f"{second['solver']} over {second['over']} {said[second['agrees']]}")
+    local = best.get("local_optimality")
+    if local is not None and local.get("holds") is not None:
+        curved = (local.get("second_order") or {}).get("status")
+        shown = "hold" if local["holds"] else "do not hold"
+        lines.append(f"conditions of a local optimum {shown}" + (f", {curved}" if curved else ""))
+    return lines

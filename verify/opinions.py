@@ -126,8 +126,10 @@ def _contradiction(certificate: Certificate, opinion: Opinion) -> str | None:
 
 
 def _closes(certificate: Certificate, opinion: Opinion) -> bool:
-    """Whether the second solver's bound says that the plan is the best."""
+    """Whether the second solver says the same: that the plan is the best, or that there is none."""
     goal = certificate.objective
+    if certificate.verdict == "proven infeasible":
+        return opinion.status == "infeasible"
     if goal is None or opinion.bound is None or opinion.unit != goal.get("unit"):
         return False
     if goal.get("value") is None:

@@ -125,6 +125,9 @@ def say_verdict(
 
         say_items("not shown", not_shown(certificate or {}))
     say_items("tightest", tightest(certificate or {}))
+    from engiagent.proofs import proof_lines
+
+    say_items("proof", proof_lines(certificate or {}))
 
 
 def say_items(title: str, items: Iterable[Any]) -> None:

@@ -105,6 +105,22 @@ def test_two_solvers_of_which_one_sees_no_plan_contradict_one_another() -> None:
     assert "here is a plan" in found.levels["optimality"]["second_solver"]["contradiction"]
 
 
+@pytest.mark.parametrize(("status", "agrees"), [("infeasible", True), ("optimal", False)])
+def test_that_nothing_is_allowed_takes_agreement_and_gives_way_to_a_plan(
+    status: str, agrees: bool
+) -> None:
+    said = Opinion(
+        solver="other", version="1", status=status, objective=None, bound=None, unit="EUR",
+        over="the blueprint", complete=True,
+    )  # fmt: skip
+    found = certify(
+        None, {"status": "infeasible"}, knapsack(needed=30), folder=Path(), name="k", exact=True,
+        opinion=said,
+    )  # fmt: skip
+    assert found.levels["optimality"]["second_solver"]["agrees"] is agrees
+    assert found.verdict == ("proven infeasible" if agrees else "undecided")
+
+
 def test_a_better_plan_of_an_easier_programme_contradicts_nothing() -> None:
     said = Opinion(
         solver="other", version="1", status="optimal", objective=16.0, bound=16.0, unit="EUR",
