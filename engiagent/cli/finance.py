@@ -129,6 +129,35 @@ def battery(
     _answer(record, f"{result.capital!r} {unit_of_money} per kW", as_json)
 
 
+@finance.command()
+@click.argument("blueprint", type=click.Path(path_type=Path))
+@click.argument("rate", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--imported", default="grid_import", show_default=True, help="Power bought, in kW.")
+@click.option("--exported", help="Power sold, as grid_export.")
+@click.option("--time", default="T", show_default=True, help="The time set.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Blueprint to write."
+)
+def tariff(
+    blueprint: Path, rate: Path, imported: str, exported: str | None, time: str, output: Path | None
+) -> None:
+    """Add the bill of RATE, a JSON file of the Utility Rate Database, to the cost of BLUEPRINT."""
+    from engiagent.blueprint import Blueprint
+    from engiagent.economics.tariffs import read_urdb, with_tariff
+    from engiagent.files import write_atomic
+    from engiagent.runinputs import problem_folder_of
+
+    full = with_tariff(
+        Blueprint.load(blueprint), read_urdb(rate), imported=imported, exported=exported, time=time,
+        folder=problem_folder_of(blueprint),
+    )  # fmt: skip
+    if output is None:
+        click.echo(full.to_json(), nl=False)
+    else:
+        write_atomic(output, full.to_json())
+        say(f"written to {output}")
+
+
 def _answer(record: dict[str, Any], text: str, as_json: bool) -> None:
     if as_json:
         print_json(record)

@@ -28,7 +28,34 @@ from engiagent.blueprint.document import Blueprint, ExpressionDef
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.economics.tariff_parts import TariffParts
 from engiagent.errors import InputError
-from engiagent.models.tariffs import BillHistory, MeterTimes, Tariff
+from engiagent.files import open_inside
+from engiagent.jsontext import loads_strict
+from engiagent.models.ranges import ParameterError
+from engiagent.models.tariffs import BillHistory, MeterTimes, Tariff, from_urdb
+
+
+def read_urdb(path: Path | str) -> Tariff:
+    """Return the tariff of a JSON file of the Utility Rate Database.
+
+    Raises
+    ------
+    InputError
+        When the file cannot be read or is no rate.
+    ParameterError
+        When it says what no tariff here can.
+    """
+    where = Path(path)
+    data = open_inside(where.parent, where.name)
+    try:
+        rate = loads_strict(data.decode("utf-8-sig"), where.name)
+    except UnicodeDecodeError:
+        raise InputError("no text in UTF-8", where.name) from None
+    try:
+        return from_urdb(rate)
+    except ParameterError:
+        raise
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise InputError(f"this is no rate of the database: {error}", where.name) from None
 
 
 def meter_times(blueprint: Blueprint, time: str, folder: Path | None = None) -> MeterTimes:

@@ -4,7 +4,7 @@ A :class:`Tariff` holds what a rate sheet says: fixed charges, energy by time of
 demand by window, tier and ratchet, export by net billing or net metering, minimum bill, taxes.
 :func:`bill` applies it to the import and export of a meter whose clock knows its time zone.
 
-Where the fields of a rate of the Utility Rate Database (URDB) belong:
+Where :func:`from_urdb` puts the fields of a rate of the Utility Rate Database (URDB):
 
 ==============================================  ====================================================
 URDB                                            here
@@ -47,6 +47,7 @@ from engiagent.models.tariffs.demand import DemandBill
 from engiagent.models.tariffs.schedules import Rule, Schedule
 from engiagent.models.tariffs.tariff import BillHistory, Tariff
 from engiagent.models.tariffs.times import MeterTimes
+from engiagent.models.tariffs.urdb import from_urdb
 
 __all__ = [
     "Bill",
@@ -68,4 +69,5 @@ __all__ = [
     "Tariff",
     "Tax",
     "bill",
+    "from_urdb",
 ]

@@ -1,14 +1,18 @@
 """A tariff in a blueprint costs at the optimum what its bill says, and nothing costs less."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from engiagent.blueprint.document import Blueprint
-from engiagent.economics.tariffs import meter_times, with_tariff
-from engiagent.errors import InputError
+from engiagent.cli.finance import finance
+from engiagent.economics.tariffs import meter_times, read_urdb, with_tariff
+from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations import compile_blueprint
 from engiagent.formulations.program import Program
 from engiagent.modelling import Site
@@ -206,3 +210,34 @@ def test_a_clock_without_a_zone_is_refused() -> None:
     )
     with pytest.raises(InputError, match="date and a time zone"):
         with_tariff(study, TARIFFS["demand"])
+
+
+def test_a_rate_of_the_database_in_a_blueprint(tmp_path: Path) -> None:
+    study = shop().with_core(objective_function=None)
+    evening = [0] * 16 + [1] * 5 + [0] * 3
+    rate = {
+        "energyratestructure": [[{"rate": 0.1}], [{"rate": 0.3}]],
+        "energyweekdayschedule": [evening] * 12, "energyweekendschedule": [[0] * 24] * 12,
+        "flatdemandstructure": [[{"rate": 7.0}]], "flatdemandmonths": [0] * 12,
+        "fixedchargefirstmeter": 15.0,
+    }  # fmt: skip
+    (tmp_path / "rate.json").write_text(json.dumps(rate), encoding="utf-8")
+    (tmp_path / "study.json").write_text(study.to_json(), encoding="utf-8")
+    asked = ["tariff", str(tmp_path / "study.json"), str(tmp_path / "rate.json"),
+             "--output", str(tmp_path / "full.json")]  # fmt: skip
+    ran = CliRunner().invoke(finance, asked, catch_exceptions=False)
+    assert ran.exit_code == 0
+    full = Blueprint.load(tmp_path / "full.json")
+    program = compile_blueprint(full)
+    result = solve(program, isolate=False)
+    power = series(program, result.x, "grid_import")
+    billed = bill(read_urdb(tmp_path / "rate.json"), meter_times(full, "T"), power)
+    assert result.objective == pytest.approx(billed.total, rel=1e-6)
+    assert billed.of("fixed") == 30.0  # March and April
+
+
+@pytest.mark.parametrize("text", ["[1, 2]", '{"energyratestructure": 3}', "{", '{"items": [3]}'])
+def test_a_file_that_is_no_rate_is_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "rate.json").write_text(text, encoding="utf-8")
+    with pytest.raises(EngiagentError):
+        read_urdb(tmp_path / "rate.json")
