@@ -159,8 +159,8 @@ class _Tree:
         last = title.rpartition(".")[2].strip().lower()
         sized = hasattr(item, "__len__") and not isinstance(item, str)
         # The starts of a unit, ``genset.start``, are no times.
-        own = "." in title and declared_unit(title) is not None
-        if last in TIME_NAMES and not own and sized and len(item) and self.time(item, path):
+        named = "." in title and declared_unit(title) is not None
+        if last in TIME_NAMES and not named and sized and len(item) and self.time(item, path):
             return
         if isinstance(item, str) or item is None:
             self.faults[title] = self.error(path, "no number", repr(item)[:80])
