@@ -25,7 +25,7 @@ WHERE: Final = "--disturb"
 RUNS: Final = 100
 MOST_RUNS: Final = 100_000
 SETTINGS: Final = ("runs", "seed", "correlation")
-_AMOUNT: Final = re.compile(r"([0-9.eE+-]+?)\s*(?:\[\s*([^\]]+?)\s*\]|([^\d\s].*?))?\s*$")
+_AMOUNT: Final = re.compile(r"((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*\[?\s*([^\]]*?)\s*\]?")
 EXPECTED: Final = "as load.power=5%, outdoor=0.5 K, runs=200, seed=1"
 
 
@@ -121,10 +121,10 @@ def _setting(name: str, amount: str) -> float:
 
 
 def _disturbance(name: str, amount: str) -> Disturbance:
-    match = _AMOUNT.match(amount)
+    match = _AMOUNT.fullmatch(amount)
     try:
         number = float(match[1]) if match is not None else math.nan
-        text = None if match is None else match[2] or match[3]
+        text = None if match is None else match[2] or None
         unit = None if text in (None, "%") else parse_unit(str(text))
     except (ValueError, UnitError):
         number, text, unit = math.nan, None, None

@@ -114,9 +114,16 @@ class _Target:
     """A series with its noise."""
 
     def __init__(
-        self, place: tuple[str, str] | str, base: Floats, deviation: Floats, symbol: Symbol | None
+        self,
+        place: tuple[str, str] | str,
+        base: Floats,
+        deviation: Floats,
+        symbol: Symbol | None = None,
+        *,
+        steady: bool = False,
     ) -> None:
         self.place, self.base, self.deviation, self.symbol = place, base, deviation, symbol
+        self.steady = steady
         point = symbol is not None and symbol.value is not None and symbol.value.unit.is_point
         self.positive = bool((base >= 0).all()) and not point
 
@@ -133,8 +140,10 @@ class _Target:
                 base = plant.series(unit, slot)
             except EngiagentError as error:
                 raise InputError(f"{item.target} is not there: {error}", WHERE) from None
-            own = parse_unit(entry_of(unit.model).slots[slot].unit)
-            return cls((owner, slot), base, _scaled(item, base, own, si=False), None)
+            known = entry_of(unit.model).slots[slot]
+            noise = _scaled(item, base, parse_unit(known.unit), si=False)
+            # What stays over time is off by the same all the time.
+            return cls((owner, slot), base, noise, steady=known.kind == "number")
         return cls._parameter(plant, item, item.target)
 
     @classmethod
@@ -155,7 +164,7 @@ class _Target:
 
     def draw(self, generator: np.random.Generator, correlation: float) -> Floats:
         """Return what is added to the series in one run."""
-        drawn = generator.standard_normal(self.base.size)
+        drawn = generator.standard_normal(1 if self.steady else self.base.size)
         if correlation > 0 and drawn.size > 1:
             steady = np.full(drawn.size - 1, correlation)
             fresh = np.sqrt(1.0 - correlation**2) * drawn[1:]

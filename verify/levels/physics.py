@@ -1,6 +1,6 @@
 """Level 3: whether the plan works when somebody executes it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from engiagent.verify.levels.judgement import (
 )
 from engiagent.verify.levels.truth import check_truth
 from engiagent.verify.plants import MODELS
-from engiagent.verify.plants.run import Run, Trajectory
+from engiagent.verify.plants.run import Result, Run, Trajectory
 from engiagent.verify.requirements import Dynamics
 from engiagent.verify.series import Series
 from engiagent.verify.vocabulary import SERIES
@@ -68,6 +68,7 @@ def check_physics(
     body = {
         "schemes": stateful,
         "states": [_summary(trajectory) for trajectory in trajectories],
+        "results": [gap for run in runs for result in run.results for gap in _gap(result)],
         "checks": findings.records,
         "rules_on_recomputed_states": replayed,
         "notes": plant.unchecked,
@@ -114,6 +115,20 @@ def _summary(trajectory: Trajectory) -> dict[str, Any]:
         "drift": finite_or_none(drift),
         "declared_against_exact": finite_or_none(gap),
     }
+
+
+def _gap(result: Result) -> Iterator[dict[str, Any]]:
+    """Yield how far a declared result is from the exact one, where it is."""
+    if result.exact is None:
+        return
+    gap = np.abs(result.values - result.exact)
+    if not (gap == 0.0).all():
+        yield {
+            "quantity": result.names[0],
+            "unit": difference(result.unit),
+            "worst": finite_or_none(largest(gap)),
+            "mean": finite_or_none(float(gap.mean())),
+        }
 
 
 def _check_buses(plant: Plant, findings: Findings) -> None:

@@ -78,7 +78,7 @@ def _linear(
 
     network = grid.network
     tree = Tree.of(network)
-    behind = tree.gather(((active + 1j * reactive) / 1000.0).astype(np.complex128))
+    behind = tree.gather(((active + 1j * reactive) / 1000.0).T.astype(np.complex128)).T
     below = np.where(tree.parent[network.end] == network.begin, network.end, network.begin)
     ampere = np.abs(behind[:, below]) * network.base_current[network.begin]
     # Shunts count as at nominal voltage.

@@ -177,9 +177,7 @@ def test_ageing_is_judged_by_the_cycles_of_the_executed_plan(
 ) -> None:
     # 50 cycles of full depth of 4000 use 1/80 of the life, a loss of 0.2/80 = 0.0025.
     cycle = np.tile([10.0, 0.0], 50)
-    found, _ = plan(
-        tmp_path, "aged", {"charge": cycle, "discharge": np.roll(cycle, 1)}, CAP=limit
-    )
+    found, _ = plan(tmp_path, "aged", {"charge": cycle, "discharge": np.roll(cycle, 1)}, CAP=limit)
     assert found == (set() if holds else {"above:u.capacity_loss"})
 
 
