@@ -14,8 +14,9 @@ from engiagent.agents.offline.grids import Column, Grid, Times
 from engiagent.agents.offline.overrides import source
 from engiagent.agents.offline.phrases import TIME_FACTS, apply_rules, take_definitions
 from engiagent.agents.offline.plant.columns import read_lists, read_series
+from engiagent.agents.offline.plant.compose import build
 from engiagent.agents.offline.plant.engine import Reader, owners_of
-from engiagent.agents.offline.plant.system import System, build
+from engiagent.agents.offline.plant.system import System
 from engiagent.agents.offline.plant.units import Plant, find_units, nouns
 from engiagent.agents.offline.plant.words import mark, vocabulary
 from engiagent.agents.offline.results import Analysis, Missing

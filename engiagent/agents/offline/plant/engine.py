@@ -3,32 +3,28 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise, takewhile
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from engiagent.agents.offline.amounts import currency_of
 from engiagent.agents.offline.cards import lexicon
-from engiagent.agents.offline.draft import Draft, Fact, Priced, Reading, amount_value
+from engiagent.agents.offline.draft import Fact, Priced, Reading, amount_value
 from engiagent.agents.offline.goals import Goal
 from engiagent.agents.offline.owners import Owners, topic
-from engiagent.agents.offline.passages import Sentence
+from engiagent.agents.offline.plant.discourse import Discourse
 from engiagent.agents.offline.plant.reading import Found, Scene, items_of, read
 from engiagent.agents.offline.plant.statements import bears, stated
-from engiagent.agents.offline.plant.units import Instance, Plant, nouns, pattern_of
-from engiagent.agents.offline.plant.words import NEUTRAL, UNKNOWN, Marked, group, mark, vocabulary
+from engiagent.agents.offline.plant.units import Instance, Plant
+from engiagent.agents.offline.plant.words import NEUTRAL, UNKNOWN, Marked, group
 from engiagent.agents.offline.schedules import Item as PriceItem
 from engiagent.agents.offline.schedules import assign, period_of
 from engiagent.agents.offline.slots import plausible
-from engiagent.agents.offline.timing import Axis
-from engiagent.agents.offline.tokens import Line, Period, Token, tokenise
+from engiagent.agents.offline.tokens import Period, Token
 from engiagent.blueprint.units import convert, parse_unit
 
 if TYPE_CHECKING:
     pass
 
-STRANGER: Final = "?"
-"""What 'it' is when the sentence before is on something that nothing here knows."""
-_PRONOUNS: Final = ("it", "its", "they", "their", "both")
 TIMES: Final = ("period", "period_open", "rest")
 
 
@@ -53,103 +49,15 @@ class Ban:
 
 
 @dataclass
-class Reader:
+class Reader(Discourse):
     """Reads the lines of a draft for a plant."""
 
-    draft: Draft
-    plant: Plant
-    axis: Axis | None
     goal: Goal | None = None
     facts: dict[str, list[int]] = field(default_factory=dict)
     fact_units: list[tuple[str, str | None, int]] = field(default_factory=list)
     priced: list[tuple[Reading, Priced]] = field(default_factory=list)
     timed: list[Timed] = field(default_factory=list)
     bans: list[Ban] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.words = vocabulary(nouns(self.plant))
-        self.cache: dict[int, Marked] = {}
-        self.kinds = {
-            component: pattern_of(text)
-            for component, text in nouns(self.plant).items()
-            if self.plant.of(component)
-        }
-
-    def about(self, n: int, token: int) -> str | None:
-        """Return which kind of unit a place of a line is about.
-
-        The nearest mention before it counts, then one behind it, then the sentences before it in
-        the same paragraph, the lead-in of its list and the heading.
-        """
-        here = self._units_in(n)
-        before = [c for i, c in here if i < token]
-        if before:
-            return before[-1]
-        sentence = self.draft.lines[n].sentence
-        pronoun = self.draft.lines[n].line.split(" ", 1)[0] in _PRONOUNS
-        if here and not pronoun:
-            return here[0][1]
-        for k in range(n - 1, -1 if sentence.passage >= 0 else n - 1, -1):
-            other = self.draft.lines[k].sentence
-            if other.is_heading or other.heading != sentence.heading:
-                break
-            if other.passage != sentence.passage and not sentence.is_item and k < n - 3:
-                break
-            found = self._units_in(k)
-            if found:
-                return found[0][1]
-            if pronoun and self.marked(k).unknown():
-                return STRANGER
-        for text in (sentence.lead, sentence.heading):
-            named = [c[1:] for c in self._plain(text) if c.startswith("@")]
-            if named:
-                return named[-1]
-        return here[0][1] if here else None
-
-    def _units_in(self, n: int) -> list[tuple[int, str]]:
-        concepts = self.marked(n).concepts
-        return [(i, c[1:]) for i, c in enumerate(concepts) if c.startswith("@")]
-
-    def _plain(self, text: str) -> tuple[str, ...]:
-        plain = re.sub(r"[^\w\s-]", " ", text.lower())
-        line = tokenise(plain, Sentence((0, len(plain)), plain, 0, "", "", False), None)
-        return mark(line, self.words).concepts
-
-    def marked(self, n: int) -> Marked:
-        """Return a line with its concepts; words that rules took are neutral."""
-        if n not in self.cache:
-            self.cache[n] = self._marked(n)
-        return self.cache[n]
-
-    def _marked(self, n: int) -> Marked:
-        line = self.draft.lines[n]
-        extra: dict[int, str] = {}
-        for i, token in enumerate(line.tokens):
-            if token.kind == "word" and self.draft.is_taken(n, i):
-                extra[i] = NEUTRAL
-            if token.kind == "clock" and self.axis is not None and token.clock is not None:
-                edge = self._edge(line, i, token.clock)
-                if edge is not None:
-                    extra[i] = edge
-        found = mark(line, self.words, extra)
-        concepts = list(found.concepts)
-        for i, concept in enumerate(concepts):
-            if concept in ("@store", "@engine"):
-                concepts[i] = self.plant.generic.get(concept, UNKNOWN)
-        return Marked(line, tuple(concepts))
-
-    def _edge(self, line: Line, i: int, clock: float) -> str | None:
-        """Return whether a time of the day is the start or the end of the horizon.
-
-        Where both are the same, words such as 'again' before it tell them apart.
-        """
-        assert self.axis is not None
-        first = abs(clock - self.axis.start_clock) < 1e-9
-        last = abs(clock % 24 - self.axis.end_clock % 24) < 1e-9
-        if first and last:
-            before = takewhile(lambda t: t.text not in (",", ";"), reversed(line.tokens[:i]))
-            return "end" if {t.text for t in before} & group("again") else "start"
-        return "start" if first else "end" if last else None
 
     def read_all(self) -> None:
         """Read every line; report those that are not understood."""

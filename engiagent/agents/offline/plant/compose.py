@@ -1,0 +1,114 @@
+"""A plant as a blueprint: all units, the balances of their carriers, and the objective."""
+
+import numpy as np
+
+from engiagent.agents.offline.draft import Json
+from engiagent.agents.offline.goals import Goal, wanted_currency
+from engiagent.agents.offline.plant.machines import add_unit
+from engiagent.agents.offline.plant.site import add_grid, add_prices
+from engiagent.agents.offline.plant.storing import add_store, add_weather
+from engiagent.agents.offline.plant.system import (
+    PHYSICS,
+    STORES,
+    System,
+    fill_slots,
+)
+from engiagent.agents.offline.plant.timed import add_timed
+from engiagent.agents.offline.storage import constrain
+
+
+def build(system: System, goal: Goal | None, currency: str) -> Json | None:
+    """Add all units, balances and costs; return the objective."""
+    plant = system.reader.plant
+    for instance in plant.instances:
+        if instance.unit.component not in ("grid", "fuel"):
+            fill_slots(system, instance)
+    for instance in plant.of("fuel"):
+        fill_slots(system, instance)
+        add_prices(system, instance)
+    for instance in plant.instances:
+        component = instance.unit.component
+        if component in STORES:
+            add_store(system, instance)
+        elif component in ("pv", "wind"):
+            add_weather(system, instance)
+        elif component not in ("grid", "fuel"):
+            add_unit(system, instance)
+    for instance in plant.of("grid"):
+        add_grid(system, instance)
+    _exclusive(system)
+    add_timed(system)
+    _balances(system)
+    return _objective(system, goal, currency)
+
+
+def _exclusive(system: System) -> None:
+    """Keep batteries from burning energy where that could pay."""
+    builder, draft = system.builder, system.builder.draft
+    stores = [c for c in builder.components if c["model"] == "battery"]
+    if not stores:
+        return
+    units = {i.unit.component for i in system.reader.plant.instances}
+    stated = "exclusive" in system.reader.facts or draft.has("exclusive")
+    prices = system.filled.get("grid", {})
+    conditions = []
+    for price in dict.fromkeys((prices.get("import_price"), prices.get("export_price"))):
+        values = builder.numbers.get(price or "")
+        if price and values is not None and np.any(values <= 0):
+            conditions.append(f"{builder.at(price)} <= 0")
+    surplus = bool(units & {"pv", "wind", "chp"}) or any(
+        system.has(i.name, "min_power") for i in system.reader.plant.instances
+    )
+    electric = (
+        [c for c in stores if f"{c['name']}_charge[t]" in system.demands["electricity"]]
+        if "electricity" in system.demands
+        else []
+    )
+    where = "T" if surplus else None
+    if not surplus and conditions:
+        where = "T_exclusive"
+        builder.sets.append({"name": where, "kind": "subset", "of": "T", "binder": "t",
+                             "where": " or ".join(f"({c})" for c in conditions)})  # fmt: skip
+    if where is None:
+        return
+    if not stated:
+        draft.assume("a battery does not charge and discharge in the same period")
+    for part in electric:
+        part["options"] = {"exclusive_on": where}
+
+
+def _balances(system: System) -> None:
+    draft = system.builder.draft
+    for carrier in dict.fromkeys([*system.supplies, *system.demands]):
+        supply = " + ".join(system.supplies.get(carrier, [])) or "0[kW]"
+        demand = " + ".join(system.demands.get(carrier, [])) or "0[kW]"
+        operator = "=="
+        if carrier == "heat" and system.reader.plant.of("chp"):
+            if "dump_heat" in system.reader.facts:
+                operator = ">="
+            elif "no_dump_heat" not in system.reader.facts:
+                draft.doubt(0, "whether heat of the CHP may be wasted is not said")
+        line = -1
+        constrain(system.builder, f"balance of {carrier}", f"{supply} {operator} {demand}",
+                  PHYSICS, line, ["t in T"])  # fmt: skip
+
+
+def _objective(system: System, goal: Goal | None, currency: str) -> Json | None:
+    if goal is None:
+        return None
+    if goal.target not in ("cost", "profit"):
+        system.builder.draft.refuse(goal.line, "the engine has no such objective for a plant")
+        return None
+    profit = goal.target == "profit"
+    flip = {"+": "-", "-": "+"}
+    signed = [(flip[s] if profit else s, text) for s, text in system.costs]
+    signed.sort(key=lambda p: p[0] != "+")
+    text = "".join(f" {sign} {term}" for sign, term in signed).strip()
+    text = text.removeprefix("+ ") if text.startswith("+") else f"-{text.removeprefix('- ')}"
+    return {
+        "name": goal.target,
+        "sense": "maximize" if profit else "minimize",
+        "expression": text,
+        "unit": wanted_currency(system.builder.draft, goal, currency),
+        "source_reference": system.builder.draft.quote(goal.line),
+    }

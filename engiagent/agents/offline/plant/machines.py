@@ -1,0 +1,197 @@
+"""Units with algebra of their own: outputs, switching, ramps, and what they burn."""
+
+import re
+
+from engiagent.agents.offline.draft import Json
+from engiagent.agents.offline.plant.system import (
+    BEFORE,
+    CAPACITY,
+    LOGIC,
+    SWITCHING,
+    System,
+    lacking,
+)
+from engiagent.agents.offline.plant.units import Instance
+
+
+def add_unit(system: System, instance: Instance) -> None:
+    """Add a unit with the variables, terms on balances and costs of its card."""
+    card, name = instance.unit.card, instance.name
+    filled = system.filled[name]
+    _either(system, instance)
+    for variable in card.get("variables", ()):
+        upper = filled.get(variable["upper"])
+        if variable["name"] == "heat" and card.get("by_product"):
+            continue
+        entry: Json = {"name": f"{name}_{variable['name']}", "index": ["t in T"],
+                       "type": "continuous", "lower": 0}  # fmt: skip
+        if upper is not None:
+            entry["upper"] = system.builder.at(upper)
+        entry |= {
+            "unit": variable["unit"],
+            "quantity": f"{name}.{variable['name']}",
+            "role": "decision",
+            "description": f"{variable['description']} of {name}",
+        }
+        system.builder.variables.append(entry)
+    if card.get("by_product"):
+        _by_product(system, instance)
+    else:
+        for carrier, text in card.get("supplies", {}).items():
+            system.supply(carrier, system.text(name, text))
+    for carrier, text in card.get("demands", {}).items():
+        upper = next((filled.get(v["upper"]) for v in card.get("variables", ())), None)
+        plain = re.fullmatch(r"\{(\w+)\}", text)
+        limit = filled.get(plain[1]) if plain else upper
+        system.demand(carrier, system.text(name, text), limit)
+    if instance.unit.switches:
+        _switching(system, instance)
+    _ramp(system, instance)
+    _running_costs(system, instance)
+
+
+def _either(system: System, instance: Instance) -> None:
+    """Fill a limit that may be given in one of several ways."""
+    name, filled = instance.name, system.filled[instance.name]
+    for target, ways in dict(instance.unit.card.get("either", {})).items():
+        for way in ways:
+            names = re.findall(r"[a-z_]+", way)
+            if not all(n in filled for n in names):
+                continue
+            if way in filled:
+                filled[target] = filled[way]
+            else:
+                text = re.sub(r"[a-z_]+", lambda m: system.builder.at(filled[m[0]]), way)
+                inputs = [filled[n] for n in names]
+                filled[target] = system.builder.derived(
+                    f"{name}_{target}", text, "kW", target.replace("_", " "), inputs,
+                    any(i in system.builder.indexed for i in inputs),
+                )  # fmt: skip
+            break
+        if target not in filled:
+            first = str(ways[0])
+            filled[target] = lacking(system, instance, first)
+
+
+def _by_product(system: System, instance: Instance) -> None:
+    """Give the heat of a CHP in proportion to its electricity."""
+    name = instance.name
+    if system.has(name, "heat_efficiency", "efficiency"):
+        if system.has(name, "heat_max"):
+            system.builder.draft.doubt(
+                max(system.line_of(name, "heat_max"), 0), f"{name}: its heat is given in two ways"
+            )
+        heat = system.text(name, "{c}_power[t]*{heat_efficiency}/{efficiency}")
+    elif system.has(name, "heat_max", "power_max"):
+        heat = system.text(name, "{c}_power[t]*{heat_max}/{power_max}")
+    else:
+        lacking(system, instance, "heat_efficiency")
+        return
+    system.supply("electricity", f"{name}_power[t]")
+    system.supply("heat", heat)
+
+
+def _switching(system: System, instance: Instance) -> None:
+    """Add on, start and stop of a unit that has a least output, costs or times of its runs."""
+    name, builder = instance.name, system.builder
+    given = [slot for slot in SWITCHING if system.has(name, slot)]
+    if not given:
+        return
+    output = f"{name}_{instance.unit.card['output']}[t]"
+    top = next(v["upper"] for v in instance.unit.card["variables"]
+               if v["name"] == instance.unit.card["output"])  # fmt: skip
+    on = f"{name}_on"
+    builder.variables.append(
+        {"name": on, "index": ["t in T"], "type": "binary", "unit": "1", "quantity": f"{name}.on",
+         "role": "decision", "description": f"1 while {name} runs"}
+    )  # fmt: skip
+    line = system.line_of(name, *given)
+    system.row(f"{name} gives nothing when off", f"{output} <= {{{top}}}*{on}[t]".replace(
+        f"{{{top}}}", builder.at(system.filled[name][top])), LOGIC, line)  # fmt: skip
+    if system.has(name, "min_power"):
+        least = builder.at(system.filled[name]["min_power"])
+        system.row(f"least output of {name}", f"{output} >= {least}*{on}[t]", CAPACITY,
+                   system.line_of(name, "min_power", "min_fraction"))  # fmt: skip
+    if system.has(name, "no_load_cost"):
+        text = system.text(name, "sum({no_load_cost}*{c}_on[t]*dt(t) for t in T)")
+        system.costs.append(("+", text))
+    if any(system.has(name, slot) for slot in BEFORE):
+        _starts(system, instance, on)
+
+
+def _starts(system: System, instance: Instance, on: str) -> None:
+    name, builder = instance.name, system.builder
+    component = instance.unit.component
+    off = system.said("units_off", name, component)
+    running = system.said("units_on", name, component)
+    before = "1" if running is not None else "0"
+    if off is None and running is None:
+        line = max(system.line_of(name, *BEFORE), 0)
+        builder.draft.doubt(line, f"whether {name} runs before the first period is not said")
+    for event in ("start", "stop"):
+        builder.variables.append(
+            {"name": f"{name}_{event}", "index": ["t in T"], "type": "binary", "unit": "1",
+             "quantity": f"{name}.{event}", "role": "auxiliary",
+             "description": f"1 when {name} makes a {event}"}
+        )  # fmt: skip
+    stated = off if off is not None else running
+    system.row(f"starts and stops of {name}",
+               f"{on}[t] - prev({on}[t], {before}) == {name}_start[t] - {name}_stop[t]", LOGIC,
+               stated if stated is not None else -1)  # fmt: skip
+    system.row(f"{name} does not start and stop at once",
+               f"{name}_start[t] + {name}_stop[t] <= 1", LOGIC, -1)  # fmt: skip
+    for slot, event, state in (
+        ("min_up", "start", f"{on}[t]"), ("min_down", "stop", f"1 - {on}[t]"),
+    ):  # fmt: skip
+        if not system.has(name, slot):
+            continue
+        least = system.filled[name][slot]
+        system.row(
+            instance.unit.slots[slot].said + f" of {name}",
+            f"sum({name}_{event}[s] for s in T if pos(s) <= pos(t) and "
+            f"(pos(t) - pos(s))*dt(t) < {least}) <= {state}",
+            LOGIC, system.line_of(name, slot),
+        )  # fmt: skip
+        builder.draft.assume(f"{name}: its state before the first period binds no longer")
+    if system.has(name, "start_cost"):
+        text = system.text(name, "sum({start_cost}*{c}_start[t] for t in T)")
+        system.costs.append(("+", text))
+
+
+def _ramp(system: System, instance: Instance) -> None:
+    name = instance.name
+    if not system.has(name, "ramp"):
+        return
+    output = f"{name}_{instance.unit.card['output']}"
+    ramp, line = system.filled[name]["ramp"], system.line_of(name, "ramp")
+    for sign in ("", "-"):
+        system.row(f"ramp of {name}", f"{sign}({output}[t] - {output}[t-1]) <= {ramp}*dt(t)",
+                   CAPACITY, line, where="t != first(T)")  # fmt: skip
+    system.builder.draft.assume(f"{name}: the first period may have any output")
+
+
+def _running_costs(system: System, instance: Instance) -> None:
+    """Add what a unit burns, or what its output costs."""
+    card, name, draft = instance.unit.card, instance.name, system.builder.draft
+    for entry in card.get("costs", ()):
+        if system.has(name, *entry["if"]):
+            system.costs.append(("+", f"sum({system.text(name, entry['text'])} for t in T)"))
+    burns = card.get("burns")
+    if burns is None:
+        return
+    fuels = system.reader.plant.of("fuel")
+    price = system.filled[name].get("fuel_price") or next(
+        (system.filled[f.name]["price"] for f in fuels if "price" in system.filled[f.name]), None
+    )
+    if system.has(name, "energy_cost"):
+        if system.has(name, "efficiency") and price is not None and card["output"] == "power":
+            line = max(system.line_of(name, "energy_cost"), 0)
+            draft.doubt(line, f"{name}: both a cost of generation and a price of fuel are given")
+        return
+    if price is not None and system.has(name, "efficiency"):
+        at = system.builder.at(price)
+        text = system.text(name, burns)
+        system.costs.append(("+", f"sum({at}*{text}*dt(t) for t in T)"))
+        return
+    slot = "efficiency" if price is not None else "fuel_price"
+    lacking(system, instance, slot)

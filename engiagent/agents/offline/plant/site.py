@@ -1,0 +1,154 @@
+"""The connection to a grid: prices, limits, peaks."""
+
+import numpy as np
+
+from engiagent.agents.offline.builder import for_owner
+from engiagent.agents.offline.draft import Json, Priced, Reading
+from engiagent.agents.offline.plant.system import (
+    LOGIC,
+    System,
+)
+from engiagent.agents.offline.plant.timed import in_period
+from engiagent.agents.offline.plant.units import Instance
+from engiagent.agents.offline.results import Missing
+from engiagent.agents.offline.storage import parameters
+from engiagent.agents.offline.tariffs import scheduled
+from engiagent.agents.offline.tokens import Period
+
+
+def add_prices(system: System, instance: Instance) -> None:
+    """Turn prices by the time of the day into parameters."""
+    builder = system.builder
+    by_slot: dict[str, list[Priced]] = {}
+    for reading, priced in system.reader.priced:
+        if reading.slot.component == instance.unit.component:
+            for slot in reading.slot.options.get("fills", (reading.slot.name,)):
+                by_slot.setdefault(slot, []).append(priced)
+    filled = system.filled[instance.name]
+    for slot, entries in by_slot.items():
+        said = instance.unit.slots[slot].said
+        if slot in filled:
+            builder.draft.doubt(max(entries[0].line, 0), f"the {said} is given in two ways")
+            continue
+        made = scheduled(builder, slot, entries, entries[0].value.unit, said, None)
+        if made is not None:
+            filled[slot] = made
+
+
+def add_grid(system: System, instance: Instance) -> None:
+    """Add the connection to a grid with its prices, limits and peaks."""
+    builder, draft, name = system.builder, system.builder.draft, instance.name
+    readings = for_owner(draft, "grid", name)
+    wanted = {"import_power_max": "kW", "export_power_max": "kW"}
+    limits = {k: v for k, v in readings.items() if k in (*wanted, "connection_power")}
+    filled = parameters(builder, "grid", name, limits, wanted)
+    for (owner, slot), value in draft.series.items():
+        if owner == name:
+            filled[slot] = builder.value(slot, value, instance.unit.slots[slot].said)
+    if "both_price" in filled:
+        filled["import_price"] = filled["export_price"] = filled.pop("both_price")
+    system.filled[name] = filled
+    add_prices(system, instance)
+    others = {i.unit.component for i in system.reader.plant.instances} - {"grid", "battery"}
+    shared = not others or draft.has("same_price")
+    if shared and "export_price" not in filled and "import_price" in filled:
+        filled["export_price"] = filled["import_price"]
+    if "import_price" not in filled:
+        filled["import_price"] = builder.missing(
+            "import_price", "EUR/kWh", "price of electricity",
+            Missing("site", "import_price", "the price of electricity is not given; add it or use "
+                    '--set site.import_price="0.30 EUR/kWh"'),
+        )  # fmt: skip
+    adder = readings.get("import_adder")
+    if adder is not None:
+        filled["import_adder"] = builder.value("import_adder", adder[0].value, adder[0].slot.said)
+    _connection(system, name, filled)
+    for k, charge in enumerate(readings.get("demand_charge", []), 1):
+        _peak(system, name, charge, None, k)
+    for timed in system.reader.timed:
+        if timed.reading.slot.name == "demand_charge":
+            _peak(system, name, timed.reading, timed.period, 9)
+
+
+def _connection(system: System, name: str, filled: dict[str, str]) -> None:
+    builder, draft = system.builder, system.builder.draft
+    no_export = "no_export" in system.reader.facts or draft.has("no_export")
+    paid = "export_price" in filled
+    if no_export and (paid or "export_power_max" in filled):
+        line = system.reader.facts.get("no_export", [0])[0]
+        draft.doubt(line, "feed-in is excluded here and priced or limited elsewhere")
+    limits = {k: filled[k] for k in ("import_power_max", "export_power_max") if k in filled}
+    if not paid:
+        if "export_power_max" in limits:
+            draft.doubt(
+                max(system.line_of(name, "export_power_max", "connection_power"), 0),
+                "feed-in is limited, but what it earns is not said",
+            )
+        if not no_export:
+            draft.assume("feed-in is not mentioned: nothing is fed into the grid")
+        limits["export_power_max"] = "0[kW]"
+    if "import_power_max" not in limits:
+        enough = _enough(system)
+        limits = {**({"import_power_max": enough} if enough else {}), **limits}
+        filled["import_enough"] = enough or ""
+    else:
+        filled["import_enough"] = limits["import_power_max"]
+    component: Json = {"name": name, "model": "grid", "index": "T", "parameters": limits}
+    bought, sold = builder.numbers.get(filled["import_price"]), None
+    if paid:
+        sold = builder.numbers.get(filled["export_price"])
+        cost = f"{builder.at(filled['export_price'])}*{name}_export[t]*dt(t)"
+        system.costs.append(("-", f"sum({cost} for t in T)"))
+    price = builder.at(filled["import_price"])
+    if "import_adder" in filled:
+        price = f"({price} + {filled['import_adder']})"
+        if bought is not None:
+            bought = bought + builder.numbers[filled["import_adder"]]
+    if bought is not None and sold is not None and np.any(sold >= bought):
+        if len(limits) == 2:
+            component["options"] = {"exclusive_on": "T"}
+        elif not (
+            filled["import_price"] == filled["export_price"] and "import_adder" not in filled
+        ):
+            draft.doubt(0, "buying and selling at once would pay; the connection has no limit")
+    builder.components.append(component)
+    system.costs.insert(0, ("+", f"sum({price}*{name}_import[t]*dt(t) for t in T)"))
+    system.supply("electricity", f"{name}_import[t]")
+    system.demand("electricity", f"{name}_export[t]")
+
+
+def _enough(system: System) -> str | None:
+    """Return a bound on the import where none is stated: more could only be fed back at once."""
+    names = system.most.get("electricity", [])
+    if not names or any(name is None for name in names):
+        return None
+    known = [str(name) for name in names]
+    return system.builder.derived(
+        "grid_import_enough", " + ".join(system.builder.at(n) for n in known), "kW",
+        "what all demands can take together", known,
+        any(n in system.builder.indexed for n in known),
+        note="no limit is stated; import beyond all demands would go straight back",
+    )  # fmt: skip
+
+
+def _peak(system: System, name: str, reading: Reading, period: Period | None, k: int) -> None:
+    if k in (2, 3):
+        system.builder.draft.doubt(reading.line, "there are two demand charges at all times")
+    made = system.builder.value("demand_charge", reading.value, reading.slot.said)
+    if "/d" in reading.value.unit or "/month" in reading.value.unit or "/yr" in reading.value.unit:
+        system.builder.draft.doubt(reading.line, "a demand charge per time over this horizon")
+    peak = "grid_peak" if period is None else f"grid_peak_{len(system.builder.variables)}"
+    limit = system.filled[name]["import_enough"]
+    above = f"max({limit}[t] for t in T)" if limit in system.builder.indexed else limit
+    system.builder.variables.append(
+        {"name": peak, "type": "continuous", "lower": 0, **({"upper": above} if above else {}),
+         "unit": "kW",
+         "quantity": f"grid.{peak.removeprefix('grid_')}", "role": "auxiliary",
+         "description": "largest import"}
+    )  # fmt: skip
+    text = f"{name}_import[t] <= {peak}"
+    if period is None:
+        system.row("peak of the import", text, LOGIC, reading.line)
+    else:
+        in_period(system, "peak of the import", text, period, reading.line)
+    system.costs.append(("+", f"{made}*{peak}"))

@@ -1,0 +1,120 @@
+"""Storage of any carrier, and sources that weather drives."""
+
+from engiagent.agents.offline.builder import for_owner
+from engiagent.agents.offline.draft import Json
+from engiagent.agents.offline.plant.system import (
+    System,
+)
+from engiagent.agents.offline.plant.units import Instance
+from engiagent.agents.offline.storage import constrain, requirements
+
+
+def add_store(system: System, instance: Instance) -> None:
+    """Add a store on the balance of its carrier, with what is asked of its content."""
+    builder, name = system.builder, instance.name
+    filled = system.filled[name]
+    carrier = str(instance.unit.card.get("carrier", "electricity"))
+    if carrier != "electricity":
+        for slot in ("charge_efficiency", "discharge_efficiency"):
+            if slot not in filled:
+                filled[slot] = builder.assumed(
+                    f"{name}_{slot}", 1.0, "1", slot.replace("_", " "),
+                    f"{name}: nothing is lost when it is filled and emptied",
+                )  # fmt: skip
+    _words_for_start(system, instance)
+    slots = [
+        "energy_capacity", "charge_power_max", "discharge_power_max", "charge_efficiency",
+        "discharge_efficiency", "initial_energy", "minimum_energy", "maximum_energy",
+        "self_discharge",
+    ]  # fmt: skip
+    builder.components.append(
+        {"name": name, "model": "battery", "index": "T",
+         "parameters": {s: filled[s] for s in slots if s in filled}}
+    )  # fmt: skip
+    system.demand(carrier, f"{name}_charge[t]", filled.get("charge_power_max"))
+    system.supply(carrier, f"{name}_discharge[t]")
+    readings = for_owner(builder.draft, instance.unit.component, name)
+    requirements(builder, name, readings, filled)
+    for found in readings.values():
+        for direction in found[0].slot.options.get("wear", ()):
+            made = builder.value(f"{name}_wear_cost", found[0].value, found[0].slot.said)
+            system.costs.append(("+", f"sum({made}*{name}_{direction}[t]*dt(t) for t in T)"))
+    _final(system, instance, bool({"final_energy", "final_fraction"} & set(readings)))
+    if "minimum_energy" not in filled:
+        builder.draft.assume(f"{name}: the content may fall to 0")
+
+
+def _words_for_start(system: System, instance: Instance) -> None:
+    """Fill the initial content from words, as 'is empty at the start'."""
+    filled, name = system.filled[instance.name], instance.name
+    for fact, share in (("start_empty", "0"), ("start_half", "0.5"), ("start_full", "1")):
+        line = system.said(fact, name, instance.unit.component)
+        if line is None:
+            continue
+        known = next(
+            (p for p in system.builder.parameters if p["name"] == filled["initial_energy"]), None
+        )
+        if known is None or known.get("status") != "missing":
+            system.builder.draft.doubt(line, f"{name}: its content at the start is given twice")
+            return
+        system.builder.parameters.remove(known)
+        gaps = system.builder.draft.missing
+        gaps[:] = [m for m in gaps if (m.component, m.slot) != (name, "initial_energy")]
+        span = system.builder.draft.lines[line].sentence.span
+        made = system.builder.parameter(
+            f"{name}_initial_energy", "kWh", "content at the start",
+            value=f"{share}*{filled['energy_capacity']}",
+            source_reference={
+                "kind": "derived",
+                "of": [system.builder.draft.quoted(span),
+                       *_sources(system, filled["energy_capacity"])],
+                "note": f"in words, {share} of the capacity",
+            },
+        )  # fmt: skip
+        system.builder.numbers[made] = system.builder.evaluate(
+            f"{share}*{filled['energy_capacity']}"
+        )
+        filled["initial_energy"] = made
+
+
+def _sources(system: System, name: str) -> list[Json]:
+    entry = next(p for p in system.builder.parameters if p["name"] == name)
+    reference = entry.get("source_reference") or []
+    return list(reference) if isinstance(reference, list) else [reference]
+
+
+def _final(system: System, instance: Instance, stated: bool) -> None:
+    name, draft = instance.name, system.builder.draft
+    for fact, operator in (("final_at_least_initial", ">="), ("final_equals_initial", "==")):
+        line = system.said(fact, name, instance.unit.component)
+        found = draft.fact(fact)
+        if line is None and found is not None:
+            line = found.line
+        if line is not None:
+            stated = True
+            state = f"{name}_state_of_charge"
+            constrain(system.builder, f"content of {name} at the end",
+                      f"{state}[last(I)] {operator} {state}[first(I)]",
+                      "Strategic Requirements", line)  # fmt: skip
+    if not stated:
+        draft.assume(f"{name}: nothing is required of its content at the end")
+
+
+def add_weather(system: System, instance: Instance) -> None:
+    """Add a source of which less than what is available may be used, unless the text forbids."""
+    name, draft = instance.name, system.builder.draft
+    component: Json = {
+        "name": name,
+        "model": "generator_profile",
+        "index": "T",
+        "parameters": {"available_power": system.filled[name]["available_power"]},
+    }
+    fixed = system.said("not_curtailable", name, instance.unit.component) is not None or (
+        draft.has("not_curtailable") and not draft.has("curtailable")
+    )
+    if fixed:
+        component["options"] = {"curtailable": False}
+    elif "curtailable" not in system.reader.facts and not draft.has("curtailable"):
+        draft.assume(f"{name}: less than its available power may be used (curtailment)")
+    system.builder.components.append(component)
+    system.supply("electricity", f"{name}_power[t]")
