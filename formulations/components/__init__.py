@@ -3,6 +3,7 @@
 from typing import Final
 
 from engiagent.formulations.components import (
+    air_handler,
     battery,
     boiler,
     chiller,
@@ -39,6 +40,7 @@ from engiagent.formulations.components import (
 from engiagent.formulations.components.description import Builder, Model
 
 MODELS: Final[dict[str, Model]] = {
+    "air_handler": air_handler.MODEL,
     "battery": battery.MODEL,
     "boiler": boiler.MODEL,
     "chiller": chiller.MODEL,

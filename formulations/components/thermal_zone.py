@@ -181,8 +181,14 @@ def _serving(reader: Reader, series: str, zone: str | None) -> list[tuple[Compon
         served = connection_of(part, "zone")
         if served is None or (zone is not None and served != zone):
             continue
-        if part.model == model or (
-            part.model == "emitter" and thermal_store.port(emitter.read(part, reader.around)) == bus
+        # What an air handler gives off as cooling is negative where it heats.
+        if (
+            part.model == model
+            or (part.model == "air_handler" and series == "cooling")
+            or (
+                part.model == "emitter"
+                and thermal_store.port(emitter.read(part, reader.around)) == bus
+            )
         ):
             found.append((part, output))
     return found
@@ -265,6 +271,8 @@ def _limits(reader: Reader, series: str) -> list[str] | None:
     if _is_free(reader, series):
         return [reader.text(f"{series}_power_max")] if reader.given(f"{series}_power_max") else None
     limits = []
+    if any(part.model == "air_handler" for part, _ in _serving(reader, "cooling", reader.name)):
+        return None
     for part, _ in _serving(reader, series, reader.name):
         if part.model == "emitter":
             most = emitter.read(part, reader.around).optional("power_max")

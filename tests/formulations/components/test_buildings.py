@@ -89,6 +89,51 @@ def test_a_band_that_cannot_be_held_is_left_when_soft() -> None:
     np.testing.assert_allclose(data.house_discomfort_hall, np.maximum(35 - hall, 0), atol=1e-6)
 
 
+def aired(outdoor: list[float], **more: Any) -> Site:
+    site = Site(start="2025-05-01T00:00", step="1 h", periods=len(outdoor))
+    site.add("grid", "grid", bus="site", import_power_max=50, export_power_max=0)
+    site.add("plant", "grid", bus="cold", import_power_max=50, export_power_max=0)
+    site.add("hall", "thermal_zone", capacitance=5, initial_temperature=24, gains=10)
+    site.add("ahu", "air_handler", bus="site", cooling_bus="cold", zone="hall", rated_flow=2,
+             outdoor_temperature=outdoor, supply_temperature_min=13, supply_temperature_max=20,
+             cooling_power_max=30, **more)  # fmt: skip
+    site.require("hall_temperature[t+1] == 24[degC]")
+    site.minimise_cost({"grid": 0.3, "plant": 0.1})
+    return site
+
+
+def test_an_economiser_cools_as_far_as_the_outdoor_air_can() -> None:
+    data = solved(aired([15.0, 20.0, 30.0]))
+    np.testing.assert_allclose(data.ahu_cooling, 10, atol=1e-4)
+    full = 2 * 1.006
+    # Free at 15 degC; at 20 all outdoor air and the full flow leave 10 - 4 m c; at 30 none is let
+    # in, and the coil takes what the room gives.
+    np.testing.assert_allclose(data.ahu_cooling_coil, [0, 10 - 4 * full, 10], atol=1e-3)
+    assert float(data.ahu_outdoor_share[1]) == pytest.approx(1, abs=1e-4)
+    assert float(data.ahu_outdoor_share[2]) == pytest.approx(0, abs=1e-3)
+
+
+def test_an_air_handler_balances_its_air_and_pays_its_fan() -> None:
+    data = solved(aired([30.0, 32.0], rated_power=3, outdoor_share_min=0.2, minimum_flow=0.3))
+    stream = data.ahu_flow.values * 1.006
+    out, zone = np.array([30.0, 32.0]), data.hall_temperature.values[:-1]
+    mixed = data.ahu_outdoor_share.values * out + (1 - data.ahu_outdoor_share.values) * zone
+    np.testing.assert_allclose(data.ahu_mixed_temperature, mixed, atol=1e-5)
+    coil = stream * (mixed - data.ahu_supply_temperature.values)
+    np.testing.assert_allclose(data.ahu_cooling_coil, coil, atol=1e-4)
+    np.testing.assert_allclose(data.ahu_electric_power, 3 * (data.ahu_flow / 2) ** 3, atol=1e-5)
+    # The fan costs by the cube of the flow, the coil nothing by its temperature: it is coldest.
+    np.testing.assert_allclose(data.ahu_supply_temperature, 13, atol=1e-3)
+
+
+def test_an_air_handler_without_a_zone_is_refused() -> None:
+    site = Site(start="00:00", step="1 h", periods=2)
+    site.add("ahu", "air_handler", rated_flow=1, outdoor_temperature=5, supply_temperature_min=13,
+             supply_temperature_max=20)  # fmt: skip
+    with pytest.raises(EngiagentError, match="it serves no zone"):
+        expand(site.blueprint())
+
+
 ZONE: dict[str, Any] = {
     "mass_capacity": 4.58, "mass_area": 250.0, "surface_area": 450.0, "window_conductance": 0.0165,
     "opaque_conductance": 0.04,

@@ -21,6 +21,9 @@ STARTS = {"minimum_up_hours": 2, "minimum_down_hours": 2, "start_cost": 1}
 TANK = {"mass": 100, "loss_conductance": 0.01}
 LEVELS = {"part_load": "(0.2, 1)", "part_load_power": "(0.3, 1)"}
 FULL: dict[str, dict[str, Any]] = {
+    "air_handler": {"zone": "hall", "rated_flow": 2, "rated_power": 1, "outdoor_temperature": 10,
+                    "supply_temperature_min": 14, "supply_temperature_max": 30,
+                    "heating_power_max": 9, "cooling_power_max": 9},
     "battery": {"energy_capacity": 5, "initial_energy": 2, "charge_power_max": 3,
                 "discharge_power_max": 3, "exclusive_on": "T", "proportional_loss": 0.01,
                 "wear_cost": 0.1, "reserve_up_max": 1, "reserve_down_max": 1,
@@ -97,6 +100,8 @@ def test_a_full_instance_has_the_quantities_of_the_page_and_no_finding(model: st
     site = Site(start="2025-01-01T00:00", step="1 h", periods=3)
     if model == "demand_response":
         site.add("grid", "grid")
+    if model == "air_handler":
+        site.add("hall", "thermal_zone", capacitance=2, initial_temperature=20)
     if model == "feeder":
         site.add("grid", "grid", bus="a", import_power_max=9)
         site.add("load", "load", bus="b", power=1)
