@@ -35,7 +35,10 @@ SOURCE: Json = FrozenMap({"kind": "user", "note": "of the tariff"})
 
 @dataclass
 class TariffParts:
-    """The parts of one tariff; :meth:`write` makes them."""
+    """The parts of one tariff; :meth:`write` makes them.
+
+    ``limit`` is the most that is imported in period ``t``, as an expression, where it is known.
+    """
 
     tariff: Tariff
     times: MeterTimes
@@ -44,6 +47,7 @@ class TariffParts:
     time: str
     name: str
     history: BillHistory
+    limit: str | None = None
     sets: list[SetDef] = field(default_factory=list)
     parameters: list[ParameterDef] = field(default_factory=list)
     variables: list[VariableDef] = field(default_factory=list)
@@ -146,11 +150,15 @@ class TariffParts:
         kind = f"element of {name}_G"
         self._parameter(f"{name}_at", members, None, "billing group", self.time, kind)
         amount = f"sum({self.imported}[t]*dt(t) for t in {self.time} if {name}_at[t] == g)"
-        self._tiers(name, amount, limits, price[periods], "kWh", self._taxed(charge.name))
+        most = amount.replace(f"{self.imported}[t]", f"({self.limit})") if self.limit else None
+        self._tiers(
+            name, amount, limits, price[periods], "kWh", self._taxed(charge.name), most
+        )  # fmt: skip
 
     def _tiers(
-        self, name: str, amount: str, limits: Floats, prices: Floats, unit: str, factor: float
-    ) -> None:
+        self, name: str, amount: str, limits: Floats, prices: Floats, unit: str, factor: float,
+        most: str | None,
+    ) -> None:  # fmt: skip
         """Fill tiers with an amount of each element ``g`` of the set ``<name>_G``.
 
         ``limits`` are where tiers end and ``prices`` theirs, shape (groups, tiers).
@@ -166,35 +174,36 @@ class TariffParts:
             tier = f"{name}_tier{k + 1}"
             self._parameter(f"{tier}_price", (factor * prices[:, k]).tolist(), money,
                             f"price of tier {k + 1}", f"{name}_G")  # fmt: skip
-            self._parameter(
-                f"{tier}_width",
-                np.where(open_ended[:, k], 0.0, widths[:, k]).tolist(),
-                unit,
-                f"width of tier {k + 1}; 0 where it has no end",
-                f"{name}_G",
-            )
-            self.variables.append(VariableDef(name=tier, index=(over,), lower=0, unit=unit,
-                                              role="auxiliary", description=f"in tier {k + 1}",
-                                              source_reference=SOURCE))  # fmt: skip
-            self._parameter(f"{tier}_ends", (~open_ended[:, k]).astype(int).tolist(), "1",
-                            f"whether tier {k + 1} has an end", f"{name}_G")  # fmt: skip
+            self.variables.append(VariableDef(
+                name=tier, index=(over,), lower=0, upper=most, unit=unit, role="auxiliary",
+                description=f"in tier {k + 1}", source_reference=SOURCE,
+            ))  # fmt: skip
             if not open_ended[:, k].all():
-                text = f"{tier}[g] <= {tier}_width[g]"
-                self._row(f"{tier}_limit", text, over, f"{tier}_ends[g] == 1")
+                self._width(tier, widths[:, k], unit, f"{name}_G")
             parts.append(tier)
             self.costs.append(f"sum({tier}_price[g]*{tier}[g] for g in {name}_G)")
-            if k and not rises:
-                lower = parts[-2]
-                full = f"{lower}_full"
-                self.variables.append(VariableDef(name=full, index=(over,), type="binary", lower=0,
-                                                  upper=1, role="auxiliary", unit="1",
-                                                  source_reference=SOURCE))  # fmt: skip
-                self._row(f"{full}_means", f"{lower}[g] >= {lower}_width[g]*{full}[g]", over,
-                          f"{lower}_ends[g] == 1")  # fmt: skip
-                self._row(f"{full}_opens", f"implies(not {full}[g], {tier}[g] <= 0)", over,
-                          f"{lower}_ends[g] == 1")  # fmt: skip
+            if k and not rises and not open_ended[:, k - 1].all():
+                self._in_order(parts[-2], tier, over)
         total = " + ".join(f"{part}[g]" for part in parts)
         self._row(f"{name}_filled", f"{total} == {amount}", over)
+
+    def _width(self, tier: str, widths: Floats, unit: str, groups: str) -> None:
+        """Limit a tier where it has an end."""
+        ends = np.isfinite(widths)
+        plain = np.where(ends, widths, 0.0).tolist()
+        self._parameter(f"{tier}_width", plain, unit, "width; 0 where it has no end", groups)
+        self._parameter(f"{tier}_ends", ends.astype(int).tolist(), "1", "has an end", groups)
+        text = f"{tier}[g] <= {tier}_width[g]"
+        self._row(f"{tier}_limit", text, f"g in {groups}", f"{tier}_ends[g] == 1")
+
+    def _in_order(self, lower: str, tier: str, over: str) -> None:
+        """Open a tier only when the one below it is full."""
+        full, where = f"{lower}_full", f"{lower}_ends[g] == 1"
+        self.variables.append(VariableDef(name=full, index=(over,), type="binary", lower=0,
+                                          upper=1, role="auxiliary", unit="1",
+                                          source_reference=SOURCE))  # fmt: skip
+        self._row(f"{full}_means", f"{lower}[g] >= {lower}_width[g]*{full}[g]", over, where)
+        self._row(f"{full}_opens", f"implies(not {full}[g], {tier}[g] <= 0)", over, where)
 
     def _demand(self, charge: DemandCharge, metered: Metered, name: str) -> None:
         if any(tier.price < 0 for tiers in charge.periods for tier in tiers):
@@ -219,10 +228,15 @@ class TariffParts:
         self._parameter(f"{name}_so_far", known, "kW", "peak before the horizon", f"{name}_G")
         self._parameter(f"{name}_least", least[month, at].tolist(), "kW", "least billed demand",
                         f"{name}_G")  # fmt: skip
+        most = None
+        if self.limit is not None:
+            known_most = float(max(*known, least.max(), 0.0))
+            most = f"max(max({self.limit} for t in {self.time}), {known_most!r}[kW])"
         for word, low in (("peak", f"{name}_so_far[g]"), ("billed", f"{name}_least[g]")):
-            self.variables.append(VariableDef(name=f"{name}_{word}", index=(over,), lower=low,
-                                              unit="kW", role="auxiliary",
-                                              source_reference=SOURCE))  # fmt: skip
+            self.variables.append(VariableDef(
+                name=f"{name}_{word}", index=(over,), lower=low, upper=most, unit="kW",
+                role="auxiliary", source_reference=SOURCE,
+            ))  # fmt: skip
         self._row(f"{name}_counts", f"{name}_billed[g] >= {name}_peak[g]", over)
         place = {int(k): label for k, label in zip(present, labels, strict=True)}
         self._windows(name, metered, [place[int(k)] for k in key], count)
@@ -234,7 +248,9 @@ class TariffParts:
             for k, tier in enumerate(charge.periods[number]):
                 limits[row, k], prices[row, k] = tier.limit, tier.price
         limits = np.maximum.accumulate(limits, axis=1)
-        self._tiers(name, f"{name}_billed[g]", limits, prices, "kW", self._taxed(charge.name))
+        self._tiers(
+            name, f"{name}_billed[g]", limits, prices, "kW", self._taxed(charge.name), most
+        )  # fmt: skip
 
     def _windows(self, name: str, metered: Metered, labels: list[str], count: int) -> None:
         """Hold the peak of each window's group above the window's mean."""

@@ -24,7 +24,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from engiagent.blueprint.document import Blueprint, ExpressionDef
+from engiagent.blueprint.document import Blueprint, ExpressionDef, VariableDef
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.economics.tariff_parts import TariffParts
 from engiagent.errors import InputError
@@ -119,14 +119,26 @@ def with_tariff(
     from engiagent.formulations import expand
 
     full = expand(blueprint)
-    known = {variable.name for variable in full.core.decision_variables}
+    known = {variable.name: variable for variable in full.core.decision_variables}
     for power in (imported, *([exported] if exported else [])):
         if power not in known:
             raise InputError(f"there is no variable {power}", expected=", ".join(sorted(known)))
     times = meter_times(full, time, folder)
-    writer = TariffParts(tariff, times, imported, exported, time, name, history or BillHistory())
+    writer = TariffParts(
+        tariff, times, imported, exported, time, name, history or BillHistory(),
+        _limit(known[imported], time),
+    )  # fmt: skip
     writer.write()
     return _joined(full, writer)
+
+
+def _limit(power: VariableDef, time: str) -> str | None:
+    """Return the upper bound of a power in period ``t`` as an expression, None without one."""
+    if power.upper is None or power.index != (f"t in {time}",):
+        return None
+    if isinstance(power.upper, int | float):
+        return f"{power.upper!r}[{power.unit or '1'}]"
+    return power.upper
 
 
 def _joined(full: Blueprint, writer: "TariffParts") -> Blueprint:
