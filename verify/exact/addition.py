@@ -137,7 +137,31 @@ def stated_exactly(bench: Bench, requirements: Requirements) -> ExactProgramme |
         return None
     programme = stated.stated_programme(bench, requirements)
     goal = requirements.objective
-    return programme_of(programme.bench, programme.core, goal.expression, goal.sense)
+    found = programme_of(programme.bench, programme.core, goal.expression, goal.sense)
+    return _without_echoes(found, {item.id for item in requirements.requirements})
+
+
+def _without_echoes(programme: ExactProgramme, own: set[str]) -> ExactProgramme:
+    """Return a programme without declared dynamics that requirements state as well.
+
+    The coefficients of dynamics are doubles. An equation that is repeated with another last digit
+    would leave no plan at all, or prove what nobody asked; fewer rows only make a bound weaker.
+    """
+    stated_columns = [
+        block.excess.joined().columns
+        for block in programme.blocks
+        if block.rule.id in own and block.op == "==" and block.excess.entries
+    ]
+    covered = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *stated_columns]))
+    kept = tuple(
+        block
+        for block in programme.blocks
+        if block.rule.id in own
+        or block.op != "=="
+        or not block.excess.entries
+        or not np.isin(block.excess.joined().columns, covered).all()
+    )
+    return replace(programme, blocks=kept)
 
 
 # --- feasibility -------------------------------------------------------------------------------

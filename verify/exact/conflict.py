@@ -351,7 +351,7 @@ def _point(system: Linear, whole: bool) -> Floats | None:
     size = len(system.lower)
     relaxation = proposals.as_relaxation(system, None, _inside(system), 1)
     steps = floats(system.whole)
-    scale = np.where(steps > 0, steps, proposals.sizes(relaxation.lower, relaxation.upper))
+    scale = np.where(steps > 0, steps, proposals.scales(relaxation))
     matrix, factors = proposals.row_balanced(relaxation.rows.matrix @ sp.diags(scale, format="csr"))
     right = -relaxation.rows.constant * factors
     lower = np.where(relaxation.equal, right, -np.inf)

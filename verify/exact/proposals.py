@@ -9,7 +9,7 @@ from engiagent.verify.exact.forms import Exact
 from engiagent.verify.exact.numbers import Fractions, floats
 from engiagent.verify.exact.programme import Linear
 from engiagent.verify.levels.forms import Form, Matrix
-from engiagent.verify.levels.relaxation import ITERATIONS, linear
+from engiagent.verify.levels.relaxation import ITERATIONS
 from engiagent.verify.levels.relaxed import Relaxation
 from engiagent.verify.values import Floats
 
@@ -48,8 +48,31 @@ def solved(
     system: Linear, goal: Exact, point: Fractions, sign: int
 ) -> tuple[Floats, Floats] | None:
     """Return an optimum and multipliers of the rows of a minimisation, None without any."""
-    found = linear(as_relaxation(system, goal, point, sign), floats(point))
-    return None if found is None else (found[0], _in_own_sense(found[1], system))
+    import scipy.sparse as sp
+    from scipy.optimize import linprog
+
+    relaxation = as_relaxation(system, goal, point, sign)
+    scale = scales(relaxation)
+    matrix, factors = row_balanced(relaxation.rows.matrix @ sp.diags(scale, format="csr"))
+    right, equal = -relaxation.rows.constant * factors, relaxation.equal
+    cost = np.asarray(relaxation.objective.matrix.toarray()).reshape(-1) * scale
+    weight = float(np.abs(cost).max(initial=0.0)) or 1.0
+    result = linprog(
+        cost / weight,
+        A_ub=matrix[~equal] if (~equal).any() else None,
+        b_ub=right[~equal] if (~equal).any() else None,
+        A_eq=matrix[equal] if equal.any() else None,
+        b_eq=right[equal] if equal.any() else None,
+        bounds=np.stack([relaxation.lower / scale, relaxation.upper / scale], axis=1),
+        method="highs",
+        options={"maxiter": ITERATIONS},
+    )
+    if result.status != 0:
+        return None
+    y = np.zeros(system.constant.size)
+    y[~equal] = np.maximum(-np.asarray(result.ineqlin.marginals), 0.0)
+    y[equal] = -np.asarray(result.eqlin.marginals)
+    return result.x * scale, _in_own_sense(y * weight * factors, system)
 
 
 def optimal_weights(system: Linear, goal: Exact, point: Fractions, sign: int) -> Floats | None:
@@ -70,7 +93,7 @@ def ray(system: Linear, point: Fractions) -> Floats | None:
     if not system.constant.size:
         return None
     relaxation = as_relaxation(system, None, point, 1)
-    scale = sizes(relaxation.lower, relaxation.upper)
+    scale = scales(relaxation)
     matrix, factors = row_balanced(relaxation.rows.matrix @ sp.diags(scale, format="csr"))
     right = -relaxation.rows.constant * factors
     equal = np.flatnonzero(relaxation.equal)
@@ -105,12 +128,21 @@ def row_balanced(matrix: Matrix) -> tuple[Matrix, Floats]:
     return sp.diags(factors, format="csr") @ matrix, factors
 
 
-def sizes(lower: Floats, upper: Floats) -> Floats:
-    """Return the size of each column by its bounds; without any, that of the others."""
+def scales(relaxation: Relaxation) -> Floats:
+    """Return the size of each column by its bounds and by rows with no other column.
+
+    Without any it is that of the others: a coefficient that scaling makes tiny is dropped by
+    solvers, and the row with it.
+    """
     ends = np.maximum(
-        np.where(np.isfinite(lower), np.abs(lower), 0.0),
-        np.where(np.isfinite(upper), np.abs(upper), 0.0),
+        np.where(np.isfinite(relaxation.lower), np.abs(relaxation.lower), 0.0),
+        np.where(np.isfinite(relaxation.upper), np.abs(relaxation.upper), 0.0),
     )
+    rows = relaxation.rows
+    single = np.flatnonzero(np.diff(rows.matrix.indptr) == 1)
+    places = rows.matrix.indptr[single]
+    limits = np.abs(rows.constant[single] / rows.matrix.data[places])
+    np.maximum.at(ends, rows.matrix.indices[places], limits)
     ends = np.where(ends > 1e-12 * float(ends.max(initial=0.0)), ends, 0.0)
     known = ends[ends > 0]
     usual = float(np.exp(np.log(known).mean())) if known.size else 1.0

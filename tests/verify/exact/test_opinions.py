@@ -83,6 +83,25 @@ def test_whole_numbers_are_bounded_exactly_over_their_cases() -> None:
     assert 0 <= section["gap_float"] <= 1e-7
 
 
+def test_a_bound_is_tight_where_limits_are_rows_and_the_plan_is_nought() -> None:
+    # In joules the coefficient beside a column of size one would be too small for a solver.
+    names = ("first", "then")
+    blueprint = document(
+        [{"name": n, "unit": "MWh"} for n in names],
+        [
+            {"constraint_id": "low", "expression": "first >= 0"},
+            {"constraint_id": "high", "expression": "first <= 7.2"},
+            {"constraint_id": "link", "expression": "then == 0.95*first"},
+        ],
+        {"sense": "minimize", "unit": "MWh", "expression": "then"},
+    )
+    found = certify(
+        None, dict.fromkeys(names, 0.0), blueprint, folder=Path(), name="rows", exact=True
+    )
+    section = found.levels["optimality"]["exact"]
+    assert section["bound"] == section["objective"] == "0"
+
+
 def test_a_plan_that_a_second_solver_beats_has_no_certificate() -> None:
     worse = [0.0, 0, 1, 1, 1]
     assert judged(worse, None).verdict == "certified"
