@@ -14,12 +14,16 @@ Side = tuple[Dynamics, str]
 
 
 def buses_of(plant: Plant) -> dict[str, list[Dynamics]]:
-    """Return the units on every bus that is judged: one with a grid or a load, no feeder's."""
+    """Return the units on every bus that is judged.
+
+    That is one with a grid or a load; within a feeder the power flow says what goes where.
+    """
     fed = {
         str(bus)
         for unit in plant.units
         if unit.model == "feeder"
         for bus in unit.connections.get("buses") or ()
+        if bus != unit.connections.get("source")
     }
     buses: dict[str, list[Dynamics]] = {}
     for unit in plant.units:

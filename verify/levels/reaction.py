@@ -1,7 +1,7 @@
 """What a site does when its decisions are kept and something else turns out another way.
 
 States and results follow by physics. What then lacks or is left over on a bus with one grid is
-taken from it or given to it; a feeder with a grid at its source likewise.
+taken from it or given to it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,7 +33,7 @@ from engiagent.verify.values import Floats
 def reacted(plant: Plant, runs: Sequence[Run]) -> dict[str, Series]:
     """Return by quantity what differs from the plan: states, results, imports and exports."""
     found = {name: as_series(item) for run in runs for item in run.found for name in item.names}
-    for grid, net in _nets(plant, runs):
+    for grid, net in _nets(plant):
         over = plant.periods(grid).name
         for word, data in (("import", np.maximum(net, 0.0)), ("export", np.maximum(-net, 0.0))):
             name = f"{grid.name}.{word}"
@@ -41,7 +41,7 @@ def reacted(plant: Plant, runs: Sequence[Run]) -> dict[str, Series]:
     return found
 
 
-def _nets(plant: Plant, runs: Sequence[Run]) -> Iterator[tuple[Dynamics, Floats]]:
+def _nets(plant: Plant) -> Iterator[tuple[Dynamics, Floats]]:
     """Yield every grid that balances something with what it has to give. [kW]."""
     for bus, units in buses_of(plant).items():
         grids = [unit for unit in units if unit.model == "grid"]
@@ -53,12 +53,6 @@ def _nets(plant: Plant, runs: Sequence[Run]) -> Iterator[tuple[Dynamics, Floats]
         except EngiagentError:
             continue  # the balance is unchecked already
         yield grids[0], np.broadcast_to(demand - supply, (plant.periods(grids[0]).size,))
-    results = {name: r.values for run in runs for r in run.results for name in r.names}
-    for feeder in (unit for unit in plant.units if unit.model == "feeder"):
-        source, net = feeder.connections.get("source"), results.get(f"{feeder.name}.import")
-        grids = [u for u in plant.units if u.model == "grid" and u.connections.get("bus") == source]
-        if len(grids) == 1 and net is not None:
-            yield grids[0], net
 
 
 def judge_limits(

@@ -1,11 +1,12 @@
 """Distribution feeders: a plan's powers run through the equations of alternating current.
 
 Units stand on the buses of a feeder by their own ``bus``; what they draw and feed in is kept,
-voltages, currents, losses and the import are recomputed. Declared with the scheme ``linear``, the
-voltages are those of LinDistFlow, and the gap to the true ones is reported.
+voltages, currents, losses and the import from the source are recomputed. Declared with the scheme
+``linear``, the voltages are those of LinDistFlow, currents are flows at nominal voltage and nothing
+but shunts is lost; the gap to the true ones is reported.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,7 +66,6 @@ def _execute(plant: "Plant", group: Sequence[Dynamics]) -> Run:
     for k, word in ((2, "losses"), (3, "import")):
         name = f"{unit.name}.{word}"
         results.append(_result(plant, unit, name, "kW", declared[k], exact[k]))
-    excesses += _balance(plant, unit, declared[3])
     return Run((), tuple(results), tuple(excesses))
 
 
@@ -102,27 +102,8 @@ def _result(
     return Result((name,), text, values, over, claimed, "the power flow", exact)
 
 
-def _balance(plant: "Plant", unit: Dynamics, imported: Floats) -> Iterator[Excess]:
-    """Yield by how much the grid at the source gives another power than the feeder takes."""
-    grids = [
-        u
-        for u in plant.units
-        if u.model == "grid" and u.connections.get("bus") == unit.connections.get("source")
-    ]
-    if not grids:
-        return
-    given = np.zeros_like(imported)
-    for grid in grids:
-        given = given + plant.decision(grid, "import") - plant.decision(grid, "export")
-    yield Excess(
-        f"balance:{unit.name}", f"power balance of {unit.name}", np.abs(given - imported), "kW",
-        float(np.nanmax(np.abs(imported), initial=0.0)), plant.periods(unit),
-        "the grid gives another power than demand and losses take, off",
-    )  # fmt: skip
-
-
 def demand(plant: "Plant", unit: Dynamics, grid: "Feeder") -> tuple[Floats, Floats]:
-    """Return the net demand of every bus, shape (periods, buses). [kW], [kvar]."""
+    """Return the net demand of the buses behind the source, shape (periods, buses). [kW], [kvar]."""
     from engiagent.verify.levels.buses import flow_of
     from engiagent.verify.plants import MODELS, entry_of
 
@@ -130,7 +111,8 @@ def demand(plant: "Plant", unit: Dynamics, grid: "Feeder") -> tuple[Floats, Floa
     active = np.zeros((size, len(grid.buses)))
     for other in plant.units:
         bus = str(other.connections.get("bus"))
-        if bus not in grid.bus_names or other.model not in MODELS or other.model == "grid":
+        inside = bus in grid.bus_names and bus != grid.source
+        if not inside or other.model not in MODELS:
             continue
         column, model = grid.bus_names.index(bus), entry_of(other.model)
         for sign, flows in ((1.0, model.demands), (-1.0, model.supplies)):
@@ -207,8 +189,9 @@ ENTRIES = {
         "distribution feeder with its voltages and currents",
         SLOTS["feeder"],
         _execute,
+        demands={"source": "import"},
         connections={
-            "source": "bus whose voltage is held",
+            "source": "bus whose voltage is held, on which the feeder is a demand",
             "buses": "their nominal voltages by name, in kV",
             "lines": "by name `from`, `to`, `resistance` and `reactance` in ohm, `susceptance` in "
             "uS, `ampacity` in A",

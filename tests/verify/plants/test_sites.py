@@ -41,7 +41,9 @@ def test_a_feeder_takes_its_losses_from_the_grid(tmp_path: Path) -> None:
     series = {"main.import": [9.0 + LOSS], "main.export": [0.0]}
     certificate = executed(tmp_path, feeder(), series)
     assert passes(certificate)
-    assert broken(executed(tmp_path, feeder(), {**series, "main.import": [9.0]})) == {"balance:net"}
+    assert broken(executed(tmp_path, feeder(), {**series, "main.import": [9.0]})) == {
+        "balance:station"
+    }
 
 
 def test_a_voltage_out_of_its_band_and_a_wrong_claim_are_caught(tmp_path: Path) -> None:
