@@ -103,7 +103,7 @@ def _result(
 
 
 def demand(plant: "Plant", unit: Dynamics, grid: "Feeder") -> tuple[Floats, Floats]:
-    """Return the net demand of the buses behind the source, shape (periods, buses). [kW], [kvar]."""
+    """Return the net demand behind the source, shape (periods, buses). [kW], [kvar]."""
     from engiagent.verify.levels.buses import flow_of
     from engiagent.verify.plants import MODELS, entry_of
 
