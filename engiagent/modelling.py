@@ -272,7 +272,13 @@ class Site:
     # -- what values become -----------------------------------------------------------------------
 
     def _numbers(self, name: str, value: npt.ArrayLike) -> Json:
-        array = np.asarray(value, dtype=np.float64)
+        try:
+            array = np.asarray(value, dtype=np.float64)
+        except (TypeError, ValueError):
+            array = np.full((), np.nan)
+        if np.isnan(array).any():
+            wanted = f"one number, or {self.periods} for the periods"
+            raise InputError(f"{name} holds more than numbers", expected=wanted)
         if array.ndim == 0:
             return {"value": float(array)}
         if array.shape != (self.periods,):
@@ -289,7 +295,7 @@ class Site:
         if isinstance(value, str):
             match = _WITH_UNIT.fullmatch(value)
             return value if match is None else f"{match[1]}[{match[2]}]"
-        if np.ndim(value) == 0 and not isinstance(value, tuple):
+        if isinstance(value, int | float | np.number):
             return float(value)
         return self.parameter(f"{name}_given", value, unit)
 
