@@ -29,6 +29,21 @@ def account(draft: Draft) -> None:
         _times(draft, n, line)
         _requirements(draft, n, line)
         _foreign(draft, n, line)
+        _unknown(draft, n, line)
+
+
+def _unknown(draft: Draft, n: int, line: Line) -> None:
+    """Report words that nothing knows beside a number that found its place."""
+    from engiagent.agents.offline.plant.units import nouns
+    from engiagent.agents.offline.plant.words import card_words, mark, vocabulary
+
+    if not any(t.amount is not None and draft.is_taken(n, i) for i, t in enumerate(line.tokens)):
+        return
+    found = mark(line, vocabulary(nouns()))
+    known = card_words() | {t.text for i, t in enumerate(line.tokens) if draft.is_taken(n, i)}
+    strange = [word for word in dict.fromkeys(found.unknown()) if word not in known]
+    if strange:
+        draft.refuse(n, f"unknown words beside a number: {', '.join(strange)}")
 
 
 def _free(draft: Draft, n: int, line: Line, match: re.Match[str]) -> bool:

@@ -71,15 +71,27 @@ def exclusive() -> tuple[frozenset[str], ...]:
     return tuple(frozenset(str(g).split()) for g in load_card("words")["exclusive"])
 
 
+@lru_cache(maxsize=1)
+def card_words() -> frozenset[str]:
+    """Return every word that stands in the cards of phrases, numbers' slots and scope."""
+    names = ("lexicon", "battery", "thermal", "site", "states", "objective", "scope")
+    texts = (str(load_card(name)) for name in names)
+    return frozenset(word for text in texts for word in re.findall(r"[a-z][a-z'-]+", text.lower()))
+
+
+@lru_cache(maxsize=4)
+def _compiled(entries: tuple[tuple[str, str], ...]) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple(
+        (name, re.compile(rf"(?<![a-z0-9'-])(?:{longest_first(text)})(?![a-z0-9'-])"))
+        for name, text in entries
+    )
+
+
 def vocabulary(nouns: Mapping[str, str]) -> Vocabulary:
     """Return the vocabulary with the nouns of units, as ``{"chp": "chp|cogeneration unit"}``."""
     entries = [(f"@{unit}", text) for unit, text in nouns.items()]
     entries += list(concepts().items())
-    compiled = tuple(
-        (name, re.compile(rf"(?<![a-z0-9'-])(?:{longest_first(text)})(?![a-z0-9'-])"))
-        for name, text in entries
-    )
-    return Vocabulary(compiled, neutral())
+    return Vocabulary(_compiled(tuple(entries)), neutral())
 
 
 def longest_first(text: str) -> str:
@@ -123,7 +135,8 @@ def _plain(line: Line, i: int, words: Vocabulary) -> str:
         return NEUTRAL
     if token.kind != "word":
         return THING
-    if token.text in words.neutral or token.text.rstrip("s") in words.neutral:
+    plain = token.text.removesuffix("'s")
+    if plain in words.neutral or plain.rstrip("s") in words.neutral:
         return NEUTRAL
     if len(token.text) == 1 or token.text.isdigit():
         return NEUTRAL
