@@ -28,7 +28,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.mutants.judging import HARMLESS, OPERATORS, Outcome, judge, mutants
-from tests.mutants.runs import LARGEST, Run, certified, run_of, sizes
+from tests.mutants.runs import Run, certified, judged, run_of, sizes
 
 QUICK = 520
 """Mutants of a quick run, spread evenly over problems and operators."""
@@ -46,7 +46,7 @@ def chosen(run: Run, share: float) -> Iterator[tuple[Any, str, Any]]:
         yield from islice(made, 0, None, step)
 
 
-def judged(task: tuple[Path, float, int]) -> list[Outcome]:
+def verdicts(task: tuple[Path, float, int]) -> list[Outcome]:
     """Judge one part of the mutants of one problem."""
     folder, share, part = task
     warnings.simplefilter("ignore")
@@ -65,7 +65,7 @@ def outcomes(quick: bool) -> list[Outcome]:
     share = min(1.0, QUICK / total) if quick else 1.0
     tasks = [(run.problem.folder, share, part) for run in runs for part in range(WORKERS)]
     with ProcessPoolExecutor(WORKERS) as pool:
-        return [outcome for found in pool.map(judged, tasks) for outcome in found]
+        return [outcome for found in pool.map(verdicts, tasks) for outcome in found]
 
 
 def report(found: Sequence[Outcome]) -> dict[str, Any]:
@@ -77,7 +77,11 @@ def report(found: Sequence[Outcome]) -> dict[str, Any]:
     judged_ = states["caught"] + states["survived"]
     return {
         "problems": sorted({o.problem for o in found}),
-        "left_out": [f"{folder.name}: {n} columns" for folder, n in sizes() if n > LARGEST],
+        "left_out": [
+            f"{folder.name}: {kind}, {size} columns"
+            for folder, size, kind in sizes()
+            if (folder, size) not in judged()
+        ],
         "mutants": len(wrong),
         "equivalent": states["equivalent"],
         "caught": states["caught"],

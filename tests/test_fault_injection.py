@@ -13,7 +13,7 @@ from engiagent.verify import check
 from tests.mutants.judging import HARMLESS, OPERATORS, Operator, Outcome, failed, judge, mutants
 from tests.mutants.runs import Run, certified, without_experts
 
-RUNS = certified(of_each_family=2)
+RUNS = certified(of_each_family=1)
 NAMES = [run.name for run in RUNS]
 
 
@@ -30,7 +30,7 @@ def one(run: Run, operator: Operator) -> list[Outcome]:
 
 def test_the_corpus_has_runs_of_both_families_to_put_faults_into() -> None:
     families = {run.problem.family for run in RUNS}
-    assert len(NAMES) >= 4
+    assert len(NAMES) >= 3
     assert len(families) >= 2
 
 

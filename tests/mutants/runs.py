@@ -17,6 +17,7 @@ import xarray as xr
 from engiagent.blueprint.document import Blueprint, VariableDef
 from engiagent.blueprint.units import UnitError, conversion, parse_unit
 from engiagent.formulations import compile_blueprint, expand
+from engiagent.formulations.classify import classify
 from engiagent.formulations.program import ColumnBlock, Program
 from engiagent.formulations.values import Floats
 from engiagent.problems import Problem
@@ -45,9 +46,15 @@ class Run:
     schedule: xr.Dataset
 
     def having(self, word: str) -> Iterator[VariableDef]:
-        """Yield the variables that stand for a quantity ending in ``.word``."""
-        for definition in self.blueprint.core.decision_variables:
+        """Yield the series that stand for a quantity ending in ``.word``."""
+        for definition in self.series():
             if (definition.quantity or "").endswith(f".{word}"):
+                yield definition
+
+    def series(self) -> Iterator[VariableDef]:
+        """Yield the variables with one index and a value for each element of it."""
+        for definition in self.blueprint.core.decision_variables:
+            if definition.where is None and self.schedule[definition.name].ndim == 1:
                 yield definition
 
     @property
@@ -80,6 +87,8 @@ def schedule_of(program: Program) -> xr.Dataset:
 
 LARGEST = 4_000
 """Columns of a program beyond which thousands of mutants would take hours."""
+JUDGED = ("LP", "QP", "MILP")
+"""Classes in which HiGHS alone can say what is true of a schedule."""
 
 
 @lru_cache(maxsize=4)
@@ -89,29 +98,29 @@ def certified(of_each_family: int | None = None) -> tuple[Run, ...]:
     Parameters
     ----------
     of_each_family
-        How many of each family, the smallest; None for all up to :data:`LARGEST`.
+        How many of each family, the smallest; None for all that :func:`judged` has.
     """
     families: dict[str, list[tuple[int, Path]]] = {}
-    for folder, size in sizes():
+    for folder, size in judged():
         families.setdefault(folder.parent.name, []).append((size, folder))
-    chosen = [
-        folder
-        for found in families.values()
-        for size, folder in sorted(found)[:of_each_family]
-        if size <= LARGEST
-    ]
+    chosen = [folder for found in families.values() for _, folder in sorted(found)[:of_each_family]]
     return tuple(run_of(folder) for folder in sorted(chosen))
 
 
+def judged() -> list[tuple[Path, int]]:
+    """Return the problems whose mutants can be judged, with their columns."""
+    return [(f, size) for f, size, kind in sizes() if size <= LARGEST and kind in JUDGED]
+
+
 @lru_cache(maxsize=1)
-def sizes() -> tuple[tuple[Path, int], ...]:
-    """Return the folders of problems with a certified answer, and the columns of each."""
+def sizes() -> tuple[tuple[Path, int, str], ...]:
+    """Return the problems with a certified answer: folder, columns and class of each."""
     found = []
     for path in sorted(CORPUS.glob("*/*/expert/answer.json")):
         blueprint = path.parent / "blueprint.json"
         if json.loads(path.read_text(encoding="utf-8"))["verdict"] == "certified":
             program = compile_blueprint(expand(Blueprint.load(blueprint)), path.parents[1])
-            found.append((path.parents[1], program.column_count))
+            found.append((path.parents[1], program.column_count, classify(program).problem_class))
     return tuple(found)
 
 

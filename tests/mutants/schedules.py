@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from engiagent.blueprint.document import VariableDef
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.solvers import SolveOptions, solve, to_dataset
 from tests.mutants.runs import Run
@@ -33,7 +32,7 @@ def _upper(run: Run, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 def one_hour_over_power(run: Run) -> Schedules:
     """Put one hour of every limited power 5 % above its limit."""
-    for definition in run.blueprint.core.decision_variables:
+    for definition in run.series():
         unlimited = not np.isfinite(_upper(run, definition.name)).any()
         if definition.unit not in POWER or definition.role == "state" or unlimited:
             continue
@@ -174,7 +173,7 @@ def _each(
     run: Run, roles: tuple[str, ...], change: Callable[[np.ndarray[Any, Any]], Any]
 ) -> Schedules:
     """Change the values of every series whose role is among those given."""
-    for definition in _series(run):
+    for definition in run.series():
         if definition.role in roles:
             wrong = _copy(run)
             series = wrong[definition.name]
@@ -185,12 +184,6 @@ def _each(
                 continue
             wrong[definition.name] = (series.dims, values, series.attrs)
             yield str(definition.quantity or definition.name), wrong
-
-
-def _series(run: Run) -> Iterator[VariableDef]:
-    for definition in run.blueprint.core.decision_variables:
-        if definition.where is None and run.schedule[definition.name].ndim == 1:
-            yield definition
 
 
 ACTED = ("decision",)
@@ -215,7 +208,7 @@ def all_thousandfold(run: Run) -> Schedules:
 def unit_mislabelled(run: Run) -> Schedules:
     """Call the numbers MW where they are kW, kWh where they are kW, and K where they are degC."""
     swap = {"kW": "MW", "MW": "kW", "kWh": "MWh", "MWh": "kWh", "degC": "degF"}
-    for definition in _series(run):
+    for definition in run.series():
         units = run.schedule[definition.name].attrs.get("units")
         if units in swap and np.any(run.schedule[definition.name].values):
             wrong = _copy(run)
@@ -256,7 +249,7 @@ def swapped_hours(run: Run) -> Schedules:
 
 def one_step_left_out(run: Run) -> Schedules:
     """Leave out the last step of every series."""
-    dims = {dim for d in _series(run) for dim in run.schedule[d.name].dims}
+    dims = {dim for d in run.series() for dim in run.schedule[d.name].dims}
     for dim in sorted(map(str, dims)):
         yield f"{dim} without its last", _copy(run).isel({dim: slice(None, -1)})
 
@@ -327,7 +320,7 @@ def power_from_nowhere(run: Run) -> Schedules:
 
 def decision_left_out(run: Run) -> Schedules:
     """Leave a decision out of the schedule altogether."""
-    for definition in _series(run):
+    for definition in run.series():
         if definition.role == "decision":
             wrong = _copy(run)
             related = [n for n in wrong.data_vars if str(n).endswith(f"__{definition.name}")]
