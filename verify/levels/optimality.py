@@ -377,8 +377,9 @@ def plain_contradiction(bench: Bench, core: Core) -> Proof | None:
     """
     for definition in core.decision_variables:
         box = box_of(bench, definition)
-        size = np.maximum(np.abs(box.lower), np.abs(box.upper))
-        proof = _beyond(f"bounds of {definition.name}", (box.lower - box.upper)[box.exists], size)
+        crossing = (box.lower - box.upper)[box.exists]
+        size = np.maximum(np.abs(box.lower), np.abs(box.upper))[box.exists]
+        proof = _beyond(f"bounds of {definition.name}", crossing, size)
         if proof is not None:
             return proof
     for rule in rules_of_core(core):
@@ -404,7 +405,8 @@ def _beyond(name: str, excess: Floats, size: Floats) -> Proof | None:
     size = np.broadcast_to(size, excess.shape) if np.size(size) == 1 else size[: excess.size]
     if not excess.size:
         return None
-    relative = excess / np.maximum(size, 1e-300)
+    with np.errstate(invalid="ignore"):  # an end that is infinite is never crossed
+        relative = excess / np.maximum(size, 1e-300)
     worst = float(np.max(np.where(np.isfinite(relative), relative, -np.inf)))
     return Proof(worst, ((name, 1.0),)) if worst > PLAINLY else None
 
