@@ -1,16 +1,15 @@
 r"""Any heat network as algebra: the exact step of its nodes with mass, and means of all nodes.
 
 .. math::
-    T_{k,t+1} = T_{k,t} + \sum_j A_{kj} (T_{j,t} - T_{k,t}) + \sum_b D_{kb} (T_{b,t} - T_{k,t})
-        + \sum_h D_{kh} \dot Q_{h,t}
+    T_{k,t+1} = \sum_j A_{kj} T_{j,t} + \sum_b D_{kb} T_{b,t} + \sum_h D_{kh} \dot Q_{h,t}
 
-with the matrices of ``HeatNetwork.discretise``, which hold temperatures at the boundaries and heat
-over a step; means over the step follow alike. Only differences occur, because a network without
-differences keeps its temperature.
+in degrees Celsius, with the matrices of ``HeatNetwork.discretise``, which hold temperatures at the
+boundaries and heat over a step; the means over the step follow alike.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +29,9 @@ from engiagent.formulations.components.thermal_coupling import step_hours
 from engiagent.models.buildings.network import HeatNetwork
 from engiagent.models.ranges import ParameterError
 
+NOTHING: Final = 1e-11
+"""What an entry is worth over the largest one to be kept: 1e-10 K over ten kelvin."""
+ZERO: Final = "0[degC]"
 Floats = npt.NDArray[np.float64]
 
 
@@ -139,17 +141,18 @@ def _linear(
     network: HeatNetwork,
     inputs: Inputs,
 ) -> tuple[Fragment, str]:
-    """Return the parameters of one linear map and what it adds to a temperature ``base[k]``."""
-    name, (transition, drive) = reader.name, matrices
+    """Return the parameters of one linear map, and what it gives above 0 degC for a row ``k``."""
+    name = reader.name
+    transition, drive = (_without_rounding(matrix) for matrix in matrices)
     by_mass = f"{name}_{what}_by_mass"
     table = {row: {col: float(transition[i, j]) for j, col in enumerate(heavy)}
              for i, row in enumerate(rows)}  # fmt: skip
     parameters = [_parameter(reader, f"{what}_by_mass", "1", (over, f"{name}_masses"), table)]
-    terms = [f"sum({by_mass}[k, j]*({name}_temperature[j, t] - #) for j in {name}_masses)"]
+    terms = [f"sum({by_mass}[k, j]*({name}_temperature[j, t] - {ZERO}) for j in {name}_masses)"]
     for number, boundary in enumerate(network.boundaries):
         column = {row: float(drive[i, number]) for i, row in enumerate(rows)}
         parameters.append(_parameter(reader, f"{what}_by_{boundary}", "1", (over,), column))
-        terms.append(f"{name}_{what}_by_{boundary}[k]*({inputs.boundary[boundary]} - #)")
+        terms.append(f"{name}_{what}_by_{boundary}[k]*({inputs.boundary[boundary]} - {ZERO})")
     index = network.index
     for number, (node, heat) in enumerate(inputs.heat.items()):
         place = len(network.boundaries) + index[node]
@@ -158,6 +161,14 @@ def _linear(
         parameters.append(_parameter(reader, own, "K/kW", (over,), column))
         terms.append(f"{name}_{own}[k]*({heat})")
     return Fragment(parameters=tuple(parameters)), " + ".join(terms)
+
+
+def _without_rounding(matrix: Floats) -> Floats:
+    """Return a matrix without entries that no digit of a temperature depends on.
+
+    Between distant nodes the exponential leaves numbers that solvers refuse as coefficients.
+    """
+    return np.where(np.abs(matrix) < NOTHING * np.abs(matrix).max(), 0.0, matrix)
 
 
 def _parameter(
@@ -172,21 +183,19 @@ def _parameter(
 
 
 def _row(reader: Reader, suffix: str, terms: str, where: str) -> ConstraintDef:
-    own = f"{reader.name}_temperature[k, t]"
     return ConstraintDef(
         constraint_id=f"{reader.name}_{suffix}",
         name=f"heat balance of {reader.name}",
         forall=(f"k in {reader.name}_masses", f"t in {reader.time}"),
         where=where or None,
-        expression=f"{reader.name}_temperature[k, t+1] == {own} + {terms.replace('#', own)}",
+        expression=f"{reader.name}_temperature[k, t+1] == {ZERO} + {terms}",
         category=PHYSICS, hard=True, source_reference=reader.component.source_reference,
     )  # fmt: skip
 
 
 def _mean(reader: Reader, means: list[tuple[str, str]]) -> ExpressionDef:
     """Return the means, told apart by the length of the step."""
-    base = f"{reader.name}_temperature[first({reader.name}_masses), t]"
-    texts = [f"({base} + {terms.replace('#', base)})" for _, terms in means]
+    texts = [f"({ZERO} + {terms})" for _, terms in means]
     text = texts[-1]
     for (where, _), other in zip(means[-2::-1], texts[-2::-1], strict=True):
         text = f"({other} if {where} else {text})"

@@ -79,6 +79,29 @@ def test_a_network_of_any_kind_follows_its_simulation(step: Any) -> None:
     np.testing.assert_allclose(data.source_import, data.house_heating, atol=1e-9)
 
 
+def test_a_long_row_of_rooms_is_exact_and_keeps_its_coefficients_apart() -> None:
+    count = 24
+    ends = [(f"n{k}", f"n{k + 1}", 0.2) for k in range(count - 1)] + [("n0", "out", 0.3)]
+    site = Site(start="2025-01-01T00:00", step="15 min", periods=3)
+    site.add(
+        "row", "rc_network", boundaries={"out": -5}, heated={f"n{count - 1}": 5},
+        nodes={f"n{k}": {"capacity": 2 + k % 3, "initial_temperature": 20} for k in range(count)},
+        links={f"l{k}": {"one": a, "other": b, "conductance": g}
+               for k, (a, b, g) in enumerate(ends)},
+        comfort={f"n{count - 1}": {"low": 20.1}},
+    )  # fmt: skip
+    site.minimise("sum(row_heating[t]*dt(t) for t in T)", "kWh")
+    data = solved(site)
+    network = HeatNetwork(
+        nodes=tuple(Node(name=f"n{k}", capacity=2 + k % 3) for k in range(count)),
+        links=tuple(Link(one=a, other=b, conductance=g) for a, b, g in ends), boundaries=("out",),
+    )  # fmt: skip
+    run = network.simulate({"out": -5.0}, 0.25, {f"n{count - 1}": data.row_heating.values},
+                           initial=[20.0] * count)  # fmt: skip
+    states = data.row_temperature.transpose(..., "row_masses")
+    np.testing.assert_allclose(states, run.temperature, atol=1e-7)
+
+
 def test_a_band_that_cannot_be_held_is_left_when_soft() -> None:
     band = {"hall": {"low": 35}}
     assert house("1 h", band).solve().attrs["status"] == "infeasible"
