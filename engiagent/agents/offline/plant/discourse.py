@@ -40,6 +40,10 @@ class Discourse:
         The nearest mention before it counts, then one behind it, then the sentences before it in
         the same paragraph, the lead-in of its list and the heading.
         """
+        owner = self.draft.table_lines.get(n, {}).get("owner")
+        tabled = [i.unit.component for i in self.plant.instances if i.name == owner]
+        if tabled:
+            return tabled[0]
         here = self._units_in(n)
         before = [c for i, c in here if i < token]
         if before:
