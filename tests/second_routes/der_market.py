@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.optimize import linprog
 
-DEMAND = (310, 290, 330, 390, 440, 480, 420, 350)
+DEMAND = (310, 290, 330, 390, 440, 435, 420, 350)
 WIND = (205, 240, 185, 120, 55, 40, 95, 160)
 
 
