@@ -535,7 +535,7 @@ def without(parameters: Json, name: str) -> Json:
 
 
 WRONG = [
-    ("unknown model", [component("x", "flywheel", {})], "unknown model; expected battery"),
+    ("unknown model", [component("x", "flywheel", {})], "unknown model; expected air_handler, battery"),
     (
         "unknown parameter",
         [component("b", "battery", {**BATTERY, "efficency": 0.9})],
