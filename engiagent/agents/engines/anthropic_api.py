@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from engiagent.agents.engines.exchange import Reply, Request, Tokens
+from engiagent.agents.engines.retrying import AT_ONCE, SOME_TIME, backoff, wait_of
 from engiagent.agents.protocol import Fault
 from engiagent.errors import EngiagentError
 
 if TYPE_CHECKING:
     import anthropic
+    import httpx2
 
 KEY: Final = "ANTHROPIC_API_KEY"
 STREAM_ABOVE: Final = 8_000
@@ -47,10 +49,10 @@ class AnthropicExchange:
     base_url
         Of the server; None for the SDK's own.
     seconds
-        The longest wait for a server between two bytes, and for a whole reply.
+        The longest wait for a whole reply.
     retries
-        Further attempts after what may pass: no connection, 408, 409, 429, 5xx, a stream that broke
-        off.
+        Further attempts after what may pass: no connection, no answer in time, 408, 409, 429, 5xx,
+        a stream that broke off.
     structured
         Whether the server is asked to hold the answer to a schema; set to False by itself when it
         says that it does not know how.
@@ -65,57 +67,62 @@ class AnthropicExchange:
 
     def send(self, request: Request, seconds: float | None = None) -> Reply:
         """Return the model's reply."""
-        limit = self.seconds if seconds is None else max(0.05, min(seconds, self.seconds))
-        until = time.monotonic() + limit
-        tokens = Tokens()
-        attempt = 0
+        until = math.inf if seconds is None else time.monotonic() + seconds
+        tokens, retried = Tokens(), 0
         while True:
-            reply, again = self._attempt(request, until)
+            reply, wait = self._attempt(request, until)
             tokens += reply.tokens
-            attempt += not self._unstructured(reply)
-            if again and attempt <= self.retries and time.monotonic() < until:
-                continue
-            return Reply(self._bare(reply.text), tokens, self._bare(reply.model), reply.fault)
+            retried += wait != AT_ONCE
+            wait = None if wait is None or retried > self.retries else backoff(wait, retried)
+            if wait is None or time.monotonic() + wait >= until:
+                return Reply(self._bare(reply.text), tokens, self._bare(reply.model), reply.fault)
+            time.sleep(wait)
 
-    def _unstructured(self, reply: Reply) -> bool:
-        """Whether the attempt only showed that a server knows no schemas."""
-        return reply.fault is not None and reply.fault.kind == _UNSTRUCTURED
+    def _attempt(self, request: Request, until: float) -> tuple[Reply, float | None]:
+        """Return the reply to one attempt, and how long to wait before another may help.
 
-    def _attempt(self, request: Request, until: float) -> tuple[Reply, bool]:
-        """Return the reply to one attempt, and whether another may help."""
+        The SDK's own retries are off, as they wait as long as a server says, beyond any budget.
+        """
         import anthropic
         import httpx2
 
-        arguments = self._arguments(request)
-        told = _Told()
+        told, limit = _Told(), min(until, time.monotonic() + self.seconds)
         try:
-            if request.max_tokens > STREAM_ABOVE:
-                return self._streamed(arguments, request, until, told), False
-            left = max(0.05, until - time.monotonic())
-            timeout = httpx2.Timeout(left, connect=min(left, CONNECT_SECONDS))
-            message = self._open().messages.create(**arguments, timeout=timeout)
-            return _reply(message, request), False
-        except anthropic.BadRequestError as error:
-            if self.structured and "output_config" in str(error.body or error):
-                self.structured = False
-                return Reply("", fault=Fault(_UNSTRUCTURED, "no output_config")), True
-            return self._failed(told, "engine-unreachable", _status(error)), False
+            return self._asked(request, limit, told), None
         except anthropic.APIStatusError as error:
-            # Before a reply begins the SDK has retried; an error within a stream it does not.
-            return self._failed(told, "engine-unreachable", _status(error)), told.begun
-        except anthropic.APITimeoutError:
-            return self._failed(told, "engine-unreachable", _late(until)), False
-        except anthropic.APIConnectionError as error:
-            said = f"no connection: {_cause(error)}"
-            return self._failed(told, "engine-unreachable", said), told.begun
-        except TimeoutError:
-            return self._failed(told, "engine-unreachable", _late(until)), False
-        except (httpx2.HTTPError, anthropic.AnthropicError, ValueError, TypeError) as error:
-            said = f"the reply broke off: {type(error).__name__}: {error}"
-            return self._failed(told, "engine-unreachable", said), True
+            if self._knows_no_schemas(error):
+                self.structured = False
+                return Reply(""), AT_ONCE
+            return self._failed(told, _status(error)), wait_of(error.response)
+        except (anthropic.APITimeoutError, TimeoutError):
+            return self._failed(told, "the server did not answer in time"), SOME_TIME
+        except (anthropic.AnthropicError, httpx2.HTTPError) as error:
+            cause = error.__cause__ or error
+            said = "the reply broke off" if told.begun else "no connection"
+            return self._failed(told, f"{said}: {type(cause).__name__}: {cause}"), SOME_TIME
+        except (ValueError, TypeError, AttributeError) as error:
+            # A server that calls itself compatible may send what the SDK's types cannot hold.
+            return self._failed(told, f"the reply is no message: {error}"), None
 
-    def _failed(self, told: "_Told", kind: str, said: str) -> Reply:
-        return Reply(told.text, told.tokens, told.model, Fault(kind, self._bare(said)[:500]))
+    def _asked(self, request: Request, limit: float, told: "_Told") -> Reply:
+        arguments = {**self._arguments(request), "timeout": self._timeout(limit)}
+        if request.max_tokens <= STREAM_ABOVE:
+            return _reply(self._open().messages.create(**arguments), request)
+        return self._streamed(arguments, request, limit, told)
+
+    def _knows_no_schemas(self, error: "anthropic.APIStatusError") -> bool:
+        said = str(error.body or error)
+        return self.structured and error.status_code in (400, 422) and "output_config" in said
+
+    def _failed(self, told: "_Told", said: str) -> Reply:
+        fault = Fault("engine-unreachable", self._bare(said)[:500])
+        return Reply(told.text, told.tokens, told.model, fault)
+
+    def _timeout(self, limit: float) -> "httpx2.Timeout":
+        import httpx2
+
+        left = max(0.05, limit - time.monotonic())
+        return httpx2.Timeout(left, connect=min(left, CONNECT_SECONDS))
 
     def _arguments(self, request: Request) -> dict[str, Any]:
         blocks: list[dict[str, Any]] = [{"type": "text", "text": text} for text in request.system]
@@ -137,22 +144,20 @@ class AnthropicExchange:
         return arguments
 
     def _streamed(
-        self, arguments: Mapping[str, Any], request: Request, until: float, told: "_Told"
+        self, arguments: Mapping[str, Any], request: Request, limit: float, told: "_Told"
     ) -> Reply:
         """Return the reply of a stream; what has come is in ``told`` when it breaks off."""
-        import httpx2
+        import anthropic
 
-        left = max(0.05, until - time.monotonic())
-        timeout = httpx2.Timeout(left, connect=min(left, CONNECT_SECONDS))
-        stream = self._open().messages.create(**arguments, stream=True, timeout=timeout)
+        stream = self._open().messages.create(**arguments, stream=True)
         told.begun = True
         with stream:
             for event in stream:
                 told.take(event)
-                if time.monotonic() > until:
+                if time.monotonic() > limit:
                     raise TimeoutError
         if not told.ended:
-            raise httpx2.RemoteProtocolError("the stream ended before the message did")
+            raise anthropic.AnthropicError("the stream ended before the message did")
         return told.reply(request)
 
     def _open(self) -> "anthropic.Anthropic":
@@ -161,15 +166,12 @@ class AnthropicExchange:
 
             self._key = key()
             self._client = anthropic.Anthropic(
-                api_key=self._key, base_url=self.base_url, max_retries=self.retries
+                api_key=self._key, base_url=self.base_url, max_retries=0
             )
         return self._client
 
     def _bare(self, text: str) -> str:
         return text.replace(self._key, "[key]") if self._key else text
-
-
-_UNSTRUCTURED: Final = "unstructured"
 
 
 @dataclass
@@ -254,13 +256,3 @@ def _whole(value: Any) -> int:
 def _status(error: "anthropic.APIStatusError") -> str:
     said = error.api_message or "without a message"
     return f"the server answered {error.status_code}: {said}"
-
-
-def _cause(error: BaseException) -> str:
-    cause = error.__cause__ or error
-    return f"{type(cause).__name__}: {cause}"
-
-
-def _late(until: float) -> str:
-    del until
-    return "the server did not answer in time"

@@ -1,0 +1,131 @@
+"""Exchanges kept on disk, and answered again from there.
+
+Every exchange is a JSON file of the run's folder ``exchanges/``, numbered in order, with the hash
+of its request. The same request is answered from a kept exchange, and nobody is asked; its tokens
+count as they did. A fault that may pass (no connection) is asked again. Neither key nor headers are
+part of what is kept.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from engiagent.agents.engines.exchange import Exchange, Reply, Request
+from engiagent.agents.protocol import Fault
+from engiagent.errors import InputError
+from engiagent.files import write_atomic
+from engiagent.jsontext import dumps_canonical, loads_strict
+
+SCHEMA: Final = "engiagent-exchange/1"
+FOLDER: Final = "exchanges"
+_PASSING: Final = "engine-unreachable"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An exchange on disk."""
+
+    key: str
+    reply: Reply
+
+
+@dataclass
+class Recorder:
+    """Keeps what an exchange carries, and answers from what was kept.
+
+    Attributes
+    ----------
+    exchange
+        Who carries what was not kept; None to answer from what was kept alone.
+    folder
+        Where exchanges are written.
+    kept
+        Exchanges to answer from, each once, in their order.
+    copies
+        Whether what was answered from them is written again: not in the folder that they are in.
+    replayed
+        How many were.
+    """
+
+    exchange: Exchange | None
+    folder: Path
+    kept: list[Kept] = field(default_factory=list)
+    copies: bool = True
+    replayed: int = 0
+    _count: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        numbers = [int(p.stem) for p in self.folder.glob("*.json") if p.stem.isdecimal()]
+        self._count = max(numbers, default=0)
+
+    def send(self, request: Request, seconds: float | None = None) -> Reply:
+        """Return the kept reply to a request, else have it carried and keep it."""
+        known = self._known(request.key)
+        if known is not None:
+            self.replayed += 1
+            if self.copies:
+                self._keep(request, known, replayed=True)
+            return known
+        if self.exchange is None:
+            said = f"no recorded exchange answers this request ({request.label})"
+            return Reply("", fault=Fault(_PASSING, said))
+        # The request is on disk before it goes out: a run that is cut shows what it waited for.
+        self._keep(request, None)
+        reply = self.exchange.send(request, seconds)
+        self._count -= 1
+        self._keep(request, reply)
+        return reply
+
+    def knows(self, request: Request) -> bool:
+        """Whether a kept exchange would answer a request."""
+        return any(item.key == request.key for item in self.kept)
+
+    def _known(self, key: str) -> Reply | None:
+        for place, item in enumerate(self.kept):
+            if item.key == key:
+                return self.kept.pop(place).reply
+        return None
+
+    def _keep(self, request: Request, reply: Reply | None, *, replayed: bool = False) -> None:
+        self._count += 1
+        document = {
+            "schema": SCHEMA, "number": self._count, "key": request.key, "replayed": replayed,
+            "request": request.to_dict(), "reply": None if reply is None else reply.to_dict(),
+        }  # fmt: skip
+        self.folder.mkdir(parents=True, exist_ok=True)
+        text = dumps_canonical(document).encode("utf-8", errors="replace")
+        write_atomic(self.folder / f"{self._count:04d}.json", text)
+
+
+def kept_exchanges(run: Path) -> list[Kept]:
+    """Return the answered exchanges of a run folder, in order.
+
+    Raises
+    ------
+    InputError
+        When a file of them is none.
+    """
+    return list(_read(run / FOLDER))
+
+
+def _read(folder: Path) -> Iterator[Kept]:
+    for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
+        document = _document(path)
+        try:
+            reply = None if document["reply"] is None else Reply.from_dict(document["reply"])
+            key = str(document["key"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"this is no exchange: {error}", str(path)) from None
+        if reply is not None and (reply.fault is None or reply.fault.kind != _PASSING):
+            yield Kept(key, reply)
+
+
+def _document(path: Path) -> dict[str, Any]:
+    try:
+        found = loads_strict(path.read_text(encoding="utf-8"), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read the exchange: {error}", str(path)) from None
+    if not (isinstance(found, dict) and found.get("schema") == SCHEMA):
+        raise InputError("this is no exchange", str(path), expected=f'schema "{SCHEMA}"')
+    return found
