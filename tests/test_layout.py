@@ -88,8 +88,8 @@ def test_the_checker_names_no_optimiser() -> None:
     # import-linter sees whole external packages only, and scipy.linalg would be fine. Four files
     # ask for multipliers or for witnesses, which prove nothing until the checker has computed with
     # them (decision 0014).
-    names = ("levels/relaxation.py", "levels/local.py", "exact/proposals.py", "exact/conflict.py")
-    asking = {ROOT / "verify" / name for name in names}
+    files = ("levels/relaxation.py", "levels/local.py", "exact/proposals.py", "exact/conflict.py")
+    asking = {ROOT / "verify" / file for file in files}
     for path in set((ROOT / "verify").rglob("*.py")) - asking:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []

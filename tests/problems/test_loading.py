@@ -326,4 +326,4 @@ def test_stamps_of_named_things_are_no_time_axis(tmp_path: Path) -> None:
     assert vans.times is None
     assert vans.time_column is None
     assert vans.columns["from"].dtype == "text"
-    assert vans.columns["kwh"].values.tolist() == [14, 22, 9]
+    assert list(vans.columns["kwh"].values) == [14, 22, 9]

@@ -12,7 +12,7 @@ SOURCE = {"kind": "text", "span": [0, 34], "quote": TEXT[0:34]}
 
 
 def traced(expression: str, source: Any = SOURCE) -> Tracing:
-    tracing = Tracing(SimpleNamespace(text=TEXT, tables=(), quantities=(), sentences=()))  # type: ignore[arg-type]
+    tracing = Tracing(SimpleNamespace(text=TEXT, tables=(), quantities=(), sentences=()))
     check_literals(tracing, "halfway", expression, source, {})
     return tracing
 
