@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import re
+import shutil
 import shlex
 import subprocess
 import sys
@@ -145,9 +146,23 @@ def test_the_python_of_the_page_on_definitions_runs() -> None:
     assert set(scope["dataset"].data_vars) >= {item["name"] for item in core["definitions"]}
 
 
+def test_the_python_of_the_page_on_explanations_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (ROOT / "docs/explanations.md").read_text("utf-8")
+    (snippet,) = re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
+    shutil.copy(ROOT / "problems/planning/rooftop_pv/expert/blueprint.json", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    scope: dict[str, Any] = {}
+    exec(compile(snippet, "explanations.md", "exec"), scope)
+    assert scope["found"].kind == "plan"
+    assert scope["found"].summary
+
+
 def test_only_pages_whose_python_runs_in_a_test_have_any() -> None:
     having = {page.name for page in PAGES if "\n```python\n" in page.read_text("utf-8")}
-    assert having <= {"README.md", "components.md", "definitions.md"}
+    tested = {"README.md", "components.md", "definitions.md", "economics.md", "explanations.md"}
+    assert having <= tested
 
 
 def test_the_picture_of_the_readme_is_a_drawing_of_ours_and_loads_nothing() -> None:
