@@ -3,8 +3,8 @@
 import importlib.util
 import json
 import re
-import shutil
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
