@@ -182,3 +182,51 @@ CHANGES = (
 def test_a_sentence_on_chillers_is_never_passed_over(tmp_path: Path, change: str) -> None:
     text = HOSPITAL.format(units="\n\n".join([PROSE, STORE]))
     assert not analysed(tmp_path, text + "\n" + change + "\n").complete, change
+
+
+COP = np.array([3.1, 3.0, 2.8, 2.9, 3.3, 3.4])
+NEED = np.array([30.0, 34.0, 38.0, 33.0, 28.0, 25.0])
+HOUSES = """
+A housing block is heated by a heat pump and a buffer tank. Plan 6 hours of 14 January
+2026 from 00:00.
+
+The heat pump draws at most 20 kW of electric power. Its coefficient of performance and the heat
+demand are given in `day.csv` together with the electricity price.
+
+The buffer tank stores up to 60 kWh of heat. At the start it holds 20 kWh, and at the end it must
+hold at least 20 kWh. {loss}
+
+The heat demand must be met at all times. What is the lowest electricity cost in EUR?
+"""
+
+
+def houses() -> float:
+    """Return the lowest cost with 2 % of the content at the beginning of every hour lost."""
+    n, keep = 6, 0.98
+    weights = np.array([[keep ** (t - k) if k <= t else 0.0 for k in range(n)] for t in range(n)])
+    rest = 20 * keep ** np.arange(1, n + 1)
+    # The tank takes what the heat pump gives beyond the need.
+    flows, fixed = weights * COP, rest - weights @ NEED
+    least = np.zeros(n)
+    least[-1] = 20.0
+    found = linprog(
+        TARIFF, np.vstack([flows, -flows]), np.concatenate([60 - fixed, fixed - least]),
+        bounds=[(0, 20)] * n,
+    )  # fmt: skip
+    assert found.success
+    return float(found.fun)
+
+
+def test_a_standing_loss_is_counted_as_the_text_says_and_not_guessed(tmp_path: Path) -> None:
+    rows = [f"2026-01-14 {h:02d}:00,{q},{c},{p}"
+            for h, (q, c, p) in enumerate(zip(NEED, COP, TARIFF, strict=True))]  # fmt: skip
+    files = {"day.csv": "time,heat_demand_kw,cop,price_eur_per_kwh\n" + "\n".join(rows) + "\n"}
+    clear = "It loses 2 % per hour of its content at the beginning of the hour."
+    analysis = analysed(tmp_path, HOUSES.format(loss=clear), files)
+    assert analysis.complete, (analysis.missing, analysis.not_understood, analysis.ambiguous)
+    assert solved(analysis, tmp_path)[1] == pytest.approx(houses(), rel=1e-7)
+    for open_to_doubt in (
+        "Its standing losses are 2 %/h.",
+        "It loses 2 % of its content per hour.",
+    ):
+        assert not analysed(tmp_path, HOUSES.format(loss=open_to_doubt), files).complete

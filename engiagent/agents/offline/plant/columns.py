@@ -72,7 +72,7 @@ def _place(plant: Plant, text: str, unit: str) -> tuple[Instance, str] | None:
     for instance in plant.instances:
         component = instance.unit.component
         site = bool(instance.unit.card.get("site"))
-        if component not in named and not site:
+        if component not in named and not site and not _alone(plant, instance, named):
             continue
         several = component in named and len(plant.of(component)) > 1
         if several and not instance.finder.search(plain_text(text)):
@@ -88,6 +88,17 @@ def _place(plant: Plant, text: str, unit: str) -> tuple[Instance, str] | None:
     if not scored or (len(scored) > 1 and scored[0][0] == scored[1][0]):
         return None
     return scored[0][1], scored[0][2]
+
+
+def _alone(plant: Plant, instance: Instance, named: set[str]) -> bool:
+    """Whether a column that names no unit may be of this one: the only one that switches or turns.
+
+    A column 'cop' needs no more words in a plant with one heat pump.
+    """
+    others = [
+        i for i in plant.instances if not i.unit.card.get("site") and i.unit.card.get("output")
+    ]
+    return not named and others == [instance]
 
 
 def _refuse(draft: Draft, column: Column, unit: str) -> None:

@@ -74,7 +74,7 @@ def _exclusive(system: System) -> None:
     if not stated:
         draft.assume("a battery does not charge and discharge in the same period")
     for part in electric:
-        part["options"] = {"exclusive_on": where}
+        part["options"] = {**part.get("options", {}), "exclusive_on": where}
 
 
 def _balances(system: System) -> None:

@@ -221,7 +221,8 @@ class Reader(Discourse):
         if owner is None:
             return f"{amount.quote}: of which {found.slot.component} is the {found.slot.said}?"
         value = amount_value(amount, self.draft.source(n, amount))
-        reading = Reading(owner, found.slot, value, found.bound, n, line.sentence.span)
+        said = " ".join(sorted(found.said))
+        reading = Reading(owner, found.slot, value, found.bound, n, line.sentence.span, said)
         if found.slot.options.get("priced"):
             period = period_of(line, times)
             self.priced.append(

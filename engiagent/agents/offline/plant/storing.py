@@ -27,10 +27,15 @@ def add_store(system: System, instance: Instance) -> None:
         "discharge_efficiency", "initial_energy", "minimum_energy", "maximum_energy",
         "self_discharge",
     ]  # fmt: skip
-    builder.components.append(
-        {"name": name, "model": "battery", "index": "T",
-         "parameters": {s: filled[s] for s in slots if s in filled}}
-    )  # fmt: skip
+    component: Json = {
+        "name": name,
+        "model": "battery",
+        "index": "T",
+        "parameters": {s: filled[s] for s in slots if s in filled},
+    }
+    if "self_discharge" in filled:
+        component["options"] = {"scheme": _scheme(system, instance)}
+    builder.components.append(component)
     system.demand(carrier, f"{name}_charge[t]", filled.get("charge_power_max"))
     system.supply(carrier, f"{name}_discharge[t]")
     readings = for_owner(builder.draft, instance.unit.component, name)
@@ -42,6 +47,24 @@ def add_store(system: System, instance: Instance) -> None:
     _final(system, instance, bool({"final_energy", "final_fraction"} & set(readings)))
     if "minimum_energy" not in filled:
         builder.draft.assume(f"{name}: the content may fall to 0")
+
+
+def _scheme(system: System, instance: Instance) -> str:
+    """Return how a standing loss is counted; report it where the text does not say."""
+    readings = for_owner(system.builder.draft, instance.unit.component, instance.name)
+    found = [*readings.get("self_discharge", []), *readings.get("hourly_loss", [])]
+    words = {word for reading in found for word in reading.words.split()}
+    facts = system.reader.facts
+    begin = "lossbegin" in words or "loss_begin" in facts
+    exact = "lossexact" in words or "loss_exact" in facts
+    if begin is exact:
+        line = max((reading.line for reading in found), default=0)
+        system.builder.draft.doubt(
+            max(line, 0),
+            f"{instance.name}: is the loss a share of the content at the beginning of a period, or"
+            " does it act on all that comes and goes within it?",
+        )
+    return "euler" if begin else "exact"
 
 
 def _words_for_start(system: System, instance: Instance) -> None:

@@ -1,0 +1,227 @@
+r"""The blueprint as it goes over the wire: nothing that our side knows anyway, sources as words.
+
+=========================== ======================================================================
+``"8 MW"``                  words of the text; ``"holds [6 MWh]"`` where they stand more than once
+``"table:0:2:Power"``       the cell of table 0 in row 2, both counted from 0; without the row all
+``"file:prices.csv#price"`` a column of a data file
+``"assumption: reason"``    what the text does not say
+``{"kind": "derived", …}``  as in the language, with sources in ``of`` in this form
+=========================== ======================================================================
+
+:func:`in_short` makes it from a blueprint, :func:`in_full` makes a blueprint of it. What a source
+says is found in the problem; what is not found keeps its words and no place, which the checker
+reports.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from engiagent.agents.engines.quoting import Quoting, marked_quote
+from engiagent.jsontext import loads_strict
+
+if TYPE_CHECKING:
+    from engiagent.problems import Problem
+
+Json = Any
+
+SOURCE: Final = "source_reference"
+UNUSED: Final = "unused"
+_CORE: Final = "core_model_elements"
+_EXTENDED: Final = "extended_analysis_and_robustness"
+_LISTS: Final = ("sets", "parameters", "decision_variables", "constraints")
+_CELL: Final = re.compile(r"table:(\d{1,6}):(?:(\d{1,6}):)?(.+)", re.DOTALL)
+_FILE: Final = re.compile(r"file:([^#]+)#(.+)", re.DOTALL)
+_ASSUMED: Final = re.compile(r"assumption:\s*(.+)", re.DOTALL)
+_VERSION: Final = "engiagent-blueprint/1"
+
+
+# --- from a blueprint ----------------------------------------------------------------------------
+
+
+def in_short(document: Mapping[str, Json], problem: "Problem | None") -> dict[str, Json]:
+    """Return a blueprint's JSON in its short form."""
+    found = _shortened(document, problem)
+    assert isinstance(found, dict)
+    found.pop("schema", None)
+    if found.get("kind") == "programme":
+        del found["kind"]
+    core = found.get(_CORE, {})
+    for parameter in core.get("parameters", ()):
+        parameter.pop("param_id", None)
+    found[_CORE] = {name: part for name, part in core.items() if part != []}
+    return found
+
+
+def short_text(text: str, problem: "Problem | None") -> str:
+    """Return a blueprint's JSON text in its short form, on one line."""
+    import json
+
+    short = in_short(loads_strict(text), problem)
+    return json.dumps(short, ensure_ascii=False, separators=(",", ":"))
+
+
+def _shortened(value: Json, problem: "Problem | None") -> Json:
+    if isinstance(value, list):
+        return [_shortened(item, problem) for item in value]
+    if not isinstance(value, dict):
+        return value
+    short = {}
+    for key, part in value.items():
+        if key == SOURCE:
+            short[key] = _short_source(part, problem)
+        elif key == UNUSED:
+            short[key] = [{"quote": _quote(e, problem), "reason": e.get("reason")} for e in part]
+        else:
+            short[key] = _shortened(part, problem)
+    return short
+
+
+def _short_source(source: Json, problem: "Problem | None") -> Json:
+    if isinstance(source, list):
+        column = _whole_column(source, problem)
+        return column or [_short_source(item, problem) for item in source]
+    if not isinstance(source, dict) or "spans" in source:
+        return source
+    kind = source.get("kind")
+    if kind == "text":
+        return _quote(source, problem)
+    if kind == "table" and isinstance(source.get("row"), int):
+        return f"table:{source.get('table')}:{source['row']}:{source.get('column')}"
+    if kind == "file":
+        return f"file:{source.get('file')}#{source.get('column')}"
+    if kind == "assumption":
+        return f"assumption: {source.get('reason')}"
+    kept = {k: v for k, v in source.items() if k != "of"}
+    return {**kept, "of": _short_source(source["of"], problem)} if "of" in source else kept
+
+
+def _quote(source: Mapping[str, Json], problem: "Problem | None") -> str:
+    span, quote = source.get("span"), str(source.get("quote") or "")
+    if problem is None or span is None:
+        return quote
+    return marked_quote(problem.text, (span[0], span[1]), problem.body_start)
+
+
+def _whole_column(sources: list[Json], problem: "Problem | None") -> str | None:
+    """Return the name of a column whose cells, all of them in order, a list of sources is."""
+    cells = [s for s in sources if isinstance(s, dict) and s.get("kind") == "table"]
+    if problem is None or not cells or len(cells) != len(sources):
+        return None
+    table, column = cells[0].get("table"), cells[0].get("column")
+    if not isinstance(table, int) or not 0 <= table < len(problem.tables):
+        return None
+    wanted = [(table, row, column) for row in range(len(problem.tables[table].rows))]
+    found = [(c.get("table"), c.get("row"), c.get("column")) for c in cells]
+    return f"table:{table}:{column}" if found == wanted else None
+
+
+# --- to a blueprint ------------------------------------------------------------------------------
+
+
+def in_full(document: Mapping[str, Json], problem: "Problem") -> dict[str, Json]:
+    """Return the blueprint's JSON that a short form stands for."""
+    placed = Placing.of(problem).value(document)
+    core = placed.get(_CORE)
+    if isinstance(core, dict):
+        placed[_CORE] = {**{name: [] for name in _LISTS}, **core}
+    return {"schema": _VERSION, "kind": "programme", **placed}
+
+
+@dataclass
+class Placing:
+    """Finds the places of sources in a problem."""
+
+    problem: "Problem"
+    quoting: Quoting
+
+    @classmethod
+    def of(cls, problem: "Problem") -> "Placing":
+        """Return it for a problem."""
+        return cls(problem, Quoting(problem.text, problem.body_start))
+
+    def value(self, value: Json) -> Json:
+        """Return a part of a blueprint with the places of its sources."""
+        if isinstance(value, list):
+            return [self.value(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        full = {}
+        for key, part in value.items():
+            if key == SOURCE:
+                full[key] = self.source(part)
+            elif key == UNUSED and isinstance(part, list):
+                full[key] = [entry for entry in map(self.unused, part) if entry is not None]
+            else:
+                full[key] = self.value(part)
+        return full
+
+    def at(self, path: str, value: Json) -> Json:
+        """Return what a patch puts at a path, with the places of its sources."""
+        steps = path.split("/")
+        if steps[-1] == SOURCE:
+            return self.source(value)
+        if UNUSED in steps and isinstance(value, dict):
+            return self.unused(value) or value
+        if steps[-1] == UNUSED and isinstance(value, list):
+            return [self.unused(entry) or entry for entry in value]
+        return self.value(value)
+
+    def source(self, source: Json) -> Json:
+        """Return a source with its place."""
+        if isinstance(source, list):
+            found = [self.source(item) for item in source]
+            return [leaf for item in found for leaf in (item if isinstance(item, list) else [item])]
+        if isinstance(source, str):
+            return self._named(source)
+        if not isinstance(source, dict):
+            return source
+        if source.get("kind") == "text" and isinstance(source.get("quote"), str):
+            return self._text(source["quote"], source.get("span"))
+        return {**source, "of": self.source(source["of"])} if "of" in source else source
+
+    def unused(self, entry: Json) -> Json | None:
+        """Return a number that enters no equation with its place; None where it does not stand."""
+        if not (isinstance(entry, dict) and isinstance(entry.get("quote"), str)):
+            return entry
+        found = self._text(entry["quote"], entry.get("span"))
+        if "span" not in found:
+            return None
+        return {"span": found["span"], "quote": found["quote"], "reason": entry.get("reason", "")}
+
+    def _named(self, source: str) -> Json:
+        cell, file, assumed = (p.fullmatch(source) for p in (_CELL, _FILE, _ASSUMED))
+        if assumed is not None:
+            return {"kind": "assumption", "reason": assumed[1].strip()}
+        if file is not None and file[1].strip() in self.problem.data:
+            return {"kind": "file", "file": file[1].strip(), "column": file[2].strip()}
+        cells = None if cell is None else self._cells(int(cell[1]), cell[2], cell[3].strip())
+        return self._text(source) if cells is None else cells
+
+    def _cells(self, table: int, row: str | None, header: str) -> Json | None:
+        if table >= len(self.problem.tables):
+            return None
+        found = self.problem.tables[table]
+        column = found.column(header)
+        if column is None or (row is not None and int(row) >= len(found.rows)):
+            return None
+        rows = range(len(found.rows)) if row is None else (int(row),)
+        cells = [
+            {"kind": "table", "span": list(found.rows[r][column].span),
+             "quote": found.rows[r][column].text, "table": table, "row": r, "column": header}
+            for r in rows
+        ]  # fmt: skip
+        return cells if row is None else cells[0]
+
+    def _text(self, quote: str, span: Json = None) -> dict[str, Json]:
+        """Return words of the text with their place; a place that was given and holds is kept."""
+        text = self.problem.text
+        if isinstance(span, list) and len(span) == 2 and all(type(n) is int for n in span):
+            start, stop = span
+            if 0 <= start < stop and " ".join(text[start:stop].split()) == " ".join(quote.split()):
+                return {"kind": "text", "span": [start, stop], "quote": text[start:stop]}
+        place = self.quoting.place(quote)
+        if place is None:
+            return {"kind": "text", "quote": quote}
+        return {"kind": "text", "span": list(place), "quote": text[slice(*place)]}
