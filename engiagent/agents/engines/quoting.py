@@ -13,7 +13,13 @@ Span = tuple[int, int]
 
 MOST_WORDS: Final = 12
 """Of the words around a quote that tell it from others."""
-_ALIKE: Final = ("-\N{HYPHEN}\N{NON-BREAKING HYPHEN}–—−", "'’‘`", '"“”„', "*×·", "μµ")
+_ALIKE: Final = (
+    "-\N{HYPHEN}\N{NON-BREAKING HYPHEN}–—−",
+    "'`\N{LEFT SINGLE QUOTATION MARK}\N{RIGHT SINGLE QUOTATION MARK}",
+    '"“”„',
+    "*×·",
+    "μµ",
+)
 _MARKED: Final = re.compile(r"^(.*?)\[([^\[\]]+)\](.*)$", re.DOTALL)
 
 
