@@ -176,11 +176,7 @@ class Router:
         found.sort(key=named.index)
         if not self.policy.verifier:
             found = [a for a in found if a != "verifier"]
-        if board.blueprint is None:
-            found = [a for a in found if a == "analyzer"] or ["analyzer"]
-        if board.program is None:
-            found = [a for a in found if a != "solver"]
-        return found
+        return [a for a in found if _can_work(a, board)] or ["analyzer"]
 
     def _estimate(self, agent: AgentName, place: int, kind: Kind) -> float:
         return self.memory.estimate(agent, kind.name, kind.success * 0.8**place)
@@ -195,7 +191,7 @@ class Router:
         question = Question("coordinator", "diagnose", board, values, SCHEMAS["diagnose"])
         answer = ask(self.engine, question)
         said = answer.value
-        if said is None or said["agent"] == "none" or said["agent"] not in AGENTS:
+        if said is None or not _can_work(said["agent"], board):
             return _end(f"nobody is left to mend it: {worst.message}", worst, answer.usage)
         return Route(
             said["agent"], said["strategy"], said["priority"], float(said["estimated_success"]),
@@ -207,6 +203,18 @@ class Router:
 
     def _times(self, fault: Fault) -> int:
         return sum(a.signature == fault.signature for a in self.tried)
+
+
+def _can_work(agent: str, board: Board) -> bool:
+    """Whether an agent finds on the board what it works on; ``none`` finds nothing anywhere."""
+    needs = {
+        "analyzer": True,
+        "modeler": board.blueprint is not None,
+        "verifier": board.blueprint is not None,
+        "solver": board.program is not None,
+        "evaluator": board.solution is not None,
+    }
+    return needs.get(agent, False)
 
 
 def _alike(faults: Sequence[Fault], kind: Kind) -> tuple[Fault, ...]:

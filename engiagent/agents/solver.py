@@ -18,10 +18,17 @@ Claim = Callable[["xarray.Dataset", "Program"], "xarray.Dataset"]
 
 @dataclass(frozen=True)
 class Solver:
-    """Solves the newest program; asks nobody."""
+    """Solves the newest program; asks nobody.
+
+    Attributes
+    ----------
+    isolate
+        Whether the backend works in a child process, which its crash or memory cannot leave.
+    """
 
     on_progress: OnProgress | None = None
     claim: Claim | None = None
+    isolate: bool = True
     name: AgentName = "solver"
 
     def run(self, board: Board) -> Outcome:
@@ -37,7 +44,9 @@ class Solver:
         if board.instruction.faults and options.backend is None:
             other = self._another(board)
             options = options if other is None else replace(options, backend=other)
-        solution, result = solve_program(board.program, options, self.on_progress)
+        solution, result = solve_program(
+            board.program, options, self.on_progress, isolate=self.isolate
+        )
         if self.claim is not None:
             solution = self.claim(solution, board.program)
         # Whatever it said goes to the evaluator: a claim of infeasibility needs its proof checked,

@@ -5,6 +5,7 @@ which the engine is not shown the blueprint, so that the same misreading does no
 own confirmation; and whether the blueprint means what the text says.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +18,16 @@ from engiagent.errors import EngiagentError
 
 @dataclass(frozen=True)
 class Verifier:
-    """Holds a blueprint against the text before anything is solved."""
+    """Holds a blueprint against the text before anything is solved.
+
+    Attributes
+    ----------
+    checks
+        The deterministic checks; :func:`data_faults` unless told otherwise.
+    """
 
     engine: Engine
+    checks: Callable[[Board], tuple[Fault, ...]] | None = None
     name: AgentName = "verifier"
 
     def run(self, board: Board) -> Outcome:
@@ -28,7 +36,7 @@ class Verifier:
         assert board.problem is not None
         changes: dict[str, Any] = {}
         usage = Usage()
-        faults = list(data_faults(board))
+        faults = list((self.checks or data_faults)(board))
         if board.requirements is None and board.problem.expert is None and self.engine.judges:
             changes["requirements"], usage = self._extracted(board)
         if not faults and self.engine.judges:

@@ -1,7 +1,7 @@
 """Answers as they go over the wire, and the way from there to the schemas of the questions.
 
-A server that holds answers to a schema knows neither maps with free keys nor bounds. So a blueprint,
-a requirements document and the value of a patch travel as JSON text in a string, and bounds as
+A server that holds answers to a schema knows neither maps with free keys nor bounds. A blueprint,
+a requirements document and the value of a patch so travel as JSON text in a string, and bounds as
 words. What comes back is held against :data:`engiagent.agents.questions.SCHEMAS` like any answer.
 """
 

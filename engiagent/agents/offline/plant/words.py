@@ -8,6 +8,7 @@ from typing import Final
 
 from engiagent.agents.offline.cards import load_card
 from engiagent.agents.offline.tokens import Line
+from engiagent.blueprint.units import CURRENCIES
 
 NEUTRAL: Final = "~"
 UNKNOWN: Final = "?"
@@ -138,7 +139,7 @@ def _plain(line: Line, i: int, words: Vocabulary) -> str:
     plain = token.text.removesuffix("'s")
     if plain in words.neutral or plain.rstrip("s") in words.neutral:
         return NEUTRAL
-    if len(token.text) == 1 or token.text.isdigit():
+    if len(token.text) == 1 or token.text.isdigit() or token.text.upper() in CURRENCIES:
         return NEUTRAL
     return NEUTRAL if _is_name(line, i) else UNKNOWN
 

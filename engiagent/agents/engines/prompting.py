@@ -1,0 +1,173 @@
+"""Prompts: what a question becomes in words.
+
+The first block of a prompt is the page on the language, the same for every problem, the second the
+agent's card; both can stay in a server's cache for as long as a run goes on. The problem comes last
+and as data: between marks that nobody who wrote it could know, in full but for the cells of its
+files, of which a model needs names, units and the first few.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any, Final
+
+from engiagent.agents.cards import Card, cards
+from engiagent.agents.engines.exchange import Request, Turn
+from engiagent.agents.engines.language_page import details, document_values, syntax_values
+from engiagent.agents.engines.shortform import short_text
+from engiagent.agents.engines.wire import wire_schema
+from engiagent.agents.protocol import Fault, Instruction, Question
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+    from engiagent.blueprint import Blueprint
+    from engiagent.problems import Problem
+    from engiagent.problems.datafile import Column, DataFile
+
+PAGES: Final[Mapping[str, tuple[str, ...]]] = {
+    "analyse": ("syntax.j2", "document.j2"),
+    "repair": ("syntax.j2", "document.j2"),
+    "requirements": ("syntax.j2",),
+}
+"""Which pages on the language a kind of question needs."""
+MOST_FAULTS: Final = 12
+MOST_LETTERS: Final = 600
+"""Of one finding."""
+MOST_COLUMNS: Final = 40
+FIRST_ROWS: Final = 4
+MOST_CELL: Final = 40
+
+
+@dataclass(frozen=True)
+class Prompting:
+    """Makes requests of questions.
+
+    Attributes
+    ----------
+    model
+        Who answers, whatever the cards say; None for the cards' own.
+    exemplars
+        Solved problems to show the analyzer, as text.
+    boundary
+        The mark around what others wrote.
+    """
+
+    model: str | None = None
+    exemplars: Sequence[str] = ()
+    boundary: str = field(default_factory=lambda: f"data-{token_hex(8)}")
+
+    def request(self, question: Question) -> Request:
+        """Return the request that a question is."""
+        card = cards()[question.agent]
+        name = f"{question.agent}_{question.kind}.j2"
+        text = _environment().get_template(name).render(self._values(question))
+        return Request(
+            label=f"{question.agent}: {question.kind}",
+            model=self.model or card.model,
+            effort=card.effort,
+            max_tokens=card.max_tokens,
+            system=self._system(question.kind, card),
+            turns=(Turn("user", text),),
+            schema=wire_schema(question.kind),
+            boundary=self.boundary,
+        )
+
+    def _system(self, kind: str, card: Card) -> tuple[str, ...]:
+        said = _environment().get_template("card.j2").render(card=card, boundary=self.boundary)
+        pages = PAGES.get(kind)
+        return (said,) if pages is None else (_pages(pages), said)
+
+    def _values(self, question: Question) -> dict[str, Any]:
+        board = question.board
+        instruction = question.values.get("instruction") or Instruction()
+        faults = tuple(question.values.get("faults") or instruction.faults)
+        certificate = question.values.get("certificate") or {}
+        problem = board.problem
+        text = "" if problem is None else problem.text[problem.body_start :].strip()
+        return {
+            "boundary": self.boundary,
+            "text": self._bare(text),
+            "files": [] if problem is None else [_file(f) for f in problem.data.values()],
+            "details": details(text) if question.kind == "analyse" else [],
+            "exemplars": [self._bare(text) for text in self.exemplars],
+            "settings": [f"{name}={value}" for name, value in board.overrides.items()],
+            "instruction": Instruction(instruction.strategy, faults, instruction.lessons),
+            "faults": [self._fault(fault) for fault in faults[:MOST_FAULTS]],
+            "more": max(0, len(faults) - MOST_FAULTS),
+            "lessons": [self._line(lesson) for lesson in instruction.lessons],
+            "blueprint": self._blueprint(question.values.get("blueprint"), problem),
+            "certificate": certificate,
+            "violations": [
+                self._line(str(v.get("message"))) for v in certificate.get("violations") or ()
+            ][:MOST_FAULTS],
+            "tried": [f"{a.agent} ({a.signature.split(':')[0]})"
+                      for a in question.values.get("tried") or ()],
+        }  # fmt: skip
+
+    def _blueprint(self, blueprint: "Blueprint | None", problem: "Problem | None") -> str:
+        if blueprint is None:
+            return ""
+        return self._bare(short_text(blueprint.to_json(), problem))
+
+    def _fault(self, fault: Fault) -> Fault:
+        parts = (fault.message, fault.place, fault.suggestion)
+        return Fault(fault.kind, *(self._line(part) for part in parts))
+
+    def _line(self, text: str) -> str:
+        """Return a text as one line of limited length."""
+        line = " ".join(self._bare(text).split())
+        return line if len(line) <= MOST_LETTERS else line[: MOST_LETTERS - 1] + "…"
+
+    def _bare(self, text: str) -> str:
+        """Return a text without the marks, were they ever in it, and without control characters."""
+        text = text.replace(self.boundary, "")
+        return "".join(char for char in text if char in "\n\t" or char.isprintable() or char == " ")
+
+
+@cache
+def _environment() -> "Environment":
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("engiagent.agents", "prompts"),
+        undefined=StrictUndefined,
+        autoescape=False,  # a prompt is no page; what stands in it is never run
+        keep_trailing_newline=False,
+    )
+
+
+@cache
+def _pages(names: tuple[str, ...]) -> str:
+    values = {**syntax_values(), **document_values()}
+    return "\n".join(_environment().get_template(name).render(values) for name in names)
+
+
+def _file(file: "DataFile") -> dict[str, Any]:
+    """Return what a model needs to know of a data file."""
+    times = ""
+    if file.times is not None and len(file.times):
+        step = "" if file.step is None else f" every {file.step}"
+        times = f", {_cell(file.times[0])} to {_cell(file.times[-1])}{step}"
+    columns = list(file.columns.values())
+    shown = [_column(column) for column in columns[:MOST_COLUMNS]]
+    if len(columns) > MOST_COLUMNS:
+        shown.append(f"and {len(columns) - MOST_COLUMNS} more columns")
+    return {"name": _cell(file.name), "rows": file.rows, "times": times, "columns": shown}
+
+
+def _column(column: "Column") -> str:
+    unit = f" [{_cell(column.unit_text)}]" if column.unit_text else ""
+    cells = ", ".join(_cell(value) for value in column.values[:FIRST_ROWS])
+    more = ", …" if len(column) > FIRST_ROWS else ""
+    return f"{_cell(column.name)}{unit}: {cells}{more}"
+
+
+def _cell(value: Any) -> str:
+    """Return a name, a unit or a value as a short piece of one line, quoted where it is no word."""
+    text = " ".join(str(value).split())
+    text = text if len(text) <= MOST_CELL else text[: MOST_CELL - 1] + "…"
+    plain = all(char.isalnum() or char in " _.:+-/%*^()°²³€$…" for char in text)
+    return text if plain else json.dumps(text, ensure_ascii=True)
