@@ -42,3 +42,46 @@ def test_a_yes_or_no_is_no_more_than_once(tmp_path: Path, plan: list[int], gap: 
     assert certificate.bound is not None
     assert certificate.bound["value"] == pytest.approx(7.0, rel=1e-6)
     assert certificate.bound["gap"] == pytest.approx(gap, abs=1e-6)
+
+
+CURVED = """\
+schema: engiagent-requirements/1
+sets:
+  - {name: K, kind: labels, elements: [pump, fan, lamp]}
+quantities:
+  - {name: load.on, type: binary, quote: "on or off"}
+requirements:
+  - id: R1
+    quote: "at most 3"
+    forall: ["k in K"]
+    expression: "0 <= load.level[k] <= 3*load.on[k]"
+    tolerance: "1e-6"
+  - id: R2
+    quote: "together 4"
+    expression: "sum(load.level[k] for k in K) == 4"
+    tolerance: "1e-6"
+objective:
+  sense: minimize
+  unit: "1"
+  expression: "sum(5*load.on[k] + load.level[k]**POWER for k in K)"
+  quote: "least"
+"""
+
+
+@pytest.mark.parametrize(("power", "level"), [(2, 2.0), (3, 4 / 3)])
+def test_cases_with_curves_close_the_gap(tmp_path: Path, power: int, level: float) -> None:
+    (tmp_path / "problem.md").write_text("Each is on or off, at most 3, together 4, least.\n")
+    (tmp_path / "requirements.yaml").write_text(CURVED.replace("POWER", str(power)))
+    running = round(4 / level)
+    plan = {
+        "load.on": ("K", [1] * running + [0] * (3 - running)),
+        "load.level": ("K", [level] * running + [0.0] * (3 - running)),
+    }
+    certificate = check(
+        Problem.load(tmp_path),
+        xr.Dataset(plan, coords={"K": ["pump", "fan", "lamp"]}),
+        requirements=tmp_path / "requirements.yaml",
+    )
+    assert certificate.bound is not None
+    assert certificate.bound["value"] == pytest.approx(5 * running + running * level**power)
+    assert 0 <= certificate.bound["gap"] <= 1e-6

@@ -14,6 +14,7 @@ from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.units import parse_unit
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.levels.goals import evaluate_declared
+from engiagent.verify.levels.minorants import Block, _clear_of_the_bend
 from engiagent.verify.levels.optimality import DualBound
 from engiagent.verify.levels.relaxation import _balanced, relaxed_bound
 from engiagent.verify.series import Series
@@ -254,3 +255,28 @@ def test_rows_of_subnormal_numbers_are_not_scaled_to_infinity() -> None:
     matrix, factors = _balanced(sp.csr_matrix([[5e-324, 0.0], [0.0, 0.0], [3.0, -6.0]]))
     assert np.isfinite(matrix.toarray()).all()
     np.testing.assert_allclose(factors, [1.0, 1.0, 1 / 6])
+
+
+@given(
+    st.sampled_from([3.0, 5.0]),
+    st.floats(-3, -1e-12),
+    st.floats(1e-3, 3),
+    st.floats(-3, 3),
+    st.sampled_from([1, -1]),
+)
+def test_tangents_of_odd_powers_hold_on_both_sides_of_zero(
+    exponent: float, low: float, high: float, t: float, side: int
+) -> None:
+    ends = (np.array([low]), np.array([high]))
+    block = Block("power", 0, 1, (), (ends,), numbers=(np.array([exponent]),))
+    if _clear_of_the_bend(block, side, np.array([t]))[0]:
+        z = np.linspace(low, high, 501)
+        line = t**exponent + exponent * t ** (exponent - 1) * (z - t)
+        assert (side * (z**exponent - line) >= -1e-12 * (1 + np.abs(line))).all()
+
+
+def test_a_cube_that_starts_a_rounding_below_zero_is_as_good_as_convex() -> None:
+    ends = (np.array([-1e-15]), np.array([3.0]))
+    block = Block("power", 0, 1, (), (ends,), numbers=(np.array([3.0]),))
+    assert _clear_of_the_bend(block, 1, np.array([0.7]))[0]
+    assert not _clear_of_the_bend(block, -1, np.array([0.7]))[0]

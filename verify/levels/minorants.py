@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from engiagent.verify.frames import Bools
 from engiagent.verify.kinks import tail_weights
 from engiagent.verify.levels.forms import Form
 from engiagent.verify.values import EPSILON, Floats, Ints
@@ -253,6 +254,23 @@ def _curve(block: Block) -> tuple[Curve, Floats]:
     return (np.tanh, lambda z: 1.0 - np.tanh(z) ** 2), bend
 
 
+def _clear_of_the_bend(block: Block, side: int, at: Floats) -> Bools:
+    """Return where the tangent of an odd power holds over an interval on both sides of zero.
+
+    Below a cube lies its tangent at t > 0 from -2 t on. On the far side of zero the curve bends
+    away, so that whether it holds at the far end of the interval says whether it holds throughout.
+    """
+    low, high = block.ends[0]
+    exponent = float(block.numbers[0][0]) if block.kind == "power" else 0.0
+    if exponent < 3 or exponent % 2 != 1:
+        return np.zeros(at.shape, dtype=bool)
+    far = low if side == 1 else high
+    line = at**exponent + exponent * at ** (exponent - 1) * (far - at)
+    room = SAFE * (np.abs(line) + np.abs(far) ** exponent)
+    holds = side * (far**exponent - line) > room
+    return np.asarray((low < 0) & (high > 0) & (side * at > 0) & holds & np.isfinite(far))
+
+
 _SHAPES = ("exp", "inverse", "log", "power", "sqrt", "tanh")
 _POSITIVE = ("log", "sqrt")
 
@@ -266,7 +284,7 @@ def _curved(block: Block, side: int, point: Floats | None) -> Iterator[Pieces]:
         if point is not None:
             at = np.clip(form.at(point), low, high)
             height, rise = value(at), slope(at)
-            usable = shape == side
+            usable = (shape == side) | _clear_of_the_bend(block, side, at)
         else:
             at, height = low, value(low)
             rise = np.where(high > low, (value(high) - height) / (high - low), 0.0)

@@ -68,7 +68,7 @@ def relaxed_bound(
     relaxation, point, columns = built
     sign = 1.0 if objective.sense == "minimize" else -1.0
     value = sign * float(objective.node.data[0])
-    needs = _needs(relaxation)
+    needs = needs_of(relaxation)
     relaxation.add_pieces(needs, None)
     relaxation.add_pieces(needs, point)
     best = None
@@ -111,7 +111,7 @@ def least_violation(relaxation: Relaxation, point: Floats) -> float | None:
         ends = np.maximum(np.abs(relaxation.lower), np.abs(relaxation.upper))
         return float(np.max(crossing[crossing > 0] / ends[crossing > 0]))
     elastic, start = _elastic(relaxation, point)
-    needs = _needs(elastic)
+    needs = needs_of(elastic)
     elastic.add_pieces(needs, None)
     elastic.add_pieces(needs, start)
     return _tightened(elastic, needs, start, np.inf)
@@ -131,7 +131,7 @@ def prepared(
     if isinstance(built, str):
         return built
     relaxation, point, columns = built
-    needs = _needs(relaxation)
+    needs = needs_of(relaxation)
     relaxation.add_pieces(needs, None)
     relaxation.add_pieces(needs, point)
     whole = np.zeros(relaxation.lower.size)
@@ -250,7 +250,7 @@ def _rows(bench: Bench, core: Core, objective: Objective) -> tuple[list[Value], 
     return found, equal
 
 
-def _needs(relaxation: Relaxation) -> Bools:
+def needs_of(relaxation: Relaxation) -> Bools:
     """Return for every column whether something from below, and from above, can be asked of it."""
     count = relaxation.lower.size
     needs = np.zeros((2, count), dtype=bool)
