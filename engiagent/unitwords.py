@@ -327,6 +327,9 @@ def _is_amount(name: str) -> bool:
     return name in CURRENCIES or name.startswith("ct") or name in ("€", "$", "£")
 
 
+_DIFFERENCES: Final = {"degC": "K", "°C": "K", "℃": "K", "degF": "degF_diff", "°F": "degF_diff"}
+
+
 @lru_cache(maxsize=4096)
 def _compose(parts: tuple[Part, ...], conventions: Conventions) -> Unit | None:
     names = []
@@ -335,7 +338,7 @@ def _compose(parts: tuple[Part, ...], conventions: Conventions) -> Unit | None:
         if name == UNRESOLVED:
             return None
         if len(parts) > 1:  # per degree Celsius means per kelvin
-            name = {"degC": "K", "°C": "K", "℃": "K", "degF": "degF_diff"}.get(name, name)
+            name = _DIFFERENCES.get(name, name)
         names += [(_canonical(inner), exponent) for inner in name.split("*")]
     above = [_power(n, e) for n, e in names if e > 0]
     below = [_power(n, -e) for n, e in names if e < 0]

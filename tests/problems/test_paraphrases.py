@@ -33,6 +33,8 @@ CASES: list[tuple[str, list[tuple[float, str, str]]]] = [
     ("It is -5 °C outside.", [(-5, "degC", "number")]),
     ("It is minus 5 °C outside.", [(-5, "degC", "number")]),
     ("The set point is 21 °C ± 0.5 K.", [(21, "degC", "number"), (0.5, "K", "number")]),
+    ("Thermal capacity 30,000 BTU/°F.", [(30_000, "BTU/degF_diff", "number")]),
+    ("It gains 1,150 BTU/(h·°F).", [(1150, "BTU/h/degF_diff", "number")]),
     ("The set point is 21 ± 2 °C.", [(21, "degC", "number"), (2, "degC", "number")]),
     ("It cost €16,200 to build.", [(16200, "EUR", "number")]),
     ("It cost 16 200 EUR to build.", [(16200, "EUR", "number")]),
