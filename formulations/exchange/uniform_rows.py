@@ -186,7 +186,10 @@ class _Uniform:
         t, name = self.t, identifier(self.family.base)
         index = t.parts.index(self.roots, [self.labels[row] for row in rows], name)
         names = list(t.parts.letters[: len(self.roots)])
-        pieces = [self._slice_text(s, rows, index, names, name) for s in slices]
+        # Rows of one kind may all lack what other rows of the family sum up.
+        kept = set(rows)
+        there = [s for s in slices if any(row in kept for row, _ in s.entries)]
+        pieces = [self._slice_text(s, rows, index, names, name) for s in there]
         pieces += [self._single_text(s, rows, index, names, name) for s in singles]
         line = t.line(rows[0])
         lower = upper = ""

@@ -19,9 +19,9 @@ from engiagent.solvers import SolveOptions, SolverResult, solve
 from engiagent.solvers.registry import BACKENDS, adapter
 from engiagent.solvers.selection import refusals
 from tests.agreement.strategies import CLASSES, Drawn, drawn
+from tests.sample import blueprints
 
-ROOT = Path(__file__).parents[2]
-CORPUS = sorted((ROOT / "problems").glob("*/*/expert/blueprint.json"))
+CORPUS = blueprints(3)
 CLOSE = 1e-5
 EXAMPLES = int(os.environ.get("ENGIAGENT_EXAMPLES", "6"))
 
@@ -49,7 +49,16 @@ def answers(program: Program) -> dict[str, SolverResult]:
     }
 
 
+FIRST_ORDER = ("osqp", "scs", "casadi-osqp")
+"""Methods that may run out of iterations on badly scaled programs, and then say so."""
+
+
+def gave_up(name: str, result: SolverResult) -> bool:
+    return name in FIRST_ORDER and "maximum iterations" in (result.reason or "")
+
+
 def agree(program: Program, found: dict[str, SolverResult]) -> None:
+    found = {name: result for name, result in found.items() if not gave_up(name, result)}
     proven = {name: result for name, result in found.items() if result.status == "optimal"}
     assert len(proven) >= 1
     for name, result in found.items():

@@ -19,9 +19,10 @@ from engiagent.formulations.scripts.cvxpy_script import emit_cvxpy
 from engiagent.solvers import solve
 from tests.blueprints import blueprint, constraint, parameter, variable
 from tests.language.building import blueprint_of, read_case
+from tests.sample import blueprints
 
 ROOT = Path(__file__).parents[2]
-CORPUS = sorted((ROOT / "problems").glob("*/*/expert/blueprint.json"))
+CORPUS = blueprints(3)
 SAID = sorted((ROOT / "tests" / "language" / "cases").glob("*/*.yaml"))
 FAR = sorted((ROOT / "tests" / "generality" / "blueprints").glob("*.json"))
 Emit = Callable[[Blueprint, Path], str]

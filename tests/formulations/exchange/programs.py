@@ -109,7 +109,10 @@ def highs_of(path: Path) -> Any:
 
 
 def optimum(program: Program, cost: Any = None) -> float | None:
-    """Return the least value of a linear cost over a linear program; None when infeasible."""
+    """Return the least value of a linear cost over a linear program; None when infeasible.
+
+    Minus infinity where there is none.
+    """
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import csr_array
 
@@ -126,7 +129,9 @@ def optimum(program: Program, cost: Any = None) -> float | None:
         if program.row_count
         else [],
     )
-    assert result.status in (0, 2), result.message
+    assert result.status in (0, 2, 3), result.message
     if result.status == 2:
         return None
+    if result.status == 3:
+        return -sign * float("inf")
     return sign * result.fun + program.offset if cost is None else float(result.fun)
