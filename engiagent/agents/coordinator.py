@@ -15,6 +15,11 @@ from engiagent.errors import EngiagentError
 RANKS: Final = ("violated", "undecided", "feasible", "reproduced", "proven infeasible", "certified")
 """Verdicts from worthless to best."""
 
+NO_ANSWER: Final = (
+    "reply-malformed", "reply-truncated", "engine-refused", "engine-unreachable", "budget-spent",
+)  # fmt: skip
+"""Faults of an answer that is none."""
+
 OnTurn = Callable[[Board, Outcome], None]
 OnRecord = Callable[[Mapping[str, Any]], None]
 
@@ -165,5 +170,4 @@ def better(best: Board, board: Board) -> Board:
 
 def _no_answer(outcome: Outcome) -> bool:
     """Whether the engine's answer itself was no answer, so that nothing can have been mended."""
-    about = ("reply-malformed", "reply-truncated", "engine-refused", "engine-unreachable")
-    return any(fault.kind in about for fault in outcome.faults)
+    return any(fault.kind in NO_ANSWER for fault in outcome.faults)

@@ -40,9 +40,12 @@ class Verifier:
         if board.requirements is None and board.problem.expert is None and self.engine.judges:
             changes["requirements"], usage = self._extracted(board)
         if not faults and self.engine.judges:
-            wrong, spent = self._judged(board)
+            wrong, spent, silent = self._judged(board)
             usage += spent
             faults += wrong
+            if silent is not None:
+                said = f"nobody compared the blueprint with the text: {silent.message}"
+                changes["notes"] = (*board.notes, said)
             if not wrong and any(f.kind == "infeasible" for f in board.instruction.faults):
                 changes["reviewed"] = True
         ordered = worst_first(faults)
@@ -64,19 +67,24 @@ class Verifier:
         assert board.problem is not None
         return readable(answer.value["requirements"], board.problem), answer.usage
 
-    def _judged(self, board: Board) -> tuple[list[Fault], Usage]:
+    def _judged(self, board: Board) -> tuple[list[Fault], Usage, Fault | None]:
+        """Return what the engine finds wrong, and why it said nothing where it did not."""
         values = {"blueprint": board.blueprint, "instruction": board.instruction}
         answer = ask(self.engine, Question("verifier", "judge", board, values, SCHEMAS["judge"]))
         if answer.value is None or answer.value["verdict"] != "wrong":
-            return [], answer.usage
+            return [], answer.usage, answer.fault
         assert board.problem is not None
         text = " ".join(board.problem.text.split())
         # An accusation counts only with words of the text behind it.
-        return [
-            Fault(f["kind"], f"{f['quote']}: {f['why']}", f["place"])
-            for f in answer.value["findings"]
-            if f["quote"].strip() and " ".join(f["quote"].split()) in text
-        ], answer.usage
+        return (
+            [
+                Fault(f["kind"], f"{f['quote']}: {f['why']}", f["place"])
+                for f in answer.value["findings"]
+                if f["quote"].strip() and " ".join(f["quote"].split()) in text
+            ],
+            answer.usage,
+            None,
+        )
 
 
 def data_faults(board: Board) -> tuple[Fault, ...]:

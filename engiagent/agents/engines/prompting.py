@@ -122,9 +122,15 @@ class Prompting:
         return line if len(line) <= MOST_LETTERS else line[: MOST_LETTERS - 1] + "…"
 
     def _bare(self, text: str) -> str:
-        """Return a text without the marks, were they ever in it, and without control characters."""
-        text = text.replace(self.boundary, "")
-        return "".join(char for char in text if char in "\n\t" or char.isprintable() or char == " ")
+        """Return a text without the marks, were they ever in it, and without what nobody sees."""
+        return "".join(_seen(char) for char in text.replace(self.boundary, ""))
+
+
+def _seen(char: str) -> str:
+    """Return a character as a reader sees it: any blank as a blank, nothing for what is unseen."""
+    if char.isprintable() or char == "\n":
+        return char
+    return " " if char.isspace() else ""
 
 
 @cache

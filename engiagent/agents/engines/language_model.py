@@ -1,0 +1,153 @@
+"""The engine that asks a language model: question, prompt, exchange, JSON, answer.
+
+It knows nothing of servers. Whatever comes back is held against the question's schema; a reply that
+does not fit is shown what does not and asked for once more. A budget is kept before money is spent:
+a reply may be as long as what is left pays for.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from engiagent.agents.budgets import Budget
+from engiagent.agents.engines.exchange import Exchange, Reply, Request, Tokens, Turn
+from engiagent.agents.engines.prices import Prices
+from engiagent.agents.engines.prompting import Prompting
+from engiagent.agents.engines.wire import WireError, read_reply, said_form
+from engiagent.agents.protocol import NOTHING, Answer, Fault, Question, Usage
+from engiagent.agents.questions import misfit
+
+LEAST_REPLY: Final = 400
+"""Tokens without which no reply can be whole, so that none is asked for."""
+CAUTION: Final = 1.3
+"""By how much a prompt may have more tokens than it was estimated to have."""
+MOST_SHOWN: Final = 20_000
+"""Letters of a reply that are shown to the model again."""
+
+
+@dataclass
+class LanguageModel:
+    """Answers every kind of question in the words of a model.
+
+    Attributes
+    ----------
+    budget
+        Of the run; the engine ends it within a turn, the coordinator between turns.
+    usage
+        Of all answers so far.
+    """
+
+    exchange: Exchange
+    prices: Prices
+    prompting: Prompting = field(default_factory=Prompting)
+    budget: Budget = field(default_factory=Budget)
+    clock: Callable[[], float] = time.monotonic
+    name: str = "anthropic"
+    judges: bool = True
+    usage: Usage = NOTHING
+    _begun: float = field(init=False)
+    _last: str = field(default="", init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._begun = self.clock()
+
+    def ask(self, question: Question) -> Answer:
+        """Return what the model answers, or why there is no answer."""
+        request = self.prompting.request(question)
+        said, usage = self._asked(request, question)
+        if isinstance(said, Fault) and said.kind == "reply-malformed":
+            again = self._again(request, said)
+            said, more = self._asked(again, question)
+            usage += more
+        value, fault = (None, said) if isinstance(said, Fault) else (said, None)
+        return Answer(value, usage, fault)
+
+    def _asked(self, request: Request, question: Question) -> tuple[Any, Usage]:
+        """Return the value of one exchange, or its fault, and what it took."""
+        begun = self.clock()
+        limited = self.limited(request)
+        if isinstance(limited, Fault):
+            return limited, NOTHING
+        reply = self.exchange.send(limited, self._seconds())
+        self._last = reply.text
+        usage = self._usage(request.model, reply.tokens, self.clock() - begun)
+        self.usage += usage
+        return _value(reply, question), usage
+
+    def _usage(self, model: str, tokens: Tokens, seconds: float) -> Usage:
+        return Usage(
+            calls=1,
+            input_tokens=tokens.fresh + tokens.cached + tokens.kept,
+            cached_tokens=tokens.cached,
+            output_tokens=tokens.out,
+            cost=self.prices.cost(model, tokens),
+            seconds=seconds,
+        )
+
+    def _again(self, request: Request, fault: Fault) -> Request:
+        """Return the request with the reply that did not fit and what is wrong with it."""
+        place = f" at {fault.place}" if fault.place else ""
+        said = (
+            f"This does not fit{place}: {fault.message}\nAnswer again, with one JSON object and "
+            f"nothing else, by this JSON Schema:\n{said_form(request.schema)}"
+        )
+        shown = self._last[:MOST_SHOWN].strip() or "(nothing)"
+        turns = (*request.turns, Turn("assistant", shown), Turn("user", said))
+        return replace(request, turns=turns, label=f"{request.label}, again")
+
+    # --- budgets -------------------------------------------------------------------------------
+
+    def limited(self, request: Request) -> Request | Fault:
+        """Return a request that what is left of the budget pays for, or why there is none."""
+        seconds = self._seconds()
+        if seconds is not None and seconds <= 0:
+            return _spent(f"{self.budget.minutes:g} minutes")
+        most = request.max_tokens
+        prompt = round(request.estimated_tokens * CAUTION)
+        if self.budget.tokens is not None:
+            used = self.usage.input_tokens + self.usage.output_tokens
+            most = min(most, self.budget.tokens - used - prompt)
+            if most < LEAST_REPLY:
+                return _spent(f"{used} of {self.budget.tokens} tokens")
+        if self.budget.cost is not None:
+            paid = self._paid_for(request.model, prompt)
+            if isinstance(paid, Fault):
+                return paid
+            most = min(most, paid)
+            if most < LEAST_REPLY:
+                return _spent(f"{self.usage.cost:.4f} of {self.budget.cost:g} USD")
+        return replace(request, max_tokens=most)
+
+    def _paid_for(self, model: str, prompt: int) -> int | Fault:
+        """Return how many tokens of a reply the rest of the money pays for."""
+        assert self.budget.cost is not None
+        price = self.prices.models.get(model)
+        if price is None or self.usage.cost is None:
+            said = f"there is no price for {model}, so that no cost can be kept; give --prices"
+            return Fault("budget-spent", said)
+        tokens = Tokens(kept=prompt)
+        rate = price.of(tokens)
+        left = self.budget.cost - self.usage.cost - rate.cost(tokens)
+        return int(left / rate.output * 1_000_000) if rate.output > 0 else 1_000_000
+
+    def _seconds(self) -> float | None:
+        """Return how long there is left, None for as long as it takes."""
+        if self.budget.minutes is None:
+            return None
+        return self.budget.minutes * 60.0 - (self.clock() - self._begun)
+
+
+def _spent(what: str) -> Fault:
+    return Fault("budget-spent", f"{what} are used up, or the rest pays for no answer")
+
+
+def _value(reply: Reply, question: Question) -> Any:
+    """Return the answer that a reply is, or the fault that it has."""
+    if reply.fault is not None:
+        return reply.fault
+    try:
+        value = read_reply(question.kind, reply.text, question.board.problem)
+    except WireError as error:
+        return Fault("reply-malformed", str(error)[:500])
+    return misfit(value, question.schema) or value
