@@ -88,7 +88,8 @@ CASES: tuple[tuple[str, dict[str, object]], ...] = (
 )
 
 
-def _files() -> dict[str, str]:
+def shop_files() -> dict[str, str]:
+    """Return the data of the shop."""
     rows = [f"2025-06-03 {h:02d}:00,{v}" for h, v in zip(HOURS, LOAD, strict=True)]
     return {"load.csv": "time,load_kw\n" + "\n".join(rows) + "\n"}
 
@@ -97,7 +98,7 @@ def _files() -> dict[str, str]:
 def test_a_limit_at_some_times_of_the_day(
     tmp_path: Path, sentence: str, limits: dict[str, object]
 ) -> None:
-    analysis = analysed(tmp_path, BASE + sentence + GOAL, _files())
+    analysis = analysed(tmp_path, BASE + sentence + GOAL, shop_files())
     assert analysis.complete, (analysis.not_understood, analysis.ambiguous, analysis.missing)
     status, objective = solved(analysis, tmp_path)
     assert status == "optimal"
@@ -109,7 +110,7 @@ def test_two_limits_in_either_order(tmp_path: Path) -> None:
     for first, second in pairs:
         expected = cheapest(**{**first[1], **second[1]})
         for order in ((first[0], second[0]), (second[0], first[0])):
-            analysis = analysed(tmp_path, BASE + " ".join(order) + GOAL, _files())
+            analysis = analysed(tmp_path, BASE + " ".join(order) + GOAL, shop_files())
             assert analysis.complete, analysis.not_understood
             assert solved(analysis, tmp_path)[1] == pytest.approx(expected, rel=1e-7)
 
@@ -134,4 +135,4 @@ CHANGED = (
 def test_a_limit_that_is_not_covered_is_never_read_as_one_that_is(
     tmp_path: Path, sentence: str
 ) -> None:
-    assert not analysed(tmp_path, BASE + sentence + GOAL, _files()).complete
+    assert not analysed(tmp_path, BASE + sentence + GOAL, shop_files()).complete

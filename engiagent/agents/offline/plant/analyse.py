@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 RULES: Final = frozenset(
     (*TIME_FACTS, "final_at_least_initial", "final_equals_initial", "no_terminal", "inclusive",
-     "same_price", "exclusive", "sqrt_split", "all_night")
+     "same_price", "exclusive", "sqrt_split")
 )  # fmt: skip
 CLASSIC: Final = frozenset({"battery", "pv", "load", "grid"})
 

@@ -197,6 +197,11 @@ def bound_of(said: frozenset[str]) -> tuple[str, frozenset[str]] | None:
     """Return how words limit an amount, and the concepts that are left; None when unclear."""
     found: set[str] = set()
     left = set(said)
+    if "move" in left:
+        # 'Must not fall below' is a limit; what falls or rises otherwise is another matter.
+        if not ("not" in left and left & {"below", "above"}):
+            return None
+        left.discard("move")
     if "not" in left and left & {"below", "above"}:
         if "below" in left:
             found.add("lower")
