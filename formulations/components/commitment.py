@@ -142,7 +142,7 @@ def _least(reader: Reader, way: str, events: str, state: str) -> Fragment:
     if lag == 0:
         return Fragment()
     name, place = f"{way}_from", Fragment()
-    window = f"pos(t) - {lag} <= pos(s)"
+    window = _lately(reader.text(slot), least / hours[0])
     if not np.all(hours == hours[0]):
         place = derived(reader, name, "1", tuple(map(float, first)),
                         f"first period whose events still bind, least time {way}",
@@ -152,6 +152,17 @@ def _least(reader: Reader, way: str, events: str, state: str) -> Fragment:
     return place + row(
         reader, f"minimum_{way}", text, f"least time {way}", OPERATION, slots=(slot,)
     )
+
+
+def _lately(least: str, periods: float) -> str:
+    """Return the condition that period ``s`` began less than the least time before period ``t``.
+
+    It names the least time, so that the row has no number of its own. Where that is a whole number
+    of periods, both sides are doubled and meet half a period away, out of reach of rounding.
+    """
+    if abs(periods - round(periods)) < ROUNDING:
+        return f"(pos(t) - pos(s) + pos(t) - pos(s) + 1)*dt(s) < {least} + {least}"
+    return f"(pos(t) - pos(s))*dt(s) < {least}"
 
 
 def _begun(reader: Reader) -> Fragment:

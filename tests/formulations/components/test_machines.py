@@ -1,5 +1,6 @@
 """Chillers, heat pumps, boilers, fans: the plan's inputs are those of the simulated machines."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -128,6 +129,28 @@ def test_sequencing_keeps_the_least_times_of_every_machine() -> None:
     # Both started at once and last two hours; whichever stops then may not be back in the next.
     assert held.chiller_on.values.round().tolist() == [2, 2, 2, 1, 1, 1]
     assert float(held.chiller_start_cost.sum()) == pytest.approx(0.02)
+
+
+@pytest.mark.parametrize(
+    ("step", "least", "periods"),
+    [("1 h", 3, 3), ("1 h", 2.5, 3), ("15 min", 1, 4), ("6 min", 0.3, 3), ("42 min", 2.1, 3)],
+)
+def test_least_times_bind_as_many_periods_as_they_touch_and_name_their_slot(
+    step: str, least: float, periods: int
+) -> None:
+    site = Site(start="2025-07-01T00:00", step=step, periods=8)
+    site.add("grid", "grid", bus="site", import_power_max=500, export_power_max=0)
+    site.add("need", "load", bus="cold", power=[50.0] * 8)
+    site.add("chiller", "chiller", bus="site", cooling_bus="cold", rated_capacity=100,
+             rated_cop=5, minimum_part_load=0.1, minimum_up_hours=f"{least}[h]")  # fmt: skip
+    site.minimise_cost({"grid": 0.2})
+    expanded = expand(site.blueprint()).core.constraints
+    row = next(c for c in expanded if c.constraint_id == "chiller_minimum_up")
+    assert set(re.findall(r"\d[\d.]*", row.expression)) <= {"1", str(least)}
+    program = compile_blueprint(site.blueprint(), None)
+    block = next(b for b in program.rows if b.constraint_id == "chiller_minimum_up")
+    last = block.stop - 1
+    assert program.row_starts[last + 1] - program.row_starts[last] == periods + 1
 
 
 def pumped(need: list[float], **slots: Any) -> Site:
