@@ -1,0 +1,75 @@
+"""Second routes to plants of machines that are switched: cvxpy with boolean variables."""
+
+import csv
+from pathlib import Path
+
+import cvxpy as cp
+import numpy as np
+import numpy.typing as npt
+
+Vector = npt.NDArray[np.float64]
+FOLDER = Path(__file__).parents[2] / "problems" / "hvac"
+
+
+def column(problem: str, file: str, name: str) -> Vector:
+    """Return a column of numbers of one of a problem's files."""
+    with (FOLDER / problem / file).open(encoding="utf-8") as lines:
+        return np.array([float(row[name]) for row in csv.DictReader(lines)])
+
+
+def numbers(text: str) -> Vector:
+    """Return the numbers of a text."""
+    return np.array(text.split(), dtype=np.float64)
+
+
+def optimum(goal: cp.Minimize | cp.Maximize, rules: list[cp.Constraint]) -> float:
+    """Return the optimum of a mixed-integer programme, without a gap."""
+    problem = cp.Problem(goal, rules)
+    problem.solve(solver=cp.HIGHS, mip_rel_gap=1e-9)
+    if problem.status != cp.OPTIMAL:
+        raise RuntimeError(problem.status)
+    return float(problem.value)
+
+
+def hospital_chiller_order() -> float:
+    """Return the least cost of electricity and starts [USD]; rows are CH-1, CH-2, CH-3."""
+    load = numbers("310 365 430 520 640 735 790 805 740 610 455 330")
+    price = np.repeat([0.118, 0.186], 6)
+    least, most = numbers("150 150 60")[:, None], numbers("500 500 220")[:, None]
+    on, start = cp.Variable((3, 12), boolean=True), cp.Variable((3, 12), nonneg=True)
+    tons = cp.Variable((3, 12))
+    before = cp.hstack([np.array([[1.0], [0.0], [0.0]]), on[:, :-1]])
+    rules = [
+        cp.sum(tons, axis=0) == load,
+        tons >= cp.multiply(np.repeat(least, 12, 1), on),
+        tons <= cp.multiply(np.repeat(most, 12, 1), on),
+        start >= on - before,
+    ]
+    for g in (0, 1):
+        for t in range(12):
+            rules += [on[g, u] >= on[g, t] - before[g, t] for u in range(t, min(t + 4, 12))]
+            rules += [1 - on[g, u] >= before[g, t] - on[g, t] for u in range(t, min(t + 3, 12))]
+    power = numbers("0.62 0.66 0.71") @ tons + numbers("38 38 16") @ on
+    starts = numbers("25 25 9") @ cp.sum(start, axis=1)
+    return optimum(cp.Minimize(price @ power + starts), rules)
+
+
+def school_hybrid_heating() -> float:
+    """Return the least cost of gas and electricity [EUR] of twenty quarter-hours."""
+    need, outdoor, price = (
+        column("school_hybrid_heating", "morning.csv", name)
+        for name in ("heat_kw", "outdoor_degC", "price")
+    )
+    cop = 2.55 + 0.065 * outdoor
+    on, heat = cp.Variable(20, boolean=True), cp.Variable(20)
+    before = cp.hstack([np.zeros(1), on[:-1]])
+    gas = (need - heat) / 0.91
+    rules = [
+        heat <= 96 * on,
+        heat >= 38.4 * on,
+        heat <= need,
+        need - heat <= 190,
+        (0.201 * cp.sum(gas) + 0.34 * cp.sum(heat / cop)) / 4 <= 125,
+    ]
+    rules += [on[u] >= on[t] - before[t] for t in range(20) for u in range(t, min(t + 4, 20))]
+    return optimum(cp.Minimize((price / cop @ heat + 11.8 * cp.sum(gas)) / 400), rules)
