@@ -80,12 +80,16 @@ def static_findings(expanded: Blueprint, folder: Path) -> StaticFindings:
 
 
 def solve_program(
-    program: "Program", options: SolveOptions, on_progress: OnProgress | None = None
+    program: "Program",
+    options: SolveOptions,
+    on_progress: OnProgress | None = None,
+    *,
+    isolate: bool = True,
 ) -> tuple["xarray.Dataset", SolverResult]:
-    """Solve in a child process and return the solution dataset and the solver's account."""
+    """Solve, in a child process unless told otherwise, and return schedule and account."""
     from engiagent.solvers import solve, to_dataset
 
-    result = solve(program, options, on_progress=on_progress)
+    result = solve(program, options, isolate=isolate, on_progress=on_progress)
     return to_dataset(program, result), result
 
 
