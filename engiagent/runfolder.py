@@ -34,6 +34,8 @@ CERTIFICATE: Final = "certificate.json"
 EXPLANATION: Final = "explanation.json"
 REPORT: Final = "report.html"
 PROBLEM: Final = "problem"
+EXCHANGES: Final = "exchanges"
+"""What was said to a language model and what it answered, a file each."""
 REQUIREMENTS: Final = "requirements.yaml"
 """What an engine took from the text; annotated requirements lie with the problem."""
 ARTEFACTS: Final = (
@@ -46,8 +48,11 @@ ARTEFACTS: Final = (
     REPORT,
     TRACE,
     TRACEBACK,
+    EXCHANGES,
     PROBLEM,
 )
+_STAY: Final = (PROBLEM, EXCHANGES, TRACE)
+"""What a run that goes on keeps of what it has."""
 
 State = Literal["running", "done", "failed", "interrupted"]
 
@@ -137,6 +142,34 @@ class RunFolder:
         }
         folder = cls(path, record, on_event)
         folder.save()
+        return folder
+
+    @classmethod
+    def reopen(cls, path: Path, on_event: OnEvent | None = None) -> "RunFolder":
+        """Return the folder of a run that goes on; what it had made is made anew.
+
+        Its problem, the answers that it got and its trace stay.
+
+        Raises
+        ------
+        InputError
+            When it is no run, has no problem, or is still under way.
+        """
+        record = read_record(path)
+        if record["state"] == "running" and _alive(record.get("pid")):
+            raise InputError(
+                "the run is still under way", str(path), found=f"process {record['pid']}"
+            )
+        if not (path / PROBLEM).is_dir():
+            raise InputError("the run came without a problem, so it cannot go on", str(path))
+        for name in (name for name in ARTEFACTS if name not in _STAY):
+            (path / name).unlink(missing_ok=True)
+        record |= {"state": "running", "verdict": None, "reason": None, "finished": None}
+        record |= {"stage": None, "pid": os.getpid(), "notes": []}
+        record["resumed"] = [*record.get("resumed", ()), _now()]
+        folder = cls(path, record, on_event)
+        folder.save()
+        folder._trace({"event": "resumed"})
         return folder
 
     def save(self) -> None:
@@ -255,6 +288,19 @@ def _clear(path: Path, force: bool) -> None:
             shutil.rmtree(old)
         else:
             old.unlink(missing_ok=True)
+
+
+def _alive(pid: Any) -> bool:
+    """Whether a process other than this one is there."""
+    if not isinstance(pid, int) or pid <= 0 or pid == os.getpid() or os.name == "nt":
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _unused(problem: str) -> Path:

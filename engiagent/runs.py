@@ -5,18 +5,24 @@ The verdict is the certificate's and nobody else's. Whatever ends a run, its fol
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from engiagent.agents.budgets import Budget
 from engiagent.agents.engines.offline import OfflineEngine
+from engiagent.agents.team import ALONE, Guidance
 from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError
 from engiagent.proofs import PLAIN, Proofs
-from engiagent.runfolder import OnEvent, RunFolder
-from engiagent.runinputs import name_of, problem_beside, problem_folder_of
+from engiagent.runfolder import OnEvent, RunFolder, read_record
+from engiagent.runinputs import name_of, problem_beside, problem_folder_of, stored_problem
 from engiagent.running import Run, RunOutcome
 from engiagent.solvers.result import OnProgress, SolveOptions
 
-ENGINES: Final = ("offline",)
+if TYPE_CHECKING:
+    from engiagent.agents.engines.asking import Asking
+    from engiagent.agents.protocol import Engine
+
+ENGINES: Final = ("offline", "anthropic")
 
 
 def run_problem(
@@ -28,6 +34,8 @@ def run_problem(
     *,
     force: bool = False,
     proofs: Proofs = PLAIN,
+    asking: "Asking | None" = None,
+    guidance: Guidance = ALONE,
     on_event: OnEvent | None = None,
     on_progress: OnProgress | None = None,
 ) -> RunOutcome:
@@ -49,6 +57,10 @@ def run_problem(
         Allow ``out`` to hold an earlier run, which is replaced.
     proofs
         What is asked of the certificate beyond the plain check.
+    asking
+        Whom the engine ``anthropic`` asks; None for what its cards say.
+    guidance
+        How agents work together, what they may take, and what they remember.
     on_event, on_progress
         Called at the start and end of stages, and while the solver runs.
 
@@ -67,6 +79,7 @@ def run_problem(
         raise EngiagentError(
             f"the engine {engine!r} is not available; available: {', '.join(ENGINES)}"
         )
+    asking = _ready(engine, asking)
     problem = Problem.load(problem_path)
     options = options or SolveOptions()
     asked = {
@@ -75,10 +88,72 @@ def run_problem(
         "overrides": dict(overrides or {}),
         **_asked(options),
         **proofs.asked(),
+        **({} if asking is None else asking.asked()),
+        **guidance.asked(),
     }
     folder = RunFolder.create(out, problem.id, asked, force=force, on_event=on_event)
-    run = Run(folder, problem, options, on_progress, proofs)
-    return run.guarded(lambda: run.from_problem(dict(overrides or {}), OfflineEngine()))
+    run = Run(folder, problem, options, on_progress, proofs, guidance)
+    return run.guarded(
+        lambda: run.from_problem(dict(overrides or {}), _engine(asking, run, resumed=False))
+    )
+
+
+def resume_run(
+    path: Path | str,
+    *,
+    asking: "Asking | None" = None,
+    guidance: Guidance | None = None,
+    on_event: OnEvent | None = None,
+    on_progress: OnProgress | None = None,
+) -> RunOutcome:
+    """Go on with a run where it was cut: what was answered is not asked again.
+
+    Parameters
+    ----------
+    path
+        The run's folder.
+    asking, guidance
+        In place of what the run was asked with.
+
+    Raises
+    ------
+    EngiagentError
+        When the folder is no run of a problem, or the run is still under way.
+    """
+    from engiagent.agents.engines.asking import Asking
+
+    folder_path = Path(path)
+    asked = read_record(folder_path)["asked"]
+    if "problem" not in asked:
+        raise EngiagentError(f"{path}: the run was of a blueprint; solve that again")
+    engine = str(asked.get("engine"))
+    asking = _ready(engine, asking or Asking.of_record(asked))
+    guidance = guidance or Guidance.of_record(asked)
+    options = SolveOptions(
+        **{name: asked[name] for name in _OPTIONS if asked.get(name) is not None}
+    )
+    proofs = Proofs(bool(asked.get("exact")), asked.get("second_solver"))
+    folder = RunFolder.reopen(folder_path, on_event)
+    run = Run(folder, stored_problem(folder_path), options, on_progress, proofs, guidance)
+    overrides = dict(asked.get("overrides") or {})
+    return run.guarded(lambda: run.from_problem(overrides, _engine(asking, run, resumed=True)))
+
+
+def _ready(engine: str, asking: "Asking | None") -> "Asking | None":
+    """Return whom a run asks, after making sure that somebody is there; None for the rules."""
+    if engine == "offline":
+        return None
+    from engiagent.agents.engines.asking import Asking
+
+    asking = asking or Asking()
+    asking.ready()
+    return asking
+
+
+def _engine(asking: "Asking | None", run: Run, *, resumed: bool) -> "Engine":
+    if asking is None:
+        return OfflineEngine()
+    return asking.engine(run.folder.path, run.guidance.budget or Budget(), resumed=resumed)
 
 
 def solve_blueprint(
@@ -107,6 +182,10 @@ def solve_blueprint(
     return run.guarded(lambda: run.from_blueprint_file(blueprint, source))
 
 
+_OPTIONS: Final = (
+    "time_limit", "memory_limit_mb", "gap", "threads", "seed", "log", "backend", "speed",
+)  # fmt: skip
+
+
 def _asked(options: SolveOptions) -> dict[str, Any]:
-    names = ("time_limit", "memory_limit_mb", "gap", "threads", "seed", "log", "backend", "speed")
-    return {name: getattr(options, name) for name in names}
+    return {name: getattr(options, name) for name in _OPTIONS}

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 from engiagent.agents.analyzer import Analyzer
 from engiagent.agents.budgets import Budget, Meter
 from engiagent.agents.coordinator import Coordinator, OnRecord, OnTurn
 from engiagent.agents.evaluator import Certifier, Evaluator
-from engiagent.agents.memory import Forgetful, Remembers
+from engiagent.agents.memory import Forgetful, Memory, Remembers
 from engiagent.agents.modeler import Modeler
 from engiagent.agents.protocol import Agent, AgentName, Board, Engine, Outcome
 from engiagent.agents.routing import Policy, Router
@@ -54,6 +55,27 @@ class Guidance:
     policy: Policy | None = None
     budget: Budget | None = None
     memory: Remembers | None = None
+
+    def asked(self) -> dict[str, Any]:
+        """Return what a run's record says of it; nothing where nothing was given."""
+        said: dict[str, Any] = {}
+        if self.budget is not None:
+            said["budget"] = dict(vars(self.budget))
+        if self.policy is not None:
+            said["policy"] = dict(vars(self.policy))
+        if isinstance(self.memory, Memory):
+            said["memory"] = str(self.memory.path)
+        return said
+
+    @classmethod
+    def of_record(cls, asked: Mapping[str, Any]) -> "Guidance":
+        """Return the guidance that a run's record says."""
+        budget, policy, memory = (asked.get(name) for name in ("budget", "policy", "memory"))
+        return cls(
+            None if policy is None else Policy(**policy),
+            None if budget is None else Budget(**budget),
+            None if memory is None else Memory(Path(memory), engine=str(asked.get("engine"))),
+        )
 
 
 ALONE: Final = Guidance()

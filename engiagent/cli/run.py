@@ -2,12 +2,23 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from engiagent.cli import exit_codes
+from engiagent.cli.engines import (
+    ENGINE_OPTIONS,
+    asking_of,
+    budget_of,
+    engine_of,
+    engines,
+    guidance_of,
+    problem_of,
+    rehearse,
+)
 from engiagent.cli.output import (
     clean,
     console,
@@ -24,8 +35,6 @@ if TYPE_CHECKING:
     from engiagent.runfolder import StageEvent
     from engiagent.running import RunOutcome
     from engiagent.solvers.result import Progress, SolveOptions
-
-ENGINES = ("offline", "anthropic")
 
 
 def limits(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -92,10 +101,7 @@ def outputs(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.command(epilog=exit_codes.table())
-@click.argument("problem", type=click.Path(path_type=Path))
-@click.option(
-    "--engine", type=click.Choice(ENGINES), default="offline", help="Who reads the problem."
-)
+@click.argument("problem", type=click.Path(path_type=Path), required=False)
 @click.option(
     "--set",
     "settings",
@@ -103,12 +109,12 @@ def outputs(command: Callable[..., Any]) -> Callable[..., Any]:
     metavar="NAME=VALUE",
     help="Give a missing value or replace one, as battery.charge_efficiency=0.95; repeatable.",
 )
+@engines
 @outputs
 @further_proofs
 @limits
 def run(
-    problem: Path,
-    engine: str,
+    problem: Path | None,
     settings: tuple[str, ...],
     out: Path | None,
     force: bool,
@@ -116,29 +122,53 @@ def run(
     explain: bool,
     exact: bool,
     second_solver: str | None,
-    **limits: Any,
+    **given: Any,
 ) -> int:
     """Take PROBLEM to a certified schedule.
 
-    PROBLEM is a file or a folder. The run folder holds every artefact and the report.
+    PROBLEM is a file or a folder. The run folder holds every artefact and the report. With --resume
+    a run goes on where it was cut, as it was asked for, and no PROBLEM is needed.
     """
-    if engine != "offline":
-        raise click.UsageError(f"the engine {engine} is not available yet; use --engine offline")
-    overrides = parse_settings(settings)
+    asked = {name: given.pop(name) for name in ENGINE_OPTIONS}
+    if asked["resume"] is not None:
+        if problem is not None or settings or out is not None:
+            raise click.UsageError("--resume goes on as the run was asked for, in its own folder")
+        return _resumed(asked, as_json, explain)
+    engine, overrides = engine_of(asked), parse_settings(settings)
+    path = problem_of(problem, asked)
+    if asked["dry_run"]:
+        return rehearse(path, asked, overrides, as_json)
     from engiagent.runs import run_problem
 
-    options = solve_options(**limits)
+    options = solve_options(**given)
     with observers() as (on_event, on_progress):
         outcome = run_problem(
-            problem,
+            path,
             engine,
             out,
             overrides,
             options,
             force=force,
             proofs=Proofs(exact, second_solver),
+            asking=None if engine == "offline" else asking_of(asked),
+            guidance=guidance_of(asked, engine),
             on_event=on_event,
             on_progress=on_progress,
+        )
+    return finish(outcome, as_json, explain=explain)
+
+
+def _resumed(asked: dict[str, Any], as_json: bool, explain: bool) -> int:
+    """Go on with a run; what it may take can be said anew."""
+    from engiagent.agents.team import Guidance
+    from engiagent.runfolder import read_record
+    from engiagent.runs import resume_run
+
+    known = Guidance.of_record(read_record(asked["resume"])["asked"])
+    guidance = replace(known, budget=budget_of(asked) or known.budget)
+    with observers() as (on_event, on_progress):
+        outcome = resume_run(
+            asked["resume"], guidance=guidance, on_event=on_event, on_progress=on_progress
         )
     return finish(outcome, as_json, explain=explain)
 

@@ -1,0 +1,163 @@
+"""Whom a run asks: the settings of the engine that asks a language model, and that engine."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit, urlunsplit
+
+from engiagent.agents.budgets import Budget
+from engiagent.agents.engines.exchange import Exchange, Reply, Request
+from engiagent.agents.engines.language_model import LanguageModel
+from engiagent.agents.engines.prices import Prices, load, packaged
+from engiagent.agents.engines.prompting import Prompting
+from engiagent.agents.engines.recording import FOLDER, Recorder, kept_exchanges
+from engiagent.agents.protocol import Fault
+from engiagent.errors import EngiagentError, InputError
+
+NAME: Final = "anthropic"
+
+
+@dataclass(frozen=True)
+class Asking:
+    """Which model is asked, where, and what stands in for it.
+
+    Attributes
+    ----------
+    model
+        For every agent, whatever the cards say; None for the cards' own.
+    base_url
+        Of a server that speaks the Messages API; None for the provider's.
+    prices
+        A price file in place of the packaged one.
+    replay
+        A run whose exchanges answer; nobody else is asked then.
+    seconds, retries
+        The longest wait for a reply, and how often it is tried again.
+    exemplars
+        Solved problems to show, as text.
+    """
+
+    model: str | None = None
+    base_url: str | None = None
+    prices: Path | None = None
+    replay: Path | None = None
+    seconds: float | None = None
+    retries: int | None = None
+    exemplars: tuple[str, ...] = ()
+
+    def ready(self) -> None:
+        """Make sure that there is somebody to ask.
+
+        Raises
+        ------
+        EngiagentError
+            Without a key, without the SDK, for an address that is none, or exchanges or prices that
+            cannot be read.
+        """
+        self.known_prices()
+        if self.replay is not None:
+            if not kept_exchanges(self.replay):
+                raise InputError("the run kept no exchanges", str(self.replay))
+            return
+        from engiagent.agents.engines.anthropic_api import key
+
+        key()
+        _installed()
+        if self.base_url is not None:
+            _address(self.base_url)
+
+    def known_prices(self) -> Prices:
+        """Return the prices that costs are reckoned by."""
+        return packaged() if self.prices is None else load(self.prices)
+
+    def engine(self, run: Path, budget: Budget, *, resumed: bool = False) -> LanguageModel:
+        """Return the engine of a run, which keeps its exchanges in the run's folder.
+
+        Parameters
+        ----------
+        resumed
+            Whether what the folder already has is answered from there.
+        """
+        source = run if resumed else self.replay
+        kept = [] if source is None else kept_exchanges(source)
+        asked = None if self.replay is not None else self._exchange()
+        recorder = Recorder(asked, run / FOLDER, kept, copies=not resumed)
+        prompting = Prompting(self.model, self.exemplars)
+        return LanguageModel(recorder, self.known_prices(), prompting, budget)
+
+    def silent(self, budget: Budget) -> LanguageModel:
+        """Return an engine that makes requests and sends none, with no folder to keep them in."""
+        prompting = Prompting(self.model, self.exemplars)
+        return LanguageModel(_Nobody(), self.known_prices(), prompting, budget)
+
+    def _exchange(self) -> Exchange:
+        from engiagent.agents.engines.anthropic_api import RETRIES, SECONDS, AnthropicExchange
+
+        return AnthropicExchange(
+            self.base_url,
+            SECONDS if self.seconds is None else self.seconds,
+            RETRIES if self.retries is None else self.retries,
+        )
+
+    def asked(self) -> dict[str, Any]:
+        """Return what a run's record says of it; an address without what may be a password."""
+        return {
+            "model": self.model,
+            "base_url": None if self.base_url is None else _bare(self.base_url),
+            "prices": None if self.prices is None else str(self.prices),
+            "replay": None if self.replay is None else str(self.replay),
+        }
+
+    @classmethod
+    def of_record(cls, asked: Mapping[str, Any]) -> "Asking":
+        """Return the settings that a run's record says."""
+        prices, replay = asked.get("prices"), asked.get("replay")
+        return cls(
+            asked.get("model"),
+            asked.get("base_url"),
+            None if prices is None else Path(prices),
+            None if replay is None else Path(replay),
+        )
+
+
+class _Nobody:
+    """Whom a rehearsal asks."""
+
+    def send(self, request: Request, seconds: float | None = None) -> Reply:
+        """Return no answer."""
+        return Reply("", fault=Fault("engine-unreachable", "nobody is asked"))
+
+
+def _installed() -> None:
+    from importlib.util import find_spec
+
+    if find_spec("anthropic") is None:
+        raise EngiagentError(
+            "the engine anthropic needs the official SDK: pip install 'engiagent[llm]'"
+        )
+
+
+def _address(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname)
+        good = good and (parts.port is None or parts.port > 0)
+    except ValueError:
+        good = False
+    if not good:
+        raise InputError(
+            "--base-url is no address", found=repr(url), expected="as http://localhost:11434"
+        )
+    if parts.username or parts.password or parts.query:
+        raise InputError(
+            "--base-url must carry no user, password or query", found=repr(_bare(url)),
+            expected="the key in ANTHROPIC_API_KEY",
+        )  # fmt: skip
+
+
+def _bare(url: str) -> str:
+    """Return an address without user, password and query."""
+    parts = urlsplit(url)
+    host = parts.netloc.rsplit("@", 1)[-1]
+    return urlunsplit((parts.scheme, host, parts.path, "", ""))

@@ -1,0 +1,75 @@
+"""What a run would ask first, how many tokens that is and what it could cost, asking nobody."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engiagent.agents.engines.asking import Asking
+from engiagent.agents.engines.exchange import Request, Tokens
+from engiagent.agents.engines.language_model import LanguageModel
+from engiagent.agents.protocol import Board, Fault, Question
+from engiagent.agents.questions import SCHEMAS
+from engiagent.solvers.result import SolveOptions
+
+if TYPE_CHECKING:
+    from engiagent.agents.budgets import Budget
+    from engiagent.problems import Problem
+
+
+@dataclass(frozen=True)
+class Rehearsed:
+    """A request that was not sent.
+
+    Attributes
+    ----------
+    tokens
+        About how many go in, the schema included.
+    cost, most
+        Of those, and with the longest reply there may be, in USD; None without a price.
+    refused
+        Why the budget would not let it go out; empty where it would.
+    """
+
+    request: Request
+    tokens: int
+    cost: float | None
+    most: float | None
+    refused: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        rest = {k: v for k, v in vars(self).items() if k != "request"}
+        return {**self.request.to_dict(), **rest}
+
+
+def rehearsed(
+    problem: "Problem", asking: Asking, budget: "Budget", overrides: Mapping[str, str]
+) -> tuple[Rehearsed, ...]:
+    """Return the requests that do not hang on an answer: the reading of the text and its demands.
+
+    What is asked after these hangs on the blueprint that comes back.
+    """
+    board = Board(
+        problem=problem, data=Path(problem.folder), name=problem.id, options=SolveOptions(),
+        overrides=overrides,
+    )  # fmt: skip
+    engine = asking.silent(budget)
+    read = Question("analyzer", "analyse", board, {}, SCHEMAS["analyse"])
+    demands = Question("verifier", "requirements", board, {}, SCHEMAS["requirements"])
+    questions = (read, demands) if problem.expert is None else (read,)
+    return tuple(_rehearsed(engine, question) for question in questions)
+
+
+def _rehearsed(engine: LanguageModel, question: Question) -> Rehearsed:
+    request = engine.prompting.request(question)
+    limited = engine.limited(request)
+    tokens, cost = request.estimated_tokens, engine.prices.cost
+    longest = request.max_tokens if isinstance(limited, Fault) else limited.max_tokens
+    return Rehearsed(
+        request,
+        tokens,
+        cost(request.model, Tokens(fresh=tokens)),
+        cost(request.model, Tokens(fresh=tokens, out=longest)),
+        limited.message if isinstance(limited, Fault) else "",
+    )

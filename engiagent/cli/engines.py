@@ -1,0 +1,189 @@
+"""Options of ``engiagent run`` about who reads the problem, and what they may take."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from engiagent.cli.output import print_json, say
+from engiagent.errors import InputError
+
+if TYPE_CHECKING:
+    from engiagent.agents.budgets import Budget
+    from engiagent.agents.engines.asking import Asking
+    from engiagent.agents.memory import Memory
+    from engiagent.agents.routing import Policy
+    from engiagent.agents.team import Guidance
+
+ENGINES: Final = ("offline", "anthropic")
+NO_MEMORY: Final = "none"
+ENGINE_OPTIONS: Final = (
+    "engine", "model", "base_url", "prices", "max_cost", "max_tokens", "max_minutes",
+    "coordination", "no_verifier", "no_forced_switching", "memory", "replay", "resume", "dry_run",
+)  # fmt: skip
+"""The keywords in which the options arrive."""
+_OF_A_MODEL: Final = ("model", "base_url", "prices", "replay")
+"""Options that say nothing to the offline engine."""
+_RUN: Final = click.Path(exists=True, file_okay=False, path_type=Path)
+
+
+def engines(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options about the engine; they arrive as keywords."""
+    positive = click.FloatRange(min=0, min_open=True)
+    for option in (
+        click.option(
+            "--dry-run", is_flag=True,
+            help="Print the first prompts with tokens and cost, and ask nobody.",
+        ),
+        click.option("--resume", type=_RUN, metavar="RUN", help="Go on with a run that was cut."),
+        click.option(
+            "--replay", type=_RUN, metavar="RUN",
+            help="Answer from the exchanges that an earlier run kept; asks nobody.",
+        ),
+        click.option(
+            "--memory", metavar="FILE|none", help="What runs have learnt, or nothing of it."
+        ),
+        click.option(
+            "--no-forced-switching", is_flag=True,
+            help="Let an agent fail at the same mistake for as long as it likes.",
+        ),
+        click.option(
+            "--no-verifier", is_flag=True, help="Nobody holds the blueprint against the text."
+        ),
+        click.option(
+            "--coordination", type=click.Choice(["full", "fixed"]),
+            help="Whether any agent may follow any other; full without it.",
+        ),
+        click.option("--max-minutes", type=positive, help="Of the run, solver included."),
+        click.option(
+            "--max-tokens", type=click.IntRange(min=1), help="Of all prompts and replies together."
+        ),
+        click.option("--max-cost", type=positive, metavar="USD", help="Of all replies together."),
+        click.option(
+            "--prices", type=click.Path(path_type=Path), metavar="FILE",
+            help="What tokens cost, in place of the packaged prices.",
+        ),
+        click.option("--base-url", metavar="URL", help="A server that speaks the Messages API."),
+        click.option("--model", metavar="NAME", help="Who answers, for every agent."),
+        click.option(
+            "--engine", type=click.Choice(ENGINES),
+            help="Who reads the problem: rules (offline, the default), or a language model, with "
+            "the key in ANTHROPIC_API_KEY.",
+        ),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def engine_of(given: Mapping[str, Any]) -> str:
+    """Return the engine that is asked for.
+
+    Raises
+    ------
+    click.UsageError
+        When the offline engine is given what only a language model has.
+    """
+    said = [name for name in _OF_A_MODEL if given[name] is not None]
+    engine = str(given["engine"] or ("anthropic" if given["replay"] is not None else "offline"))
+    if engine == "offline" and said:
+        option = f"--{said[0].replace('_', '-')}"
+        raise click.UsageError(f"{option} is of a language model; add --engine anthropic")
+    return engine
+
+
+def asking_of(given: Mapping[str, Any]) -> "Asking":
+    """Return whom the options ask."""
+    from engiagent.agents.engines.asking import Asking
+    from engiagent.runfolder import read_record
+
+    found = Asking(given["model"], given["base_url"], given["prices"], given["replay"])
+    if found.replay is None or found.model is not None:
+        return found
+    # The same request goes to the same model.
+    model = read_record(found.replay)["asked"].get("model")
+    return Asking(model, found.base_url, found.prices, found.replay)
+
+
+def guidance_of(given: Mapping[str, Any], engine: str) -> "Guidance":
+    """Return how agents work together by the options."""
+    from engiagent.agents.team import Guidance
+
+    return Guidance(_policy(given, engine), budget_of(given), _memory(given, engine))
+
+
+def budget_of(given: Mapping[str, Any]) -> "Budget | None":
+    """Return what the run may take, None where nothing was said."""
+    from engiagent.agents.budgets import Budget
+
+    named = {"tokens": "max_tokens", "cost": "max_cost", "minutes": "max_minutes"}
+    said = {name: given[option] for name, option in named.items() if given[option] is not None}
+    return Budget(**said) if said else None
+
+
+def _policy(given: Mapping[str, Any], engine: str) -> "Policy | None":
+    from engiagent.agents.routing import Policy
+
+    verifier = engine != "offline" and not given["no_verifier"]
+    policy = Policy(given["coordination"] or "full", verifier, not given["no_forced_switching"])
+    said = given["coordination"] or given["no_verifier"] or given["no_forced_switching"]
+    return policy if said else None
+
+
+def _memory(given: Mapping[str, Any], engine: str) -> "Memory | None":
+    from engiagent.agents.memory import Memory, default_path
+
+    said = given["memory"]
+    if said == NO_MEMORY or (said is None and engine == "offline"):
+        return None
+    return Memory(default_path() if said is None else Path(said), engine=engine)
+
+
+def rehearse(
+    problem: Path, given: Mapping[str, Any], overrides: dict[str, str], as_json: bool
+) -> int:
+    """Print what would be asked first, and what it would cost."""
+    from engiagent.agents.budgets import Budget
+    from engiagent.agents.engines.rehearsal import rehearsed
+    from engiagent.problems import Problem
+
+    if engine_of(given) == "offline":
+        raise click.UsageError("--dry-run is of a language model; add --engine anthropic")
+    asking, budget = asking_of(given), budget_of(given) or Budget()
+    found = rehearsed(Problem.load(problem), asking, budget, overrides)
+    dated = asking.known_prices().dated
+    if as_json:
+        requests = [item.to_dict() for item in found]
+        print_json({"prices_of": str(dated), "requests": requests, "error": None})
+        return 0
+    for item in found:
+        request = item.request
+        for text in (*request.system, *(turn.text for turn in request.turns)):
+            click.echo(text)
+        cost = "no price known" if item.cost is None else f"{item.cost:.4f} USD"
+        most = "" if item.most is None else f", at most {item.most:.2f} USD with its reply"
+        say(f"  {request.label}: {request.model}, about {item.tokens} tokens, {cost}{most}")
+        if item.refused:
+            say(f"  the budget would not let it go out: {item.refused}")
+    say(f"  prices of {dated}; nobody was asked")
+    return 0
+
+
+def problem_of(problem: Path | None, given: Mapping[str, Any]) -> Path:
+    """Return the problem's path, or that of the copy in the run that is replayed.
+
+    Raises
+    ------
+    click.UsageError, InputError
+        Without either.
+    """
+    if problem is not None:
+        return problem
+    if given["replay"] is None:
+        raise click.UsageError("Missing argument 'PROBLEM'.")
+    from engiagent.runfolder import PROBLEM
+
+    copy: Path = given["replay"] / PROBLEM
+    if not copy.is_dir():
+        raise InputError("the run has no copy of a problem", str(given["replay"]))
+    return copy
