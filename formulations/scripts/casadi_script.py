@@ -157,7 +157,7 @@ _TAIL = """
 
 # --- Solve --------------------------------------------------------------------------------------
 def main():
-    problem = {{"x": x, "f": objective, "g": ca.vertcat(*rows)}}
+    problem = {{"x": x, "f": objective, "g": ca.densify(ca.vertcat(*rows))}}
 {whole}    solver = {solver}
     start = [min(max(0.0, low), high) for low, high in zip(lowest, highest)]
     result = solver(x0=start, lbx=lowest, ubx=highest, lbg=lower, ubg=upper)

@@ -56,7 +56,9 @@ def outputs(folder: Path) -> dict[str, str]:
 
 
 def objective(said: str) -> float:
-    (line,) = (line for line in said.splitlines() if line.startswith("objective:"))
+    lines = [line for line in said.splitlines() if line.startswith("objective:")]
+    assert len(lines) == 1, said[-2000:]
+    line = lines[0]
     return float(line.partition(":")[2])
 
 
