@@ -17,7 +17,6 @@ from engiagent.blueprint.grammar import (
     Call,
     Choice,
     Compare,
-    Convert,
     ExpressionError,
     Logic,
     Members,
@@ -27,6 +26,15 @@ from engiagent.blueprint.grammar import (
     Ref,
     Text,
     Unary,
+)
+from engiagent.blueprint.rewrites import (
+    clock_literal,
+    close,
+    converted,
+    first_index,
+    instead,
+    is_zero,
+    weighted,
 )
 from engiagent.blueprint.symbols import (
     HOUR,
@@ -89,7 +97,7 @@ class TypeChecker:
     def comparison(self, node: Node, scope: Scope) -> Typed:
         """Check a constraint: a comparison, or a chain of two, by <=, >= or ==."""
         if not isinstance(node, Compare):
-            raise type_error("EB010", "a constraint must compare", node, _instead(node))
+            raise type_error("EB010", "a constraint must compare", node, instead(node))
         for op in node.ops:
             if op in ("<", ">"):
                 raise type_error(
@@ -108,7 +116,7 @@ class TypeChecker:
         for binder in binders:
             info = self.sets.get(binder.set)
             if info is None:
-                hint = _close(binder.set, self.sets)
+                hint = close(binder.set, self.sets)
                 raise type_error("EB002", f"unknown set {binder.set!r}", binder, hint)
             self.used.add(binder.set)
             members = info.factors if len(binder.names) > 1 else (binder.set,)
@@ -157,7 +165,7 @@ class TypeChecker:
 
     def convert(self, typed: Typed, unit: Unit) -> Typed:
         """Convert to a unit; a bare literal takes it."""
-        if typed.bare and (not unit.is_dimensionless or _is_zero(typed.node)):
+        if typed.bare and (not unit.is_dimensionless or is_zero(typed.node)):
             return self._adopt(typed, unit)
         if typed.bare and unit.factor != 1:
             column = typed.node.span[0] + 1
@@ -168,10 +176,10 @@ class TypeChecker:
             raise self._clash(typed, unit) from None
         if factor == 1.0 and shift == 0.0:
             return typed if typed.unit is unit else replace(typed, unit=unit)
-        return replace(typed, node=_converted(typed.node, factor, shift), unit=unit, bare=False)
+        return replace(typed, node=converted(typed.node, factor, shift), unit=unit, bare=False)
 
     def _adopt(self, literal: Typed, unit: Unit) -> Typed:
-        if not _is_zero(literal.node):
+        if not is_zero(literal.node):
             column = literal.node.span[0] + 1
             self.notes.append((column, f"the bare number is read in {unit}"))
         return replace(literal, unit=unit, bare=False)
@@ -217,7 +225,7 @@ class TypeChecker:
             if node.name in self.sets:
                 raise type_error("EB002", f"{node.name} is a set; name one of its elements", node)
             known = [*self.symbols, *scope]
-            raise type_error("EB002", f"unknown name {node.name!r}", node, _close(node.name, known))
+            raise type_error("EB002", f"unknown name {node.name!r}", node, close(node.name, known))
         self.used.add(node.name)
         indices = self._indices(node, symbol, scope)
         checked = Ref(node.span, node.name, indices)
@@ -434,7 +442,7 @@ class TypeChecker:
         """Compare elements with elements or labels, or a time of day with a clock text."""
         if any(p.sort == "number" and p.unit == HOUR for p in parts):
             operands = tuple(
-                _clock_literal(part) if isinstance(part, Text) else part for part in node.operands
+                clock_literal(part) if isinstance(part, Text) else part for part in node.operands
             )
             return self._compare(replace(node, operands=operands), scope)
         sorts = {p.sort for p in parts}
@@ -465,7 +473,7 @@ class TypeChecker:
             raise type_error("EB003", "only an element can be in a set", node.operands[0])
         if item.sort == "number" and isinstance(group, Members):
             parts = (
-                _clock_literal(part) if isinstance(part, Text) and item.unit == HOUR else part
+                clock_literal(part) if isinstance(part, Text) and item.unit == HOUR else part
                 for part in group.items
             )
             items = tuple(self.number(part, scope, item.unit).node for part in parts)
@@ -494,7 +502,7 @@ class TypeChecker:
     def _reduce(self, node: Node, scope: Scope) -> Typed:
         assert isinstance(node, Reduce)
         if node.function == "first_index":
-            return self.check(_first_index(node), scope)
+            return self.check(first_index(node), scope)
         inner = self.scope_of(node.binders, scope)
         where = self.condition(node.where, inner).node if node.where is not None else None
         written = replace(node, function="sum")
@@ -502,7 +510,7 @@ class TypeChecker:
             two = Number(node.body.span, 2.0, None)
             body = self.operand(Binary(node.body.span, "**", node.body, two), inner)
         elif node.function == "expect":
-            body = self.operand(_weighted(node, self.sets), inner)
+            body = self.operand(weighted(node, self.sets), inner)
         else:
             body, written = self.operand(node.body, inner), node
         degree = body.degree
@@ -533,70 +541,6 @@ class TypeChecker:
     def _call(self, node: Node, scope: Scope) -> Typed:
         assert isinstance(node, Call)
         return CALLS[node.function](self, node, scope)
-
-
-def _weighted(node: Reduce, sets: Mapping[str, SetInfo]) -> Node:
-    """Return the body of an expectation times the probability of each scenario."""
-    binder = node.binders[0]
-    if len(node.binders) > 1 or sets[binder.set].kind != "scenario" or node.where is not None:
-        raise type_error(
-            "EB003", "expect runs over one scenario set", node, "write expect(cost[s] for s in S)"
-        )
-    probability = Call(node.body.span, "prob", (Ref(binder.span, binder.names[0], ()),))
-    return Binary(node.body.span, "*", probability, node.body)
-
-
-def _first_index(node: Reduce) -> Node:
-    """Return the least position at which a condition holds; the size of the set where none is."""
-    binder = node.binders[0]
-    if len(node.binders) > 1 or len(binder.names) > 1:
-        raise type_error(
-            "EB003",
-            "first_index runs over one set",
-            node,
-            "write first_index(x[t] <= 0 for t in T)",
-        )
-    position = Call(node.body.span, "pos", (Ref(binder.span, binder.names[0], ()),))
-    none = Call(node.body.span, "len", (Ref(binder.span, binder.set, ()),))
-    found: Node = Choice(node.body.span, node.body, position, none)
-    if node.where is not None:
-        found = Choice(node.body.span, node.where, found, none)
-    return replace(node, function="min", body=found, where=None)
-
-
-def _instead(node: Node) -> str:
-    """Say how a constraint is written that somebody has joined or negated."""
-    if isinstance(node, Logic) and node.op == "or":
-        return "write either(r1, r2) for at least one of them"
-    if isinstance(node, Logic):
-        return "write a constraint for each, or a chain as 1 <= x <= 5"
-    if isinstance(node, Unary) and node.op == "not":
-        return "state the comparison that holds instead"
-    return "use <=, >= or =="
-
-
-def _is_zero(node: Node) -> bool:
-    return isinstance(node, Number) and node.value == 0.0
-
-
-def _converted(node: Node, factor: float, shift: float) -> Node:
-    if isinstance(node, Number):
-        return replace(node, value=factor * node.value + shift)
-    return Convert(node.span, node, factor, shift)
-
-
-def _clock_literal(text: Text) -> Number:
-    hours, _, minutes = text.value.partition(":")
-    if not (hours.isdigit() and minutes.isdigit()) or int(minutes) > 59 or int(hours) > 24:
-        raise type_error("EB003", f"{text.value!r} is no time of day", text, "write it as '07:30'")
-    return Number(text.span, int(hours) + int(minutes) / 60.0, "h")
-
-
-def _close(name: str, known: object) -> str | None:
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, [str(k) for k in known], n=1)  # type: ignore[attr-defined]
-    return f"did you mean {close[0]}?" if close else None
 
 
 Rule = Callable[[TypeChecker, Node, Scope], Typed]
