@@ -28,6 +28,7 @@ from engiagent.cli.output import print_json, say, summary
 from engiagent.cli.problems import problems
 from engiagent.cli.run import run, solve
 from engiagent.cli.study import study
+from engiagent.cli.trace import trace
 from engiagent.cli.weather import weather
 from engiagent.errors import EngiagentError
 
@@ -120,7 +121,7 @@ def app() -> None:
 
 COMMANDS = (
     run, audit, explain, solve, study, check, bench, emit, import_model, report, problems, lint,
-    schema, doctor, finance, weather,
+    schema, doctor, finance, weather, trace,
 )  # fmt: skip
 for command in COMMANDS:
     app.add_command(command)

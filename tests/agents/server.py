@@ -190,17 +190,18 @@ def _message(request: Json, say: Say, content: list[Json]) -> Json:
 
 
 def _events(request: Json, say: Say) -> Iterator[Json]:
-    start = {**_message(request, say, []), "stop_reason": None, "usage": _usage(request, say, 1)}
+    begun: Json = {"stop_reason": None, "usage": _usage(request, say, 1)}
+    start = {**_message(request, say, []), **begun}
     yield {"type": "message_start", "message": start}
     yield {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
     text = say.text if say.broken_after is None else say.text[: say.broken_after]
     for place in range(0, len(text), 400):
-        delta = {"type": "text_delta", "text": text[place : place + 400]}
-        yield {"type": "content_block_delta", "index": 0, "delta": delta}
+        piece = {"type": "text_delta", "text": text[place : place + 400]}
+        yield {"type": "content_block_delta", "index": 0, "delta": piece}
     if say.broken_after is not None:
         return
     yield {"type": "content_block_stop", "index": 0}
     out = {"output_tokens": round(len(say.text) / 4)}
-    delta = {"stop_reason": say.stop, "stop_sequence": None}
+    delta: Json = {"stop_reason": say.stop, "stop_sequence": None}
     yield {"type": "message_delta", "delta": delta, "usage": out}
     yield {"type": "message_stop"}

@@ -139,9 +139,10 @@ class Reply:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON has it."""
+        fault = self.fault
         return {
             "text": self.text, "model": self.model, "tokens": dict(vars(self.tokens)),
-            "fault": None if self.fault is None else dict(vars(self.fault)),
+            "fault": None if fault is None else {"kind": fault.kind, "message": fault.message},
         }  # fmt: skip
 
     @classmethod
@@ -158,7 +159,7 @@ class Reply:
             str(value["text"]),
             Tokens(**{name: int(value["tokens"][name]) for name in vars(Tokens())}),
             str(value["model"]),
-            None if fault is None else Fault(**{name: str(fault[name]) for name in fault}),
+            None if fault is None else Fault(str(fault["kind"]), str(fault["message"])),
         )
 
 

@@ -8,7 +8,7 @@ files, of which a model needs names, units and the first few.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
@@ -113,8 +113,12 @@ class Prompting:
         return self._bare(short_text(blueprint.to_json(), problem))
 
     def _fault(self, fault: Fault) -> Fault:
-        parts = (fault.message, fault.place, fault.suggestion)
-        return Fault(fault.kind, *(self._line(part) for part in parts))
+        return replace(
+            fault,
+            message=self._line(fault.message),
+            place=self._line(fault.place),
+            suggestion=self._line(fault.suggestion),
+        )
 
     def _line(self, text: str) -> str:
         """Return a text as one line of limited length."""

@@ -1,0 +1,349 @@
+"""Whole runs over real HTTP: scripted experts, scripted mistakes, servers that fail, budgets.
+
+The server's answers are scripted throughout (blueprints of experts, or spoilt ones); no language
+model is asked.
+"""
+
+import json
+import statistics
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engiagent.agents.budgets import Budget
+from engiagent.agents.engines.asking import Asking
+from engiagent.agents.routing import Policy
+from engiagent.agents.team import ALONE, Guidance
+from engiagent.errors import EngiagentError, InputError
+from engiagent.problems import corpus_root
+from engiagent.running import RunOutcome
+from engiagent.runs import resume_run, run_problem
+from tests.agents.scripts import DAY, FAITHFUL, KEY, Plays, analysis, expert
+from tests.agents.server import Json, Messages, Say, Script, serving
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    monkeypatch.setattr("engiagent.agents.engines.retrying.FIRST_SECONDS", 0.01)
+
+
+def run(
+    script: Script, out: Path, folder: Path = DAY, guidance: Guidance = ALONE, **asking: Any
+) -> tuple[RunOutcome, Messages]:
+    with serving(script) as server:
+        asked = Asking(base_url=server.url, retries=2, **asking)
+        outcome = run_problem(folder, "anthropic", out, asking=asked, guidance=guidance)
+    assert_no_key(out)
+    return outcome, server
+
+
+def assert_no_key(folder: Path) -> None:
+    """Search every file of a run for the key."""
+    for path in folder.rglob("*"):
+        assert not path.is_file() or KEY.encode() not in path.read_bytes(), path
+
+
+READ = Guidance(budget=Budget(steps=1))
+"""Ends a run after the analyzer's turn, for what shows by then."""
+
+
+def routes(folder: Path) -> list[Json]:
+    lines = [json.loads(line) for line in (folder / "trace.jsonl").read_text().splitlines()]
+    return [line for line in lines if line.get("event") == "route"]
+
+
+def exchanges(folder: Path) -> list[Json]:
+    return [json.loads(p.read_text()) for p in sorted((folder / "exchanges").glob("*.json"))]
+
+
+# --- right answers -------------------------------------------------------------------------------
+
+SOLVED = {
+    "battery/merchant_day": "certified",
+    "battery/tram_flywheel": "certified",
+    "battery/farm_quadratic_wear": "certified",
+    "der/van_depot": "certified",
+    "der/valley_feeder_voltage": "certified",
+    "thermal/office_heat_pump": "certified",
+    "thermal/cold_snap_infeasible": "proven infeasible",
+    "planning/rooftop_pv": "certified",
+}
+"""From each domain, what the expert's blueprint comes to."""
+
+
+def test_experts_answers_are_solved_in_every_domain_for_few_tokens(tmp_path: Path) -> None:
+    tokens = {}
+    for name, verdict in SOLVED.items():
+        folder, out = corpus_root() / name, tmp_path / name.replace("/", "-")
+        script = Plays(analyse=analysis(expert(folder), folder))
+        outcome, server = run(script, out, folder)
+        assert outcome.verdict == verdict, name
+        tokens[name] = server.tokens
+        usage = [r["outcome"]["usage"] for r in routes(out)]
+        told = sum(u["input_tokens"] + u["output_tokens"] for u in usage)
+        assert told == server.tokens, name
+    assert len(tokens) >= 8
+    assert statistics.median(tokens.values()) < 12_000, tokens
+
+
+def test_the_run_folder_tells_the_story(tmp_path: Path) -> None:
+    outcome, server = run(Plays(analyse=analysis(expert())), tmp_path / "r")
+    record = json.loads((tmp_path / "r/run.json").read_text())
+    assert record["asked"]["engine"] == "anthropic"
+    assert record["asked"]["base_url"] == server.url
+    assert "exchanges" in record["artefacts"]
+    kept = exchanges(tmp_path / "r")
+    assert [e["request"]["label"] for e in kept] == ["analyzer: analyse", "verifier: judge"]
+    assert [e["reply"]["tokens"]["out"] for e in kept] == server.reply_tokens
+    assert [r["target"] for r in routes(tmp_path / "r")] == [
+        "analyzer", "modeler", "verifier", "solver", "evaluator",
+    ]  # fmt: skip
+    assert outcome.objective is not None
+    assert outcome.objective["value"] == pytest.approx(
+        json.loads((DAY / "expert/answer.json").read_text())["objective"]["value"], rel=1e-6
+    )
+
+
+def test_nobody_is_asked_for_the_checkers_files(tmp_path: Path) -> None:
+    _, server = run(Plays(analyse=analysis(expert())), tmp_path / "r")
+    said = json.dumps(server.requests)
+    answer = json.loads((DAY / "expert/answer.json").read_text())["objective"]["value"]
+    assert str(answer)[:8] not in said
+    assert "0.01[kW]" not in said  # a tolerance of requirements.yaml
+
+
+# --- wrong answers -------------------------------------------------------------------------------
+
+
+def spoilt(change: Callable[[Json], None]) -> Json:
+    blueprint = expert()
+    change(blueprint["core_model_elements"])
+    return blueprint
+
+
+def patch(path: str, value: Any) -> Json:
+    op = {"op": "replace", "path": f"/core_model_elements/{path}", "value": json.dumps(value)}
+    return {"why": "as the text has it", "patch": [op]}
+
+
+def parameter(core: Json, name: str) -> Json:
+    found = next(p for p in core["parameters"] if p["name"] == name)
+    assert isinstance(found, dict)
+    return found
+
+
+WRONG = {
+    "unit": (lambda c: parameter(c, "E_max").update(unit="MW"),
+             patch("parameters/E_max/unit", "MWh")),
+    "number": (lambda c: parameter(c, "E_max").update(value=25),
+               patch("parameters/E_max/value", 20)),
+    "source": (lambda c: parameter(c, "wear").update(source_reference="9 EUR for every MWh"),
+               patch("parameters/wear/source_reference", "7.50 EUR for every MWh")),
+    "syntax": (lambda c: c["constraints"][0].update(expression="battery_state_of_charge >="),
+               patch("constraints/end_energy/expression",
+                     "battery_state_of_charge[last(I)] >= E_end")),
+    "name": (lambda c: c["constraints"][0].update(expression="soc[last(I)] >= E_end"),
+             patch("constraints/end_energy/expression",
+                   "battery_state_of_charge[last(I)] >= E_end")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", sorted(WRONG))
+def test_a_wrong_answer_is_repaired_by_a_patch(mistake: str, tmp_path: Path) -> None:
+    change, repair = WRONG[mistake]
+    # The analyzer that is asked about its own numbers stands by them; the modeler patches.
+    bad = analysis(spoilt(change))
+    outcome, server = run(Plays(analyse=bad, repair=repair), tmp_path / "r")
+    assert outcome.verdict == "certified", outcome.reason
+    assert "repair" in server.kinds()
+    asked = server.requests[server.kinds().index("repair")]
+    assert "What is wrong now" in asked["messages"][0]["content"]
+
+
+def test_a_demand_that_was_dropped_never_ends_certified(tmp_path: Path) -> None:
+    blueprint = spoilt(lambda c: c["constraints"].clear())
+    core = blueprint["core_model_elements"]
+    end = parameter(core, "E_end")
+    core["parameters"].remove(end)
+    unused = {**end["source_reference"], "reason": "it is of no use"}
+    del unused["kind"]
+    blueprint["extended_analysis_and_robustness"]["unused"].append(unused)
+    script = Plays(analyse=analysis(blueprint), repair=NOTHING, diagnose=NOBODY)
+    outcome, _ = run(script, tmp_path / "r", DAY, Guidance(budget=Budget(steps=7)))
+    assert outcome.verdict == "violated"
+
+
+NOTHING: Json = {"why": "all is well", "patch": [
+    {"op": "test", "path": "/kind", "value": '"programme"', "from": ""},
+]}  # fmt: skip
+NOBODY: Json = {
+    "agent": "none", "strategy": "", "priority": "low", "estimated_success": 0.0, "reasoning": "",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [Say("I am afraid I cannot."), Say('{"sufficiency": "complete"'), Say(""), Say("null"),
+     Say(json.dumps({**analysis(expert()), "blueprint": '{"a": NaN}'})),
+     Say(json.dumps({**analysis(expert()), "blueprint": "[1, 2]"}))],
+    ids=["words", "cut", "empty", "null", "nan", "list"],
+)  # fmt: skip
+def test_a_reply_that_does_not_fit_is_asked_for_once_more(reply: Say, tmp_path: Path) -> None:
+    _, server = run(Plays(analyse=[reply, analysis(expert())]), tmp_path / "r", DAY, READ)
+    assert (tmp_path / "r/blueprint.json").is_file()
+    assert server.kinds() == ["analyse", "analyse"]
+    again = server.requests[1]["messages"]
+    assert [m["role"] for m in again] == ["user", "assistant", "user"]
+    assert "does not fit" in again[2]["content"]
+    assert [r["outcome"]["usage"]["calls"] for r in routes(tmp_path / "r")] == [2]
+
+
+def test_a_server_without_schemas_may_fence_its_answer(tmp_path: Path) -> None:
+    fenced = f"Here it is:\n```json\n{json.dumps(analysis(expert()))}\n```\nGood luck!"
+
+    def script(request: Json, number: int) -> Say:
+        if "output_config" in request:
+            return Say(status=400, error="unknown field output_config")
+        return Say(fenced if number == 1 else json.dumps(FAITHFUL))
+
+    outcome, server = run(script, tmp_path / "r")
+    assert outcome.verdict == "certified"
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize("stop", ["max_tokens", "refusal"])
+def test_an_answer_that_was_cut_or_refused_is_asked_for_again(stop: str, tmp_path: Path) -> None:
+    script = Plays(analyse=[Say('{"suff', stop=stop), analysis(expert())])
+    outcome, _ = run(script, tmp_path / "r")
+    assert outcome.verdict == "certified"
+    kind = {"max_tokens": "reply-truncated", "refusal": "engine-refused"}[stop]
+    assert routes(tmp_path / "r")[1]["trigger"]["kind"] == kind
+
+
+@pytest.mark.parametrize(
+    "say",
+    [Say(status=429, headers=(("retry-after", "0.05"),), error="slow down"),
+     Say(status=529, error="overloaded"), Say("x" * 900, broken_after=450)],
+    ids=["429", "529", "dropped"],
+)  # fmt: skip
+def test_a_server_in_trouble_is_waited_for(say: Say, tmp_path: Path) -> None:
+    script = Plays(analyse=[say, say, analysis(expert())])
+    _, server = run(script, tmp_path / "r", DAY, READ)
+    assert (tmp_path / "r/blueprint.json").is_file()
+    assert len(server.requests) == 3
+
+
+def test_a_server_that_stays_away_ends_the_run_with_what_it_has(tmp_path: Path) -> None:
+    lost = Say(status=529, error="overloaded")
+    outcome, _ = run(Plays(analyse=lost), tmp_path / "r")
+    assert outcome.verdict == "undecided"
+    assert "529" in str(outcome.reason)
+    # The judgement fails, the plan is made and checked all the same, and the run says so.
+    outcome, _ = run(Plays(analyse=analysis(expert()), judge=lost), tmp_path / "s")
+    assert outcome.verdict == "certified"
+    assert any("nobody compared" in note for note in outcome.notes)
+
+
+# --- budgets, resuming, replaying ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("budget", "said"),
+    [(Budget(tokens=3000), "tokens"), (Budget(cost=0.005), "USD"),
+     (Budget(minutes=1e-7), "minutes"), (Budget(steps=1), "turns")],
+)  # fmt: skip
+def test_a_budget_ends_a_run_and_says_which(budget: Budget, said: str, tmp_path: Path) -> None:
+    script = Plays(analyse=analysis(expert()))
+    outcome, server = run(script, tmp_path / "r", DAY, Guidance(budget=budget))
+    assert outcome.verdict == "undecided"
+    assert said in str(outcome.reason)
+    assert len(server.requests) == (1 if budget.steps == 1 else 0)
+
+
+def test_a_budget_bounds_what_a_reply_may_cost(tmp_path: Path) -> None:
+    budget = Budget(tokens=9000, cost=0.1)
+    _, server = run(Plays(analyse=analysis(expert())), tmp_path / "r", DAY, Guidance(budget=budget))
+    assert server.requests[0]["max_tokens"] < 9000 - server.prompt_tokens[0]
+    assert server.requests[0]["max_tokens"] * 20e-6 < 0.1
+    assert server.tokens <= 9000
+
+
+def test_a_model_without_a_price_keeps_no_budget_of_money(tmp_path: Path) -> None:
+    guidance = Guidance(budget=Budget(cost=1.0))
+    outcome, server = run(
+        Plays(analyse=analysis(expert())), tmp_path / "r", DAY, guidance, model="llama"
+    )
+    assert "no price for llama" in str(outcome.reason)
+    assert not server.requests
+
+
+def test_a_run_that_was_cut_goes_on_without_asking_again(tmp_path: Path) -> None:
+    lost = Say(status=529, error="overloaded")
+    bad = analysis(spoilt(WRONG["syntax"][0]))
+    repair = WRONG["syntax"][1]
+    guidance = Guidance(Policy())
+    outcome, first = run(Plays(analyse=bad, repair=lost), tmp_path / "r", DAY, guidance)
+    assert outcome.verdict == "undecided"
+    assert first.kinds().count("analyse") == 1
+    with serving(Plays(analyse=bad, repair=repair)) as server:
+        asked = Asking(base_url=server.url, retries=0)
+        outcome = resume_run(tmp_path / "r", asking=asked)
+    assert outcome.verdict == "certified"
+    # The reading of the text was answered before; the repair was not.
+    assert server.kinds() == ["repair", "judge"]
+    record = json.loads((tmp_path / "r/run.json").read_text())
+    assert len(record["resumed"]) == 1
+    assert record["asked"]["policy"]["coordination"] == "full"
+    assert_no_key(tmp_path / "r")
+
+
+def test_a_run_is_replayed_without_a_key_or_a_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change, repair = WRONG["number"]
+    script = Plays(analyse=analysis(spoilt(change)), repair=repair)
+    first, _ = run(script, tmp_path / "r")
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    asked = Asking(replay=tmp_path / "r")
+    again = run_problem(DAY, "anthropic", tmp_path / "s", asking=asked)
+    assert again.verdict == first.verdict == "certified"
+    assert again.certificate == first.certificate
+    assert [e["key"] for e in exchanges(tmp_path / "s")] == [
+        e["key"] for e in exchanges(tmp_path / "r")
+    ]
+    assert all(e["replayed"] for e in exchanges(tmp_path / "s"))
+    (tmp_path / "none").mkdir()
+    with pytest.raises(InputError, match="kept no exchanges"):
+        run_problem(DAY, "anthropic", tmp_path / "t", asking=Asking(replay=tmp_path / "none"))
+
+
+def test_without_a_key_there_is_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    with pytest.raises(EngiagentError, match="ANTHROPIC_API_KEY"):
+        run_problem(DAY, "anthropic", tmp_path / "r")
+    assert not (tmp_path / "r").exists()
+
+
+@pytest.mark.parametrize(
+    "url", ["localhost", "ftp://x", "http://me:pw@host/", "http://h/?k=1", "x"]
+)
+def test_an_address_that_is_none_is_refused(url: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="base-url") as caught:
+        run_problem(DAY, "anthropic", tmp_path / "r", asking=Asking(base_url=url))
+    assert "pw" not in str(caught.value)
+
+
+# --- words that would steer ----------------------------------------------------------------------
+
+
+def test_a_key_that_a_server_echoes_is_in_no_file(tmp_path: Path) -> None:
+    echo = {**analysis(expert()), "notes": [f"the key is {KEY}"]}
+    outcome, _ = run(Plays(analyse=echo), tmp_path / "r")
+    assert outcome.verdict == "certified"
+    lost = Say(status=401, error=f"x-api-key {KEY} is unknown")
+    outcome, _ = run(Plays(analyse=lost), tmp_path / "s")
+    assert KEY not in str(outcome)
+    assert "[key]" in str(outcome.reason)
