@@ -27,6 +27,7 @@ from engiagent.cli.lint import lint, schema
 from engiagent.cli.output import print_json, say, summary
 from engiagent.cli.problems import problems
 from engiagent.cli.run import run, solve
+from engiagent.cli.sandbox import sandbox
 from engiagent.cli.study import study
 from engiagent.cli.trace import trace
 from engiagent.cli.weather import weather
@@ -121,7 +122,7 @@ def app() -> None:
 
 COMMANDS = (
     run, audit, explain, solve, study, check, bench, emit, import_model, report, problems, lint,
-    schema, doctor, finance, weather, trace,
+    schema, doctor, finance, weather, sandbox, trace,
 )  # fmt: skip
 for command in COMMANDS:
     app.add_command(command)

@@ -18,6 +18,7 @@ class ExitCode(IntEnum):
     UNDECIDED = 4
     LIMIT = 5
     ENDPOINT = 6
+    SANDBOX = 7
     INTERNAL = 70
     INTERRUPTED = 130
 
@@ -30,6 +31,7 @@ MEANINGS = {
     ExitCode.UNDECIDED: "undecided, or data is missing",
     ExitCode.LIMIT: "a limit was hit before a checked schedule was found",
     ExitCode.ENDPOINT: "the model endpoint failed",
+    ExitCode.SANDBOX: "this machine cannot confine a script; none was run",
     ExitCode.INTERNAL: "internal error, please report it",
     ExitCode.INTERRUPTED: "interrupted",
 }
@@ -54,6 +56,7 @@ _WORST_LAST = (
     ExitCode.LIMIT,
     ExitCode.VIOLATED,
     ExitCode.ENDPOINT,
+    ExitCode.SANDBOX,
     ExitCode.USAGE,
     ExitCode.INTERNAL,
     ExitCode.INTERRUPTED,
@@ -77,7 +80,10 @@ def of_error(error: Exception) -> ExitCode:
     """Return the exit code of an error that ended a command."""
     from engiagent.errors import EngiagentError
     from engiagent.running import InternalError
+    from engiagent.sandbox import SandboxError
 
+    if isinstance(error, SandboxError):
+        return ExitCode.SANDBOX
     if isinstance(error, InternalError) or not isinstance(error, EngiagentError):
         return ExitCode.INTERNAL
     return ExitCode.USAGE

@@ -1,0 +1,150 @@
+"""``engiagent sandbox``: what this machine can hold a script to, and a script held to it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from engiagent.cli import exit_codes
+from engiagent.cli.output import print_json, say, say_verdict, summary
+
+if TYPE_CHECKING:
+    from engiagent.blueprint import Blueprint
+    from engiagent.problems import Problem
+    from engiagent.sandbox import ScriptSolution
+
+_SHOWN = 20
+
+
+@click.group()
+def sandbox() -> None:
+    """Run a script where it can touch nothing but its own folder."""
+
+
+@sandbox.command(epilog=exit_codes.table())
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def probe(as_json: bool) -> int:
+    """Say which guarantees this machine gives, found by confining a process.
+
+    Exit code 7 when one is missing without which no script is run.
+    """
+    from engiagent.sandbox import layers
+
+    found = layers()
+    say(str(found), "bold red" if found.missing else "bold green")
+    if found.missing:
+        say(f"  no {' and no '.join(found.missing)}: scripts are refused")
+    code = exit_codes.ExitCode.SANDBOX if found.missing else exit_codes.ExitCode.FEASIBLE
+    if as_json:
+        shown = {name: getattr(found, name) for name in found.__dataclass_fields__}
+        print_json({"layers": shown, "missing": found.missing, "exit_code": int(code)})
+    return int(code)
+
+
+@sandbox.command(epilog=exit_codes.table())
+@click.argument("script", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("problem", type=click.Path(path_type=Path))
+@click.option(
+    "--blueprint",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Also check against this blueprint of the problem.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="Keep the schedule, what it was checked against and its certificate in a new folder.",
+)
+@click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), default=60.0,
+              show_default=True, metavar="S", help="Wall-clock limit.")  # fmt: skip
+@click.option("--memory-limit", type=click.IntRange(min=64), default=2048, show_default=True,
+              metavar="MB", help="Address space.")  # fmt: skip
+@click.option(
+    "--unsafe", is_flag=True, help="Run it also where the machine cannot hold it in its folder."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def run(
+    script: Path,
+    problem: Path,
+    blueprint: Path | None,
+    out: Path | None,
+    time_limit: float,
+    memory_limit: int,
+    unsafe: bool,
+    as_json: bool,
+) -> int:
+    """Run SCRIPT in the sandbox and check its schedule against PROBLEM.
+
+    The script finds the problem's data files beside itself and writes an object of numbers by
+    quantity into the file that its first argument names. Exit code 7 when the machine lacks
+    Landlock or seccomp; nothing is run then.
+    """
+    from engiagent.blueprint import Blueprint
+    from engiagent.files import open_inside
+    from engiagent.problems import Problem
+    from engiagent.sandbox import Limits, solve_by_script
+
+    posed = Problem.load(problem)
+    given = None if blueprint is None else Blueprint.load(blueprint)
+    real = script.resolve()  # the user's own link may be followed
+    limits = Limits(seconds=time_limit, cpu_seconds=_cpu(time_limit), memory_mb=memory_limit)
+    text = open_inside(real.parent, real.name).decode("utf-8", errors="replace")
+    found = solve_by_script(
+        text, posed, blueprint=given, limits=limits, isolation="unsafe" if unsafe else "auto"
+    )
+    if out is not None and found.certificate is not None:
+        _keep(out, found, posed, given)
+    return _tell(found, posed, as_json)
+
+
+def _cpu(seconds: float) -> int:
+    """Return the processor time that goes with a wall-clock limit."""
+    return max(2, round(2 * seconds))
+
+
+def _keep(
+    out: Path, found: "ScriptSolution", problem: "Problem", blueprint: "Blueprint | None"
+) -> None:
+    import tempfile
+
+    from engiagent.kept import KeptSchedule, keep_check
+
+    assert found.certificate is not None
+    assert found.answer is not None
+    with tempfile.TemporaryDirectory(prefix="engiagent-") as place:
+        schedule = Path(place) / "schedule.json"
+        schedule.write_text(found.answer, encoding="utf-8")
+        kept = KeptSchedule(schedule)
+        keep_check(out, found.certificate, kept, problem, blueprint, problem.folder)
+
+
+def _tell(found: "ScriptSolution", problem: "Problem", as_json: bool) -> int:
+    """Print what became of a script and return the exit code."""
+    result, certificate = found.result, found.certificate
+    shown: dict[str, Any] = {} if certificate is None else certificate.to_dict()
+    verdict, goal, bound = shown.get("verdict"), shown.get("objective"), shown.get("bound")
+    code = exit_codes.of_verdict(verdict)
+    if certificate is None:
+        limited = result.status == "limit"
+        code = exit_codes.ExitCode.LIMIT if limited else exit_codes.ExitCode.UNDECIDED
+        say(f"{problem.id}: no schedule: {result.reason}", "bold red")
+        for line in result.output.strip().splitlines()[-_SHOWN:]:
+            say(f"  {line}")
+    else:
+        say_verdict(
+            problem.id, verdict, objective=goal, bound=(bound or {}).get("value"),
+            missing=certificate.missing, not_understood=certificate.not_understood,
+            violations=certificate.violations, certificate=shown,
+        )  # fmt: skip
+    say(f"  sandbox    {result.layers}")
+    if as_json:
+        value = summary(
+            problem=problem.id, verdict=verdict, objective=goal,
+            bound=(bound or {}).get("value"), missing=shown.get("missing") or (),
+            not_understood=shown.get("not_understood") or (),
+            violations=shown.get("violations") or (),
+            error=result.reason if certificate is None else None,
+        )  # fmt: skip
+        print_json({**value, "sandbox": str(result.layers), "exit_code": int(code)})
+    return int(code)
