@@ -1,9 +1,12 @@
 """Where a checked corpus problem and its stored expert material disagree."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engiagent.blueprint import Blueprint
+
+if TYPE_CHECKING:
+    from engiagent.cli.checking import CheckResult
 
 DEFAULT_TOLERANCE = 1e-6
 
@@ -47,6 +50,40 @@ def against_answer(
     given = set(missing)
     if names != given:
         yield f"missing is {sorted(given)}, the answer says {sorted(names)}"
+
+
+def against_bound(verdict: str | None, bound: Any, answer: Any) -> Iterator[str]:
+    """Yield why a plan that should be the best one is not, as far as the bounds tell.
+
+    The bound is that of the stated requirements; one that is better than the answer's means that
+    they allow more than the answer does.
+    """
+    stored = answer.get("bound") if isinstance(answer, dict) else None
+    found = bound.get("value") if isinstance(bound, Mapping) else None
+    if verdict != "feasible" or stored is None or answer.get("verdict") != "certified":
+        return
+    if isinstance(stored, int | float) and isinstance(found, int | float):
+        yield (
+            f"the requirements allow {found:.10g}, the bound of the answer is {stored:.10g}: "
+            "a requirement may be missing or too loose"
+        )
+
+
+def against_schedule(result: "CheckResult", answer: Any) -> Iterator[str]:
+    """Yield a sentence for everything in which a stored schedule differs from the answer.
+
+    A schedule on its own proves no optimum, so that ``feasible`` is as good as ``certified``.
+    """
+    from engiagent.cli.output import item_text
+
+    if result.verdict not in ("certified", "feasible", "reproduced"):
+        reasons = [item_text(item) for item in result.certified("violations") or ()]
+        yield "; ".join([f"the verdict is {result.verdict}", *reasons[:3]])
+        return
+    expected = answer.get("objective") if isinstance(answer, dict) else None
+    if isinstance(expected, dict) and expected.get("value") is not None:
+        found = result.certified("objective") or {}
+        yield from _objectives(found, expected, answer.get("relative_tolerance"))
 
 
 def _objectives(

@@ -1,14 +1,26 @@
 """What ``engiagent check`` does with one path: which kind it is, and the result of looking."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.diagnostics import MissingDataError
 from engiagent.cli import exit_codes
-from engiagent.cli.answers import against_answer, quotes_astray
+from engiagent.cli.annotations import (
+    ANSWER,
+    MAPPING,
+    absent_files,
+    numbers_astray,
+    stored_schedules,
+)
+from engiagent.cli.answers import (
+    against_answer,
+    against_bound,
+    against_schedule,
+    quotes_astray,
+)
 from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.output import summary
 from engiagent.errors import EngiagentError, InputError
@@ -42,8 +54,6 @@ if TYPE_CHECKING:
     from engiagent.verify.disturbances import Disturbances
     from engiagent.verify.foreign import Reading
     from engiagent.verify.opinions import Opinion
-
-ANSWER = "answer.json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,6 +146,8 @@ class Examiner:
         What is asked beyond the plain check, and what a second solver said when it was asked.
     disturb
         What is to turn out another way in runs beside the check.
+    seen
+        The ids of the corpus problems looked at so far, and where each was.
     """
 
     options: "SolveOptions"
@@ -146,6 +158,7 @@ class Examiner:
     proofs: Proofs = PLAIN
     opinion: "Opinion | None" = None
     disturb: "Disturbances | None" = None
+    seen: dict[str, str] = field(default_factory=dict, compare=False)
 
     def examine(self, path: Path) -> Iterator[CheckResult]:
         """Yield one result for a path, or one for each problem of a corpus folder."""
@@ -229,7 +242,10 @@ class Examiner:
         if self.solution is not None:
             raise EngiagentError("--solution belongs to one problem, not to a corpus folder")
         for place in annotated:
-            yield place, self._problem
+            if is_run_folder(place.parent):
+                yield place.parent, self._run
+            else:
+                yield place, self._problem
 
     def _run(self, path: Path) -> CheckResult:
         """Check a run again from what its folder holds."""
@@ -346,20 +362,49 @@ class Examiner:
                 result = _undecided(path, problem.id, str(error), missing)
         else:
             result = _read_offline(path, problem)
+        disagreements += absent_files(expert)
+        disagreements += self._taken(problem.id, path)
+        if (expert / REQUIREMENTS).is_file():
+            from engiagent.verify.requirements import load_requirements
+
+            stated = load_requirements(expert / REQUIREMENTS)
+            disagreements += numbers_astray(stated, problem)
         if (expert / ANSWER).is_file():
             content = open_inside(expert, ANSWER).decode("utf-8", errors="replace")
+            answer = loads_strict(content, f"{EXPERT}/{ANSWER}")
             disagreements += against_answer(
                 result.verdict,
                 result.certified("objective") or {},
                 result.missing or result.certified("missing") or (),
-                loads_strict(content, f"{EXPERT}/{ANSWER}"),
+                answer,
             )
-            code = ExitCode.VIOLATED if disagreements else ExitCode.FEASIBLE
-        else:
-            code = exit_codes.worst(
-                [result.code, ExitCode.VIOLATED if disagreements else ExitCode.FEASIBLE]
-            )
+            disagreements += against_bound(result.verdict, result.certified("bound"), answer)
+            disagreements += self._stored(path, problem, expert, answer)
+        code = ExitCode.VIOLATED if disagreements else ExitCode.FEASIBLE
         return replace(result, code=code, disagreements=tuple(disagreements))
+
+    def _taken(self, name: str, path: Path) -> Iterator[str]:
+        """Yield that another problem has the same id."""
+        before = self.seen.setdefault(name, str(path))
+        if before != str(path):
+            yield f"the id {name!r} is that of {before} too"
+
+    def _stored(self, path: Path, problem: "Problem", expert: Path, answer: Any) -> Iterator[str]:
+        """Yield what is wrong with the schedules that are kept beside the answer."""
+        from engiagent.verify.foreign import Reading, load_mapping
+
+        files = stored_schedules(expert)
+        if not files:
+            return
+        reading: Reading | None = None
+        if (expert / MAPPING).is_file():
+            reading = load_mapping(expert / MAPPING)
+        blueprint = expert / BLUEPRINT
+        given = Blueprint.load(blueprint) if blueprint.is_file() else None
+        for file in files:
+            again = replace(self, solution=file, reading=reading, out=None)
+            found = again._schedule(path, problem, given)
+            yield from (f"{file.name}: {text}" for text in against_schedule(found, answer))
 
     def _solved(self, path: Path, problem: "Problem | None", blueprint: Blueprint) -> CheckResult:
         from engiagent.formulations import compile_blueprint, expand

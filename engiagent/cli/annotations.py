@@ -1,0 +1,93 @@
+"""What the expert material of a corpus problem lacks, or says beyond the text."""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from engiagent.blueprint.grammar import ExpressionError, Number, parse, walk
+from engiagent.runinputs import EXPERT, REQUIREMENTS
+
+if TYPE_CHECKING:
+    from engiagent.problems import Problem
+    from engiagent.verify.requirements import Requirements
+
+ANSWER: Final = "answer.json"
+MAPPING: Final = "mapping.yaml"
+SCHEDULES: Final = (".csv", ".json", ".nc", ".parquet")
+_FACTORS: Final = (1.0, 100.0, 1e-2, 1e3, 1e-3, 1e6, 1e-6, 60.0, 1 / 60)
+"""Between a number and the same one in per cent, another prefix, or minutes instead of hours."""
+_DIGITS: Final = re.compile(r"\d[\d\u00a0\u202f ,.']*")
+_PLAIN: Final = re.compile(r"\d+(?:\.\d+)?")
+
+
+def absent_files(expert: Path) -> Iterator[str]:
+    """Yield a sentence for each file that has to be there, so that none gets lost unnoticed."""
+    for name in (REQUIREMENTS, ANSWER):
+        if not (expert / name).is_file():
+            yield f"there is no {EXPERT}/{name}"
+
+
+def stored_schedules(expert: Path) -> list[Path]:
+    """Return the schedules that are kept beside the answer: files named ``schedule…``."""
+    found = (path for path in expert.glob("schedule*") if path.suffix in SCHEDULES)
+    return sorted(path for path in found if path.is_file())
+
+
+def numbers_astray(requirements: "Requirements", problem: "Problem") -> Iterator[str]:
+    """Yield a sentence for every number of the requirements that the text does not have.
+
+    Literals with a unit and values of parameters count, in any usual prefix, as per cent or per
+    unit. Bare literals in formulas do not: exponents and factors belong to no text; neither do
+    powers of ten, which bring quantities to a base.
+    """
+    known = numbers_of(problem)
+    for name, number, unit in _stated(requirements):
+        if not _is_known(abs(number), known):
+            amount = f"{number:.10g} {unit}" if unit not in (None, "1") else f"{number:.10g}"
+            yield f"{name}: {amount} is no number of the text"
+
+
+def numbers_of(problem: "Problem") -> frozenset[float]:
+    """Return every number that can be read out of a text, digits grouped or not."""
+    found = {float(quantity.value) for quantity in problem.quantities}
+    for match in _DIGITS.findall(problem.text):
+        found |= {float(part) for part in _PLAIN.findall(match)}
+        joined = re.sub(r"[\u00a0\u202f ,']", "", match).rstrip(".")
+        if _PLAIN.fullmatch(joined):
+            found.add(float(joined))
+    return frozenset(abs(number) for number in found)
+
+
+def _stated(requirements: "Requirements") -> Iterator[tuple[str, float, str | None]]:
+    texts = [(item.id, item.expression) for item in requirements.requirements]
+    if requirements.objective is not None:
+        texts.append(("objective", requirements.objective.expression))
+    for item in requirements.core.parameters:
+        if isinstance(item.value, int | float):
+            yield item.name, float(item.value), str(item.unit) if item.unit else None
+    for name, text in texts:
+        yield from ((name, n.value, n.unit) for n in _literals(text) if n.unit is not None)
+
+
+def _literals(text: str) -> Iterable[Number]:
+    try:
+        return [node for node in walk(parse(text)) if isinstance(node, Number)]
+    except ExpressionError:
+        return []  # the checker says what is wrong with it
+
+
+def _is_known(number: float, known: frozenset[float]) -> bool:
+    return (
+        number == 0
+        or _is_power_of_ten(number)
+        or any(
+            abs(number * factor - other) <= 1e-9 * max(1e-9, other)
+            for factor in _FACTORS
+            for other in known
+        )
+    )
+
+
+def _is_power_of_ten(number: float) -> bool:
+    return f"{number:.9e}".startswith("1.000000000e")
