@@ -23,6 +23,7 @@ from tests.sample import blueprints
 
 ROOT = Path(__file__).parents[2]
 CORPUS = blueprints(3)
+LARGEST = 2_000
 SAID = sorted((ROOT / "tests" / "language" / "cases").glob("*/*.yaml"))
 FAR = sorted((ROOT / "tests" / "generality" / "blueprints").glob("*.json"))
 Emit = Callable[[Blueprint, Path], str]
@@ -126,12 +127,20 @@ def test_scripts_reach_our_optimum(emit: Emit, tmp_path: Path) -> None:
         folder = path.parents[1]
         name = f"{folder.name}_{path.stem}"
         program = compile_blueprint(text, folder)
+        if program.column_count > LARGEST:
+            continue  # scripts of thousands of columns read no better
         if not program.is_linear and program.nonlinear:
             continue  # a local optimum may be another one
         if emit is emit_pyomo and len(program.products.rows) and path in FAR:
             continue  # SCIP, which takes what IPOPT would, is slow to prove a convex optimum
+        try:
+            script = emit(text, folder)
+        except EngiagentError:
+            assert emit is not emit_pyomo, f"{name}: nothing is refused"
+            assert not program.is_linear, name
+            continue
         result = solve(program, isolate=False)
-        (tmp_path / f"{name}.py").write_text(emit(text, folder), encoding="utf-8")
+        (tmp_path / f"{name}.py").write_text(script, encoding="utf-8")
         expected[name] = result.objective
     agree(outputs(tmp_path), expected)
 
