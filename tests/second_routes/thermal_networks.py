@@ -52,3 +52,75 @@ def slow_floor_house() -> float:
     night = (clock[:-1] >= 22) | (clock[:-1] < 6)
     cost = np.where(night, 0.213, 0.358) * 0.25 / (4.1 + 0.075 * (outdoor - 7))
     return float(linprog(cost, A_ub=rows, b_ub=sides, bounds=(0, 7)).fun)
+
+
+def four_rooms_one_boiler() -> float:
+    """Return the cost of the gas [GBP]."""
+    name = "four_rooms_one_boiler"
+    keys = ("capacity [kWh/K]", "outside [W/K]", "people [kW]", "midnight [degC]", "radiator [kW]")
+    capacity, leak, people, midnight, radiator = (column(name, "rooms.csv", key) for key in keys)
+    outdoor = column(name, "outside.csv", "outdoor [degC]")
+    begin, finish = column(name, "use.csv", "from"), column(name, "use.csv", "to")
+    order = ["Nursery", "Reading", "Music", "Corridor"]
+    flow = -np.diag(leak)
+    with (PROBLEMS / name / "walls.csv").open(encoding="utf-8", newline="") as lines:
+        for wall in csv.DictReader(lines):
+            ends = np.zeros(4)
+            ends[[order.index(wall["a"]), order.index(wall["b"])]] = 1, -1
+            flow -= float(wall["conductance [W/K]"]) * np.outer(ends, ends)
+
+    def run(heat: Array) -> Array:
+        rooms = np.tile(midnight, (49, 1))
+        for k in range(48):
+            used = (begin <= k / 2) & (k / 2 < finish)
+            given = (flow @ rooms[k] + leak * outdoor[k]) / 1000 + people * used
+            rooms[k + 1] = rooms[k] + 0.5 * (given + heat.reshape(48, 4)[k]) / capacity
+        return rooms.ravel()
+
+    free, matrix = superpose(run, 192)
+    mark = np.arange(49)[:, None] / 2
+    low = np.where((mark >= begin) & (mark <= finish), 19.5, 12.0).ravel()
+    rows, sides = within(free, matrix, low, np.full(196, 23.0))
+    rows = np.vstack([rows, np.kron(np.eye(48), np.ones(4))])
+    sides = np.concatenate([sides, np.full(48, 13.5)])
+    limits = np.column_stack([np.zeros(192), np.tile(radiator, 48)])
+    cost = np.full(192, 0.079 / 0.94 * 0.5)
+    return float(linprog(cost, A_ub=rows, b_ub=sides, bounds=limits).fun)
+
+
+OUTSIDE = "7 6 6 5 5 5 6 8 10 13 15 17 18 19 20 20 19 18 16 14 12 10 9 8"
+SUN = "0 0 0 0 0 0 1 4 8 13 17 19 18 15 11 7 4 2 0 0 0 0 0 0"
+
+
+def iso_zone_with_blinds() -> float:
+    """Return the least primary energy [kWh]: three temperatures solved from each hour's balances."""
+    outside, sun = np.array(OUTSIDE.split(), float), np.array(SUN.split(), float)
+    hour = np.arange(24)
+    day = (hour >= 8) & (hour < 18)
+    inner = np.where(day, 5.5, 0.8)
+    # unknowns: air, surfaces, mean of the mass; the mass gains twice the way to its mean
+    system = np.array(
+        [[0.21 + 3.1, -3.1, 0.0], [-3.1, 3.1 + 0.24 + 9.4, -9.4], [0.0, -9.4, 92 + 9.4 + 0.13]]
+    )
+
+    def run(given: Array) -> Array:
+        net, let_in = given[:24] - given[24:48], given[48:] * sun
+        mass, air = 20.5, np.zeros(25)
+        for k in range(24):
+            right = [
+                0.21 * outside[k] + inner[k] / 2 + net[k],
+                0.24 * outside[k] + inner[k] / 4 + 0.3 * let_in[k],
+                92 * mass + 0.13 * outside[k] + inner[k] / 4 + 0.7 * let_in[k],
+            ]
+            air[k], _, mean = np.linalg.solve(system, right)
+            mass = 2 * mean - mass
+        air[24] = mass
+        return air
+
+    free, matrix = superpose(run, 72)
+    low = np.append(np.where(day, 20.0, 16.0), 20.0)
+    rows, sides = within(free, matrix, low, np.append(np.where(day, 25.0, 28.0), 21.0))
+    cost = np.concatenate([np.full(24, 0.7), np.full(24, 0.6), -1.8 * 1.6 * day])
+    limits = np.column_stack([np.repeat([0, 0, 0.12], 24), np.repeat([20, 15, 1], 24)])
+    found = linprog(cost, A_ub=rows, b_ub=sides, bounds=limits)
+    return float(found.fun + 1.8 * 1.6 * day.sum())

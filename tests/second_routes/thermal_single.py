@@ -79,3 +79,18 @@ def hotel_quadratic_comfort() -> float:
     limits = [cooling <= 30, inside >= 20, inside <= 27]
     accurate = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
     return float(cp.Problem(cp.Minimize(cost), limits).solve(solver=cp.CLARABEL, **accurate))
+
+
+def museum_clock_change() -> float:
+    """Return the cost of the 25 hours [EUR], in powers net of cold."""
+    name = "museum_clock_change"
+    outdoor = column(name, "forecast.csv", "outdoor_c")
+    visitors = column(name, "forecast.csv", "visitors_kw")
+    price = column(name, "market.csv", "price") / 1000
+    free, matrix = response(20.4, outdoor + 0.75 * visitors, 0.75, math.exp(-1 / (0.75 * 55)))
+    net = cp.Variable(25, bounds=[-35, 40])
+    inside = free + matrix @ net
+    cost = cp.sum(cp.multiply(price, cp.maximum(net / 3.8, -net / 4.4)))
+    limits = [inside >= 19.8, inside <= 21.2]
+    limits.append(cp.abs(cp.diff(inside)) <= 0.25)
+    return float(cp.Problem(cp.Minimize(cost), limits).solve(solver=cp.HIGHS))
