@@ -208,7 +208,8 @@ class Run:
 
     def _certificate_of(self, board: "Board") -> dict[str, Any]:
         """Have the newest schedule certified, with the proofs that are asked for."""
-        from engiagent.certify import certify
+        from engiagent.agents.extraction import unread
+        from engiagent.certify import certify, with_gaps
 
         assert board.blueprint is not None
         blueprint, solution = in_full(board.blueprint), board.solution
@@ -218,7 +219,7 @@ class Run:
         if said is not None:
             self.folder.write(OPINION, dumps_canonical(said.to_dict()))
         taken = board.requirements
-        return certify(
+        certificate = certify(
             self.problem,
             solution,
             blueprint,
@@ -227,7 +228,8 @@ class Run:
             requirements=None if taken is None else taken.requirements,
             exact=self.proofs.exact,
             opinion=said,
-        ).to_dict()
+        )
+        return with_gaps(certificate, unread(board)).to_dict()
 
     def _tell(self, ended: "Ended") -> None:
         """Say why the result is what it is, and write the script that makes it again."""

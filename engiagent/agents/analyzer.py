@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
+from engiagent.agents.faults import standing
 from engiagent.agents.protocol import AgentName, Board, Engine, Fault, Outcome, Question
 from engiagent.agents.questions import SCHEMAS, ask, unanswered
 from engiagent.blueprint import Blueprint
@@ -28,6 +29,8 @@ class Analyzer:
         if answer.value is None:
             return unanswered(self.name, answer)
         changes, faults = _read(answer.value, board)
+        changes["by_model"] = self.engine.judges
+        faults = faults or unmended(changes.get("blueprint"), board)
         said = changes["sufficiency"]
         return Outcome(
             agent=self.name,
@@ -65,6 +68,17 @@ def _read(value: Any, board: Board) -> tuple[dict[str, Any], tuple[Fault, ...]]:
     if said in _FINAL and not (missing or unclear):
         found = (*found, Fault("reply-malformed", f"{said}, but nothing is named", "$"))
     return changes, found
+
+
+def unmended(blueprint: Blueprint | None, board: Board) -> tuple[Fault, ...]:
+    """Return the faults of the instruction where a blueprint came back as it was.
+
+    What an engine alone accuses may be right as it is; that stands again before the verifier.
+    """
+    faults = standing(board.instruction.faults)
+    if blueprint is None or board.blueprint is None or all(fault.judged for fault in faults):
+        return ()
+    return faults if blueprint.sha256 == board.blueprint.sha256 else ()
 
 
 def _lacking(value: Any) -> str:

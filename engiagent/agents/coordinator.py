@@ -1,12 +1,12 @@
 """The coordinator: lays outcomes on the board, and sends who comes next until the run ends."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any, Final
 
 from engiagent.agents.budgets import Meter
-from engiagent.agents.faults import of_error
+from engiagent.agents.faults import REPLIES, of_error, standing
 from engiagent.agents.memory import Forgetful, Remembers
 from engiagent.agents.protocol import Agent, AgentName, Board, Fault, Instruction, Outcome, Usage
 from engiagent.agents.routing import Route, Router
@@ -14,11 +14,6 @@ from engiagent.errors import EngiagentError
 
 RANKS: Final = ("violated", "undecided", "feasible", "reproduced", "proven infeasible", "certified")
 """Verdicts from worthless to best."""
-
-NO_ANSWER: Final = (
-    "reply-malformed", "reply-truncated", "engine-refused", "engine-unreachable", "budget-spent",
-)  # fmt: skip
-"""Faults of an answer that is none."""
 
 OnTurn = Callable[[Board, Outcome], None]
 OnRecord = Callable[[Mapping[str, Any]], None]
@@ -78,6 +73,7 @@ class Coordinator:
                 return self._ended(best, spent, True, records, outcome)
             board = board.having(instruction=self._instruction(route))
             outcome, seconds = self._turn(route.target, board)
+            outcome = _still(outcome, board.instruction)
             board = board.having(**outcome.changes)
             self.meter.count(outcome.usage)
             self._learn(route, outcome)
@@ -170,4 +166,12 @@ def better(best: Board, board: Board) -> Board:
 
 def _no_answer(outcome: Outcome) -> bool:
     """Whether the engine's answer itself was no answer, so that nothing can have been mended."""
-    return any(fault.kind in NO_ANSWER for fault in outcome.faults)
+    return any(fault.kind in REPLIES for fault in outcome.faults)
+
+
+def _still(outcome: Outcome, instruction: Instruction) -> Outcome:
+    """Return an outcome with what an answer that was none has left as it is."""
+    if not _no_answer(outcome):
+        return outcome
+    faults = dict.fromkeys((*outcome.faults, *standing(instruction.faults)))
+    return replace(outcome, faults=tuple(faults))

@@ -6,16 +6,24 @@ extraction, domain reasoning, modelling and optimisation, uncertainty handling) 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from engiagent.agents.extraction import unread
 from engiagent.agents.faults import of_certificate, of_error, of_status
 from engiagent.agents.protocol import AgentName, Board, Engine, Fault, Outcome, Question, Usage
 from engiagent.agents.questions import SCHEMAS, ask
 from engiagent.agents.scores import deterministic
+from engiagent.agents.verifier import MOST_READINGS
 from engiagent.errors import EngiagentError
 
 GOOD: Final = ("certified", "proven infeasible", "reproduced")
+
+UNREAD: Final = (
+    "the plan keeps what was read in the text, but a better one would keep it too: a demand of the "
+    "text is not among the requirements, or the blueprint demands more than the text"
+)
+MOST_NAMED: Final = 8
 
 Certifier = Callable[[Board], dict[str, Any]]
 
@@ -58,11 +66,16 @@ class Evaluator:
         """Return what keeps a result from being good; nothing for an honest local optimum."""
         result = board.result
         said = () if result is None else of_status(result.status, result.reason)
+        said = tuple(replace(fault, suggestion=_clashing(certificate)) for fault in said)
         if certificate["verdict"] == "proven infeasible":
             return said if self.engine.judges and _by_itself(certificate, board) else ()
         if certificate["verdict"] in GOOD:
             return ()
-        found = (*said, *of_certificate(certificate))
+        gaps = unread(board)
+        unclear = [t for t in certificate.get("not_understood") or () if t not in gaps]
+        found = (*said, *of_certificate({**certificate, "not_understood": unclear}))
+        if not found and (gaps or _open(certificate, board)):
+            return tuple(Fault("unread", text) for text in gaps) or (Fault("unread", UNREAD),)
         if found or certificate["verdict"] == "feasible":
             return found
         from engiagent.certify import not_shown
@@ -83,13 +96,28 @@ def certificate_of(board: Board) -> dict[str, Any]:
     Requirements that the engine took from the text count beside the blueprint's own; annotated
     ones of the problem take their place.
     """
-    from engiagent.certify import certify
+    from engiagent.certify import certify, with_gaps
 
     taken = board.requirements
-    return certify(
+    certificate = certify(
         board.problem, board.solution, board.blueprint, folder=board.data, name=board.name,
         requirements=None if taken is None else taken.requirements,
-    ).to_dict()  # fmt: skip
+    )  # fmt: skip
+    return with_gaps(certificate, unread(board)).to_dict()
+
+
+def _clashing(certificate: dict[str, Any]) -> str:
+    """Return which demands of the blueprint clash, by the proof that they do."""
+    optimality = (certificate.get("levels") or {}).get("optimality") or {}
+    names = [str(entry["constraint"]) for entry in optimality.get("conflict") or ()]
+    return f"these clash: {', '.join(names[:MOST_NAMED])}" if names else ""
+
+
+def _open(certificate: dict[str, Any], board: Board) -> bool:
+    """Whether the blueprint's best plan might not be the text's, and reading again may tell."""
+    best = board.result is not None and board.result.status == "optimal"
+    taken = board.requirements is not None and board.readings < MOST_READINGS
+    return certificate["verdict"] == "feasible" and best and taken
 
 
 def _by_itself(certificate: dict[str, Any], board: Board) -> bool:

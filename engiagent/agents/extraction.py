@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from engiagent.errors import EngiagentError
-from engiagent.jsontext import dumps_canonical
+from engiagent.jsontext import dumps_canonical, loads_strict
 
 if TYPE_CHECKING:
+    from engiagent.agents.protocol import Board
     from engiagent.problems import Problem
     from engiagent.verify.requirements import Requirements
 
@@ -52,6 +53,57 @@ def readable(document: Mapping[str, Any], problem: "Problem") -> Extraction | No
         return Extraction(_parsed(text), text, tuple(left_out))
     except EngiagentError:
         return None
+
+
+def merged(first: Extraction | None, second: Extraction | None) -> Extraction | None:
+    """Return what two readings of a text found together: what one overlooks the other may see.
+
+    Sets, parameters and the rest are the first one's; a requirement of the second that does not
+    read with them is left out.
+    """
+    if first is None or second is None:
+        return first or second
+    document, other = loads_strict(first.text), loads_strict(second.text)
+    known = {_said(entry) for entry in document["requirements"]}
+    left_out = [*first.left_out, *second.left_out]
+    ids = {str(entry.get("id")) for entry in document["requirements"]}
+    for entry in other["requirements"]:
+        if _said(entry) in known or not _reads(document, entry, left_out):
+            continue
+        name = str(entry.get("id"))
+        while name in ids:
+            name += "_again"
+        ids.add(name)
+        document["requirements"].append({**entry, "id": name})
+    if document.get("objective") is None and other.get("objective") is not None:
+        document["objective"] = other["objective"]
+    text = dumps_canonical(document)
+    try:
+        return Extraction(_parsed(text), text, tuple(dict.fromkeys(left_out)))
+    except EngiagentError:
+        return first
+
+
+def unread(board: "Board") -> tuple[str, ...]:
+    """Return what nobody but the author of the blueprint has read in the text.
+
+    A blueprint of an author who may misread is no evidence for itself: without requirements that
+    were read apart from it, its own optimum is not the problem's.
+    """
+    if not board.by_model or board.problem is None or board.problem.expert is not None:
+        return ()
+    if board.requirements is None:
+        return ("the requirements of the text, which only the blueprint's author has read",)
+    core = None if board.blueprint is None else board.blueprint.core
+    wants = core is not None and core.objective_function is not None
+    if wants and board.requirements.requirements.objective is None:
+        return ("the objective of the text, which only the blueprint's author has read",)
+    return ()
+
+
+def _said(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    parts = (entry.get("expression"), entry.get("where"), *(entry.get("forall") or ()))
+    return tuple("".join(str(part or "").split()) for part in parts)
 
 
 def _parsed(text: str) -> "Requirements":

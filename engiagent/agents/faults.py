@@ -10,6 +10,10 @@ from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, MissingD
 from engiagent.errors import EngiagentError
 from engiagent.files import packaged_yaml
 
+REPLIES: Final = (
+    "reply-malformed", "reply-truncated", "engine-refused", "engine-unreachable", "budget-spent",
+)  # fmt: skip
+"""Kinds that say something of an answer and nothing of a blueprint."""
 SAME: Final = "same"
 PRIORITIES: Final = ("high", "medium", "low")
 _KINDS: Final = {
@@ -75,6 +79,11 @@ def worst_first(faults: Iterable[Fault]) -> tuple[Fault, ...]:
     return tuple(sorted(faults, key=rank))
 
 
+def standing(faults: Iterable[Fault]) -> tuple[Fault, ...]:
+    """Return the faults that stay until they are mended; a bad reply is over with the next one."""
+    return tuple(fault for fault in faults if fault.kind not in REPLIES)
+
+
 def of_error(error: EngiagentError) -> tuple[Fault, ...]:
     """Return the faults behind an error of a stage."""
     if isinstance(error, BlueprintError):
@@ -126,9 +135,18 @@ def _violations(certificate: Mapping[str, Any]) -> Iterator[Fault]:
             "physics": "physics-violated",
             "optimality": "not-best",
         }[level]
+        quote = _quote(certificate, check)
         where = ", ".join(f"{k} {v}" for k, v in (entry.get("where") or {}).items())
         place = f"{entry.get('name') or check}" + (f" at {where}" if where else "")
-        yield Fault(kind, str(entry["message"]), place)
+        yield Fault(kind, str(entry["message"]), place, quote and f"the text says: {quote}")
+
+
+def _quote(certificate: Mapping[str, Any], check: str) -> str:
+    """Return the words of the text on which a broken requirement rests; empty if none."""
+    algebra = (certificate.get("levels") or {}).get("algebra") or {}
+    checks = algebra.get("checks") or ()
+    found = next((c.get("quote") for c in checks if str(c.get("id")) == check), None)
+    return " ".join(str(found or "").split())
 
 
 def _gaps(certificate: Mapping[str, Any]) -> Iterator[Fault]:

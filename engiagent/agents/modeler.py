@@ -4,7 +4,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from engiagent.agents.faults import of_error
+from engiagent.agents.analyzer import unmended
+from engiagent.agents.faults import of_error, standing
 from engiagent.agents.protocol import (
     NOTHING,
     AgentName,
@@ -27,10 +28,6 @@ if TYPE_CHECKING:
 
 MOST_OPERATIONS: Final = 200
 """Of one patch; a longer one is another blueprint."""
-_MENDABLE: Final = (
-    "blueprint-invalid", "syntax", "unknown-name", "index", "unit-mismatch", "not-supported",
-    "formulation",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -50,6 +47,12 @@ class Modeler:
             if isinstance(repaired, Outcome):
                 return repaired
             blueprint, usage, repair = repaired
+            same = unmended(blueprint, board)
+            if same:
+                return Outcome(
+                    agent=self.name, status="failed", faults=same, usage=usage,
+                    summary="the repair changes nothing",
+                )  # fmt: skip
         changes: dict[str, Any] = {"blueprint": blueprint}
         if blueprint.kind == "definitions":
             # Nothing is compiled: what is wrong with definitions shows when they are computed.
@@ -82,7 +85,7 @@ class Modeler:
         if isinstance(mended, Blueprint):
             return mended, answer.usage, json.dumps(answer.value["patch"], ensure_ascii=False)
         # What is still wrong stays known beside what is wrong with the patch.
-        still = tuple(f for f in faults if f.kind in _MENDABLE)
+        still = standing(faults)
         return Outcome(
             agent=self.name, status="failed", summary=mended[0].message,
             faults=(*mended, *still), usage=answer.usage,

@@ -82,12 +82,15 @@ class Fault:
         Where: a JSON path of the blueprint, a line of the text, a file; empty if nowhere.
     suggestion
         What would be right; empty if nobody knows.
+    judged
+        Whether an engine's judgement says so, and no check.
     """
 
     kind: str
     message: str
     place: str = ""
     suggestion: str = ""
+    judged: bool = False
 
     @property
     def signature(self) -> str:
@@ -100,7 +103,7 @@ class Fault:
         digest = sha256(f"{self.kind}|{place}|{bare}".encode()).hexdigest()
         return f"{self.kind}:{digest[:12]}"
 
-    def to_dict(self) -> dict[str, str]:
+    def to_dict(self) -> dict[str, Any]:
         """Return it as JSON has it, with its signature."""
         return {**vars(self), "signature": self.signature}
 
@@ -158,6 +161,11 @@ class Board:
         Assumptions and remarks of the analyzer.
     reviewed
         Whether the verifier looked at the text again after a solve without a schedule.
+    by_model
+        Whether the blueprint's author judges, and so may misread: its own constraints are then no
+        evidence of what the text demands.
+    readings
+        How often requirements were taken from the text.
     """
 
     problem: "Problem | None"
@@ -179,6 +187,8 @@ class Board:
     opinion: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     reviewed: bool = False
+    by_model: bool = False
+    readings: int = 0
     instruction: Instruction = Instruction()
 
     def having(self, **changes: Any) -> "Board":

@@ -126,13 +126,16 @@ class Router:
         if agent == "analyzer" and board.sufficiency != "complete":
             return _end(board.lacking or f"the text is {board.sufficiency}")
         way = [a for a in AGENTS if a != "verifier" or self.policy.verifier]
-        if agent == "verifier" and board.reviewed:
+        shown = (board.certificate or {}).get("verdict") == "proven infeasible"
+        if agent == "verifier" and board.reviewed and shown:
             return _end("the demands of the text themselves have no solution")
         # The modeler makes the program that the solver needs; the verifier may send it back.
         if agent == "verifier" and board.program is None:
             return _main("modeler")
         place = AGENTS.index(agent)
         later = [a for a in way if AGENTS.index(a) > place]
+        if agent == "verifier" and board.solution is not None:
+            return _main("evaluator")  # the plan stands; what was read in the text may be new
         return _main(later[0]) if later else _end("the result is good")
 
     def _again(self, agent: AgentName, kind: Kind, faults: tuple[Fault, ...]) -> Route:
@@ -153,7 +156,11 @@ class Router:
         if self._times(worst) >= MOST_OF_ONE:
             return _end(f"the same mistake came back {MOST_OF_ONE} times", worst)
         owners = self._owners(agent, kind, board)
-        left = [a for a in owners if self._tries(a, worst) < TRIES]
+        if not owners:
+            return _end(f"nobody is there to mend it: {worst.message}", worst)
+        # There is nobody to switch to where only one can work at it.
+        most = TRIES if len(owners) > 1 else 2 * TRIES
+        left = [a for a in owners if self._tries(a, worst) < most]
         forced = len(left) < len(owners)
         if not self.policy.forced_switching:
             left, forced = owners, False
@@ -176,7 +183,8 @@ class Router:
         found.sort(key=named.index)
         if not self.policy.verifier:
             found = [a for a in found if a != "verifier"]
-        return [a for a in found if _can_work(a, board)] or ["analyzer"]
+        able = [a for a in found if _can_work(a, board)]
+        return able or (["analyzer"] if board.blueprint is None else [])
 
     def _estimate(self, agent: AgentName, place: int, kind: Kind) -> float:
         return self.memory.estimate(agent, kind.name, kind.success * 0.8**place)

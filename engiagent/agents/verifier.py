@@ -7,13 +7,16 @@ own confirmation; and whether the blueprint means what the text says.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from engiagent.agents.extraction import Extraction, readable
+from engiagent.agents.extraction import Extraction, merged, readable
 from engiagent.agents.faults import of_certificate, worst_first
 from engiagent.agents.protocol import AgentName, Board, Engine, Fault, Outcome, Question, Usage
 from engiagent.agents.questions import SCHEMAS, ask
 from engiagent.errors import EngiagentError
+
+MOST_READINGS: Final = 3
+"""Of the text for requirements; what one overlooks another may see."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,7 @@ class Verifier:
     Attributes
     ----------
     checks
-        The deterministic checks; :func:`data_faults` unless told otherwise.
+        The deterministic checks; :func:`static_faults` unless told otherwise.
     """
 
     engine: Engine
@@ -36,9 +39,14 @@ class Verifier:
         assert board.problem is not None
         changes: dict[str, Any] = {}
         usage = Usage()
-        faults = list((self.checks or data_faults)(board))
-        if board.requirements is None and board.problem.expert is None and self.engine.judges:
-            changes["requirements"], usage = self._extracted(board)
+        faults = list((self.checks or static_faults)(board))
+        news = False
+        if self._reads(board):
+            found, usage = self._extracted(board)
+            changes["readings"] = board.readings + 1
+            changes["requirements"] = together = merged(board.requirements, found)
+            before = board.requirements
+            news = together is not None and (before is None or together.text != before.text)
         if not faults and self.engine.judges:
             wrong, spent, silent = self._judged(board)
             usage += spent
@@ -46,8 +54,11 @@ class Verifier:
             if silent is not None:
                 said = f"nobody compared the blueprint with the text: {silent.message}"
                 changes["notes"] = (*board.notes, said)
-            if not wrong and any(f.kind == "infeasible" for f in board.instruction.faults):
+            clashes = [f for f in board.instruction.faults if f.kind == "infeasible"]
+            if not wrong and clashes:
                 changes["reviewed"] = True
+                # That the text itself allows nothing is not shown: the model is at fault.
+                faults += [] if news or _shown_infeasible(board) else clashes
         ordered = worst_first(faults)
         return Outcome(
             agent=self.name,
@@ -57,6 +68,15 @@ class Verifier:
             faults=ordered,
             usage=usage,
         )
+
+    def _reads(self, board: Board) -> bool:
+        """Whether to take requirements from the text: once, and again where some may lack."""
+        assert board.problem is not None
+        if not self.engine.judges or board.problem.expert is not None:
+            return False
+        asked = {fault.kind for fault in board.instruction.faults}
+        again = bool(asked & {"unread", "infeasible"})
+        return board.readings == 0 or (again and board.readings < MOST_READINGS)
 
     def _extracted(self, board: Board) -> tuple[Extraction | None, Usage]:
         """Return the requirements that the engine finds in the text without the blueprint."""
@@ -78,13 +98,26 @@ class Verifier:
         # An accusation counts only with words of the text behind it.
         return (
             [
-                Fault(f["kind"], f"{f['quote']}: {f['why']}", f["place"])
+                Fault(f["kind"], f"{f['quote']}: {f['why']}", f["place"], judged=True)
                 for f in answer.value["findings"]
                 if f["quote"].strip() and " ".join(f["quote"].split()) in text
             ],
             answer.usage,
             None,
         )
+
+
+def static_faults(board: Board) -> tuple[Fault, ...]:
+    """Return what can be said of a blueprint without an engine and without a schedule."""
+    from engiagent.agents.determined import free_states, idle_numbers
+
+    assert board.blueprint is not None
+    free = () if board.program is None else free_states(board.program)
+    return (*data_faults(board), *idle_numbers(board.blueprint, board.data), *free)
+
+
+def _shown_infeasible(board: Board) -> bool:
+    return (board.certificate or {}).get("verdict") == "proven infeasible"
 
 
 def data_faults(board: Board) -> tuple[Fault, ...]:

@@ -14,7 +14,7 @@ from engiagent.agents.modeler import Modeler, compiled
 from engiagent.agents.protocol import Agent, AgentName, Board, Fault, Outcome
 from engiagent.agents.routing import Policy, Router
 from engiagent.agents.solver import Solver
-from engiagent.agents.verifier import Verifier, data_faults
+from engiagent.agents.verifier import Verifier, static_faults
 from engiagent.bench.faults.analyst import ScriptedAnalyst
 from engiagent.bench.faults.injections import CLASSES, Case, draw
 from engiagent.bench.faults.subjects import Subject
@@ -174,9 +174,9 @@ def _solver(subject: Subject) -> Remembering:
 
 def _data_faults(subject: Subject, board: Board) -> tuple[Fault, ...]:
     assert board.blueprint is not None
-    key = ("data", board.blueprint.sha256)
+    key = ("data", board.blueprint.sha256, board.program is None)
     if key not in subject.known:
-        subject.known[key] = data_faults(board)
+        subject.known[key] = static_faults(board)
     found: tuple[Fault, ...] = subject.known[key]
     return found
 
@@ -185,7 +185,7 @@ def _certificate(subject: Subject, board: Board) -> dict[str, Any]:
     assert board.blueprint is not None
     taken = "" if board.requirements is None else board.requirements.text
     solver = "" if board.result is None else board.result.solver
-    key = ("certificate", board.blueprint.sha256, taken, solver)
+    key = ("certificate", board.blueprint.sha256, taken, solver, board.by_model)
     if key not in subject.known:
         subject.known[key] = certificate_of(board)
     found: dict[str, Any] = subject.known[key]

@@ -1,0 +1,113 @@
+"""What a vague blueprint leaves out: numbers that enter nothing, states that nothing moves.
+
+What physics answers (``role: state``) has to follow from what an operator sets. Each value of a
+state needs an equation of its own, which is a matching of states with equality rows; where more
+than half of a variable's values go without, an equation is missing, whatever its bounds say.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from engiagent.agents.protocol import Fault
+from engiagent.blueprint import Blueprint
+from engiagent.errors import EngiagentError
+
+if TYPE_CHECKING:
+    from engiagent.formulations.program import Program
+    from engiagent.formulations.values import Form, Part
+
+IDLE: Final = "EB020"
+
+
+def idle_numbers(blueprint: Blueprint, data: Path) -> tuple[Fault, ...]:
+    """Return a fault for every number of the text that is read and then enters nothing.
+
+    Its place in the text is traced, and yet what the text says with it is in no expression.
+    """
+    from engiagent.blueprint.analysis import analyse
+    from engiagent.formulations import expand
+
+    try:
+        found = analyse(expand(blueprint), data).diagnostics
+    except EngiagentError:
+        return ()  # what keeps it from being analysed is told by whoever compiles it
+    return tuple(
+        Fault("data-ignored", f"nothing uses the number '{d.name}', so what it limits or costs is "
+              "missing", str(d.name))
+        for d in found
+        if d.code == IDLE and "parameters" in d.path
+    )  # fmt: skip
+
+
+def free_states(program: "Program") -> tuple[Fault, ...]:
+    """Return a fault for every state that the equations leave free."""
+    states = [b for b in program.columns if b.role == "state" and not b.generated]
+    if not states:
+        return ()
+    owned = _matched(program)
+    found = []
+    for block in states:
+        free = int(block.size - owned[block.start : block.stop].sum())
+        if 2 * free > block.size:
+            said = (
+                f"the state '{block.name}' is left free at {free} of {block.size} places: no "
+                "equation says what it follows from"
+            )
+            found.append(Fault("physics-violated", said, block.quantity or block.name))
+    return tuple(found)
+
+
+def _matched(program: "Program") -> np.ndarray:
+    """Return which columns have an equation of their own, states only; shape (n,)."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
+    chosen = np.zeros(program.column_count, dtype=bool)
+    for block in program.columns:
+        if block.role == "state" and not block.generated:
+            chosen[block.start : block.stop] = True
+    equal = program.row_lower == program.row_upper
+    pairs = [_linear(program), (program.products.rows, program.products.first),
+             (program.products.rows, program.products.second)]  # fmt: skip
+    for part in program.nonlinear:
+        pairs += list(_nonlinear(part))
+    rows, columns = (np.concatenate([np.asarray(p[k], dtype=np.int64) for p in pairs])
+                     for k in (0, 1))  # fmt: skip
+    kept = (rows >= 0) & chosen[columns]
+    rows, columns = rows[kept], columns[kept]
+    kept = equal[rows]
+    shape = (program.row_count, program.column_count)
+    graph = csr_array((np.ones(kept.sum()), (rows[kept], columns[kept])), shape=shape)
+    matching = maximum_bipartite_matching(graph, perm_type="row")
+    # A bound that holds a state at one value says what it is, as an equation does.
+    fixed = chosen & (program.column_lower == program.column_upper)
+    owned: np.ndarray = (matching >= 0) | fixed
+    return owned
+
+
+def _linear(program: "Program") -> tuple[np.ndarray, np.ndarray]:
+    counts = np.diff(program.row_starts)
+    return np.repeat(np.arange(program.row_count), counts), program.row_columns
+
+
+def _nonlinear(part: "Part") -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield rows of the program and the columns that a function in them depends on."""
+    rows = part.row_numbers()
+    for argument in part.atom.args:
+        for within, columns in _columns(argument):
+            groups = part.atom.groups
+            yield rows[within if groups is None else groups[within]], columns
+
+
+def _columns(form: "Form") -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    for term in form.terms:
+        yield np.asarray(term.row_numbers()), term.columns
+    for part in form.parts:
+        outer = np.asarray(part.row_numbers())
+        for argument in part.atom.args:
+            for within, columns in _columns(argument):
+                groups = part.atom.groups
+                yield outer[within if groups is None else groups[within]], columns
