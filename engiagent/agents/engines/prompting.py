@@ -99,7 +99,7 @@ class Prompting:
             "more": max(0, len(faults) - MOST_FAULTS),
             "lessons": [self._line(lesson) for lesson in instruction.lessons],
             "blueprint": self._blueprint(question.values.get("blueprint"), problem),
-            "certificate": certificate,
+            "verdict": certificate.get("verdict"),
             "violations": [
                 self._line(str(v.get("message"))) for v in certificate.get("violations") or ()
             ][:MOST_FAULTS],
