@@ -93,7 +93,7 @@ SUN = "0 0 0 0 0 0 1 4 8 13 17 19 18 15 11 7 4 2 0 0 0 0 0 0"
 
 
 def iso_zone_with_blinds() -> float:
-    """Return the least primary energy [kWh]: three temperatures solved from each hour's balances."""
+    """Return the least primary energy [kWh], by solving the balances of each hour."""
     outside, sun = np.array(OUTSIDE.split(), float), np.array(SUN.split(), float)
     hour = np.arange(24)
     day = (hour >= 8) & (hour < 18)
