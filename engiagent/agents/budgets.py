@@ -1,11 +1,13 @@
 """Budgets of a run: what ends it with the best it has."""
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
 from engiagent.agents.protocol import Usage
+from engiagent.errors import InputError
 
 STEPS: Final = 24
 """Agents' turns, unless the user says otherwise; the main way takes five."""
@@ -31,6 +33,12 @@ class Budget:
     tokens: int | None = None
     cost: float | None = None
     minutes: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            # A limit that is no number compares with nothing, and so would never end a run.
+            if value is not None and not (math.isfinite(value) and value >= 0):
+                raise InputError(f"--max-{name} is no amount", found=repr(value))
 
 
 @dataclass

@@ -28,6 +28,12 @@ def analysis(blueprint: Json | str | None, folder: Path = DAY, said: str = "comp
 
 
 FAITHFUL: Json = {"verdict": "faithful", "findings": []}
+NOTHING: Json = {"why": "all is well", "patch": [
+    {"op": "test", "path": "/kind", "value": '"programme"', "from": ""},
+]}  # fmt: skip
+NOBODY: Json = {
+    "agent": "none", "strategy": "", "priority": "low", "estimated_success": 0.0, "reasoning": "",
+}  # fmt: skip
 
 
 class Plays:

@@ -20,7 +20,16 @@ from engiagent.errors import EngiagentError, InputError
 from engiagent.problems import corpus_root
 from engiagent.running import RunOutcome
 from engiagent.runs import resume_run, run_problem
-from tests.agents.scripts import DAY, FAITHFUL, KEY, Plays, analysis, expert
+from tests.agents.scripts import (
+    DAY,
+    FAITHFUL,
+    KEY,
+    NOBODY,
+    NOTHING,
+    Plays,
+    analysis,
+    expert,
+)
 from tests.agents.server import Json, Messages, Say, Script, serving
 
 
@@ -174,14 +183,6 @@ def test_a_demand_that_was_dropped_never_ends_certified(tmp_path: Path) -> None:
     script = Plays(analyse=analysis(blueprint), repair=NOTHING, diagnose=NOBODY)
     outcome, _ = run(script, tmp_path / "r", DAY, Guidance(budget=Budget(steps=7)))
     assert outcome.verdict == "violated"
-
-
-NOTHING: Json = {"why": "all is well", "patch": [
-    {"op": "test", "path": "/kind", "value": '"programme"', "from": ""},
-]}  # fmt: skip
-NOBODY: Json = {
-    "agent": "none", "strategy": "", "priority": "low", "estimated_success": 0.0, "reasoning": "",
-}  # fmt: skip
 
 
 @pytest.mark.parametrize(
