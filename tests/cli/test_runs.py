@@ -435,6 +435,8 @@ def test_a_corpus_problem_that_disagrees_is_a_failure(tmp_path: Path) -> None:
     corpus = tmp_path / "corpus"
     shutil.copytree(corpus_root() / "planning/rooftop_pv", corpus / "rooftop_pv")
     shutil.copytree(corpus_root() / "planning/rooftop_pv", corpus / "altered")
+    text = corpus / "altered/problem.md"
+    text.write_text(text.read_text().replace("id: rooftop_pv", "id: rooftop_qv"))
     stored = corpus / "altered/expert/answer.json"
     stored.write_text(stored.read_text().replace("16200", "16100"))
     (corpus / "broken/expert").mkdir(parents=True)
