@@ -55,8 +55,10 @@ def _read(value: Any, board: Board) -> tuple[dict[str, Any], tuple[Fault, ...]]:
     faults = [_absent(quote, board) for quote in _quotes(value)]
     found = tuple(fault for fault in faults if fault is not None)
     if value["blueprint"] is not None:
+        changes["draft"] = value["blueprint"]
         try:
             changes["blueprint"] = Blueprint.from_json(dumps_canonical(value["blueprint"]))
+            changes["draft"] = None
         except BlueprintError as error:
             from engiagent.agents.faults import of_error
 

@@ -5,24 +5,26 @@ state needs an equation of its own, which is a matching of states with equality 
 than half of a variable's values go without, an equation is missing, whatever its bounds say.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from engiagent.agents.protocol import Fault
 from engiagent.blueprint import Blueprint
+from engiagent.blueprint.document import thaw
 from engiagent.errors import EngiagentError
 
 if TYPE_CHECKING:
     from engiagent.formulations.program import Program
     from engiagent.formulations.values import Form, Part
+    from engiagent.problems import Problem
 
 IDLE: Final = "EB020"
 
 
-def idle_numbers(blueprint: Blueprint, data: Path) -> tuple[Fault, ...]:
+def idle_numbers(blueprint: Blueprint, data: Path, problem: "Problem | None") -> tuple[Fault, ...]:
     """Return a fault for every number of the text that is read and then enters nothing.
 
     Its place in the text is traced, and yet what the text says with it is in no expression.
@@ -36,10 +38,35 @@ def idle_numbers(blueprint: Blueprint, data: Path) -> tuple[Fault, ...]:
         return ()  # what keeps it from being analysed is told by whoever compiles it
     return tuple(
         Fault("data-ignored", f"nothing uses the number '{d.name}', so what it limits or costs is "
-              "missing", str(d.name))
+              "missing", str(d.name), _said(blueprint, str(d.name), problem))
         for d in found
         if d.code == IDLE and "parameters" in d.path
     )  # fmt: skip
+
+
+def _said(blueprint: Blueprint, name: str, problem: "Problem | None") -> str:
+    """Return the sentences of the text that a parameter's numbers come from; empty if none."""
+    if problem is None:
+        return ""
+    parameter = next((p for p in blueprint.core.parameters if p.name == name), None)
+    places = list(_spans(None if parameter is None else thaw(parameter.source_reference)))
+    found = [
+        " ".join(problem.text[s.span[0] : s.span[1]].split())
+        for s in problem.sentences
+        if any(s.span[0] <= start < s.span[1] for start, _ in places)
+    ]
+    return f"the text says: {' / '.join(dict.fromkeys(found))}" if found else ""
+
+
+def _spans(source: Any) -> Iterator[tuple[int, int]]:
+    if isinstance(source, Mapping):
+        span = source.get("span")
+        if isinstance(span, list | tuple) and len(span) == 2:
+            yield int(span[0]), int(span[1])
+        yield from _spans(source.get("of"))
+    elif isinstance(source, list | tuple):
+        for item in source:
+            yield from _spans(item)
 
 
 def free_states(program: "Program") -> tuple[Fault, ...]:

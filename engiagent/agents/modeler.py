@@ -1,6 +1,7 @@
 """The modeler: from a blueprint to a program, repairing what static analysis finds."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -39,21 +40,21 @@ class Modeler:
 
     def run(self, board: Board) -> Outcome:
         """Return the program of the blueprint, repaired first where there is something to mend."""
-        assert board.blueprint is not None
         blueprint, usage, repair = board.blueprint, NOTHING, ""
         faults = board.instruction.faults
         if faults:
-            repaired = self._repaired(board, blueprint, faults)
+            repaired = self._repaired(board, faults)
             if isinstance(repaired, Outcome):
                 return repaired
             blueprint, usage, repair = repaired
-            same = unmended(blueprint, board)
+            same = () if board.draft is not None else unmended(blueprint, board)
             if same:
                 return Outcome(
                     agent=self.name, status="failed", faults=same, usage=usage,
                     summary="the repair changes nothing",
                 )  # fmt: skip
-        changes: dict[str, Any] = {"blueprint": blueprint}
+        assert blueprint is not None
+        changes: dict[str, Any] = {"blueprint": blueprint, "draft": None}
         if blueprint.kind == "definitions":
             # Nothing is compiled: what is wrong with definitions shows when they are computed.
             return Outcome(
@@ -75,8 +76,10 @@ class Modeler:
         )  # fmt: skip
 
     def _repaired(
-        self, board: Board, blueprint: Blueprint, faults: tuple[Fault, ...]
+        self, board: Board, faults: tuple[Fault, ...]
     ) -> tuple[Blueprint, Usage, str] | Outcome:
+        blueprint = board.blueprint if board.draft is None else board.draft
+        assert blueprint is not None
         values = {"instruction": board.instruction, "blueprint": blueprint}
         answer = ask(self.engine, Question("modeler", "repair", board, values, SCHEMAS["repair"]))
         if answer.value is None:
@@ -111,7 +114,9 @@ def compiled(
         return None, warnings, of_error(error), error
 
 
-def patched(blueprint: Blueprint, patch: list[Any]) -> Blueprint | tuple[Fault, ...]:
+def patched(
+    blueprint: Blueprint | Mapping[str, Any], patch: list[Any]
+) -> Blueprint | tuple[Fault, ...]:
     """Return a blueprint after a JSON patch, or what is wrong with the patch or its result.
 
     The patch is applied whole or not at all.
@@ -122,7 +127,8 @@ def patched(blueprint: Blueprint, patch: list[Any]) -> Blueprint | tuple[Fault, 
         said = f"the patch has {len(patch)} operations, at most {MOST_OPERATIONS} are taken"
         return (Fault("reply-malformed", said),)
     try:
-        changed = apply_patch(loads_strict(blueprint.to_json()), patch)
+        given = loads_strict(blueprint.to_json()) if isinstance(blueprint, Blueprint) else blueprint
+        changed = apply_patch(given, patch)
     except PatchError as error:
         said = f"operation {error.operation} of the patch does not fit the blueprint: {error}"
         return (Fault("reply-malformed", said),)

@@ -146,6 +146,8 @@ class Board:
         ``lacking`` says so in one line.
     blueprint
         The newest one; None before there is any.
+    draft
+        What the analyzer wrote last, as JSON, when that is no blueprint yet; None else.
     requirements
         Hard requirements that the verifier took from the text without seeing the blueprint; None
         before that, where the engine takes none, or where the problem is annotated.
@@ -178,6 +180,7 @@ class Board:
     not_understood: tuple[str, ...] = ()
     lacking: str = ""
     blueprint: Blueprint | None = None
+    draft: Mapping[str, Any] | None = None
     requirements: "Extraction | None" = None
     program: "Program | None" = None
     solution: "xarray.Dataset | None" = None
@@ -195,7 +198,12 @@ class Board:
         """Return the board with changes; what follows from a blueprint goes when it changes."""
         if "blueprint" in changes and changes["blueprint"] is not self.blueprint:
             stale = ("program", "solution", "result", "certificate")
-            changes = {**dict.fromkeys(stale), "scores": {}, "reviewed": False, **changes}
+            changes = {
+                **dict.fromkeys((*stale, "draft")),
+                "scores": {},
+                "reviewed": False,
+                **changes,
+            }
         return replace(self, **changes)
 
 

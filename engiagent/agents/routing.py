@@ -217,7 +217,7 @@ def _can_work(agent: str, board: Board) -> bool:
     """Whether an agent finds on the board what it works on; ``none`` finds nothing anywhere."""
     needs = {
         "analyzer": True,
-        "modeler": board.blueprint is not None,
+        "modeler": board.blueprint is not None or board.draft is not None,
         "verifier": board.blueprint is not None,
         "solver": board.program is not None,
         "evaluator": board.solution is not None,

@@ -113,7 +113,7 @@ def static_faults(board: Board) -> tuple[Fault, ...]:
 
     assert board.blueprint is not None
     free = () if board.program is None else free_states(board.program)
-    return (*data_faults(board), *idle_numbers(board.blueprint, board.data), *free)
+    return (*data_faults(board), *idle_numbers(board.blueprint, board.data, board.problem), *free)
 
 
 def _shown_infeasible(board: Board) -> bool:

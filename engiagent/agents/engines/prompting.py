@@ -23,7 +23,6 @@ from engiagent.agents.protocol import Fault, Instruction, Question
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from engiagent.blueprint import Blueprint
     from engiagent.problems import Problem
     from engiagent.problems.datafile import Column, DataFile
 
@@ -107,9 +106,12 @@ class Prompting:
                       for a in question.values.get("tried") or ()],
         }  # fmt: skip
 
-    def _blueprint(self, blueprint: "Blueprint | None", problem: "Problem | None") -> str:
+    def _blueprint(self, blueprint: Any, problem: "Problem | None") -> str:
+        """Return a blueprint, or a draft that is none yet, as one line."""
         if blueprint is None:
             return ""
+        if isinstance(blueprint, Mapping):
+            return self._bare(json.dumps(blueprint, ensure_ascii=False, separators=(",", ":")))
         return self._bare(short_text(blueprint.to_json(), problem))
 
     def _fault(self, fault: Fault) -> Fault:

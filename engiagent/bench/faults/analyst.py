@@ -106,6 +106,8 @@ class ScriptedAnalyst:
     def _there(self, question: Question) -> Json:
         """Return the blueprint on the board; before there is one, the last draft."""
         blueprint = question.board.blueprint
+        if question.board.draft is not None:
+            return dict(question.board.draft)
         if blueprint is None:
             return self.draft or self.case.spoilt(self.document)
         found = loads_strict(blueprint.to_json())
@@ -231,8 +233,9 @@ def _relevant(fault: Fault, injection: Injection) -> bool:
 
 def _tells(fault: Fault, injection: Injection) -> bool:
     """Whether a finding names the element, or quotes words that it rests on."""
-    said = f"{fault.place} {fault.message} {fault.suggestion}"
-    if injection.place.pointer in said or any(q in said for q in injection.quotes()):
+    said = " ".join(f"{fault.place} {fault.message} {fault.suggestion}".split())
+    quoted = (" ".join(quote.split()) for quote in injection.quotes())
+    if injection.place.pointer in said or any(quote in said for quote in quoted):
         return True
     return any(re.search(rf"(?<![\w.]){re.escape(w)}(?![\w.])", said) for w in injection.words())
 
