@@ -535,7 +535,11 @@ def without(parameters: Json, name: str) -> Json:
 
 
 WRONG = [
-    ("unknown model", [component("x", "flywheel", {})], "unknown model; expected air_handler, battery"),
+    (
+        "unknown model",
+        [component("x", "flywheel", {})],
+        "unknown model; expected air_handler, battery",
+    ),
     (
         "unknown parameter",
         [component("b", "battery", {**BATTERY, "efficency": 0.9})],
