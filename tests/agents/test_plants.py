@@ -45,7 +45,6 @@ CHANGES = (
     "The costs above do not include a tax of 10 %.",
     "The efficiency of the generator falls by 3 % per hour.",
     "Emissions of the generator are limited to 100 kg.",
-    "The battery can only be charged by the wind turbine.",
     "The generator may be started at most once.",
     "The generator may run for at most 3 hours in total.",
     "Each time the generator is started, it needs 0.5 h to warm up.",

@@ -75,6 +75,7 @@ class Grid:
     times: Times | None = None
     owners: tuple[str, ...] = ()
     owner_kind: str = ""
+    corner: str = ""
     counted: tuple[Any, ...] = ()
 
 
@@ -266,7 +267,8 @@ def _cells(text: str, number: int, table: Any, currency: str | None) -> Grid:
         owner_kind = "zone"
     else:
         owner_kind = "battery" if "energy" in kinds else ""
-    return Grid(lines=tuple(lines), owners=owners, owner_kind=owner_kind)
+    corner = table.header[0].text if by_rows else ""
+    return Grid(lines=tuple(lines), owners=owners, owner_kind=owner_kind, corner=corner)
 
 
 def _is_period_row(row: Any) -> bool:

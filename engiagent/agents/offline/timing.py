@@ -56,12 +56,24 @@ class Axis:
     @property
     def end_clock(self) -> float:
         """The time of day at the end in hours; 24 for midnight."""
-        return (self.start_clock + self.hours) % 24 or 24.0
+        return self._wall(self.periods) or 24.0
 
     def clocks(self) -> list[float]:
-        """Return the time of day at the start of every period in hours (wall clock, no shift)."""
-        step = self.step_minutes / 60
-        return [(self.start_clock + k * step) % 24 for k in range(self.periods)]
+        """Return the time of day at the start of every period in hours, as clocks on the wall."""
+        return [self._wall(k) for k in range(self.periods)]
+
+    def _wall(self, periods: int) -> float:
+        """Return the time of day after some periods; clocks that are put back or forth count."""
+        from datetime import UTC, datetime, timedelta
+        from zoneinfo import ZoneInfo
+
+        passed = periods * self.step_minutes
+        if self.zone is None or "T" not in self.start:
+            return (self.start_clock + passed / 60) % 24
+        zone = ZoneInfo(self.zone)
+        begin = datetime.fromisoformat(self.start).replace(tzinfo=zone)
+        moment = (begin.astimezone(UTC) + timedelta(minutes=passed)).astimezone(zone)
+        return moment.hour + moment.minute / 60
 
     @property
     def step_text(self) -> str:

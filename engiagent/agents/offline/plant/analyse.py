@@ -52,7 +52,7 @@ def understand_plant(
     draft, grids = open_draft(problem, currency)
     apply_rules(draft, RULES)
     take_definitions(draft)
-    plant = find_units(draft.lines, _labels(grids))
+    plant = find_units(draft.lines, _labels(draft, grids))
     columns: list[Column] = [c for g in grids for c in g.columns]
     times: list[Times] = [g.times for g in grids if g.times is not None]
     files = file_columns(problem, currency)
@@ -69,14 +69,25 @@ def understand_plant(
     return Understanding(analysis, draft, owners_of(plant), axis)
 
 
-def _labels(grids: list[Grid]) -> list[tuple[str, str]]:
-    return [
-        (owner.replace("_", " "), line.sentence.heading)
-        for grid in grids
-        for line, cell in grid.lines[:1]
-        for owner in grid.owners
-        if cell is not None
-    ]
+def _labels(draft: Draft, grids: list[Grid]) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the labels of tables, each with what may say what they are, nearest first.
+
+    That is the head of the column of labels, the sentence before the table and its heading.
+    """
+    found = []
+    for grid in grids:
+        for line, cell in grid.lines[:1]:
+            if cell is None:
+                continue
+            before = [
+                other.sentence.text
+                for n, other in enumerate(draft.lines)
+                if n not in draft.table_lines and other.sentence.span[1] <= line.sentence.span[0]
+                and not other.sentence.is_heading
+            ][-1:]  # fmt: skip
+            over = (grid.corner, *before, line.sentence.heading)
+            found += [(owner.replace("_", " "), over) for owner in grid.owners]
+    return found
 
 
 def _bought(draft: Draft) -> bool:

@@ -8,12 +8,14 @@ from engiagent.agents.offline.plant.machines import add_unit
 from engiagent.agents.offline.plant.site import add_grid, add_prices
 from engiagent.agents.offline.plant.storing import add_store, add_weather
 from engiagent.agents.offline.plant.system import (
+    LOGIC,
     PHYSICS,
     STORES,
     System,
     fill_slots,
 )
 from engiagent.agents.offline.plant.timed import add_timed
+from engiagent.agents.offline.plant.words import mark
 from engiagent.agents.offline.storage import constrain
 
 
@@ -37,6 +39,7 @@ def build(system: System, goal: Goal | None, currency: str) -> Json | None:
     for instance in plant.of("grid"):
         add_grid(system, instance)
     _exclusive(system)
+    _from_sources(system)
     add_timed(system)
     _balances(system)
     return _objective(system, goal, currency)
@@ -77,6 +80,24 @@ def _exclusive(system: System) -> None:
         part["options"] = {**part.get("options", {}), "exclusive_on": where}
 
 
+def _from_sources(system: System) -> None:
+    """Let batteries be charged by sun and wind alone where the text says so."""
+    plant, reader = system.reader.plant, system.reader
+    for line in reader.facts.get("source_only", []):
+        text = system.builder.draft.lines[line].line
+        sources = [
+            i for c in ("pv", "wind") for i in plant.of(c) if i.finder.search(text)
+        ]  # fmt: skip
+        stores = plant.of("battery")
+        named = [i for i in stores if len(stores) > 1 and i.finder.search(text)]
+        given = " + ".join(f"{i.name}_power[t]" for i in sources)
+        taken = " + ".join(f"{i.name}_charge[t]" for i in named or stores)
+        if not sources:
+            system.builder.draft.refuse(line, "which source may charge the battery is not clear")
+            continue
+        system.row("charged by its own sources only", f"{taken} <= {given}", LOGIC, line)
+
+
 def _balances(system: System) -> None:
     draft = system.builder.draft
     for carrier in dict.fromkeys([*system.supplies, *system.demands]):
@@ -93,12 +114,29 @@ def _balances(system: System) -> None:
                   PHYSICS, line, ["t in T"])  # fmt: skip
 
 
+def _enumerated(system: System, goal: Goal) -> None:
+    """Report an objective that is spelled out and leaves out a cost that is given."""
+    line = system.builder.draft.lines[goal.line]
+    said = mark(line, system.reader.words).said()
+    if goal.target != "profit" or "less" not in said or not said & {"export"}:
+        return
+    readings = system.builder.draft.readings
+    wear = any(r.slot.options.get("wear") for r in readings)
+    buys = any(sign == "+" and "_import[t]" in text for sign, text in system.costs)
+    general = bool(said & {"price", "fuelcost"})
+    if ((wear and "wear" not in said) or (buys and "import" not in said)) and not general:
+        system.builder.draft.doubt(
+            goal.line, "the objective is spelled out and leaves out a cost that is given"
+        )
+
+
 def _objective(system: System, goal: Goal | None, currency: str) -> Json | None:
     if goal is None:
         return None
     if goal.target not in ("cost", "profit"):
         system.builder.draft.refuse(goal.line, "the engine has no such objective for a plant")
         return None
+    _enumerated(system, goal)
     profit = goal.target == "profit"
     flip = {"+": "-", "-": "+"}
     signed = [(flip[s] if profit else s, text) for s, text in system.costs]

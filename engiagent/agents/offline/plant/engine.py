@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from engiagent.agents.offline.amounts import currency_of
 from engiagent.agents.offline.cards import lexicon
@@ -12,6 +12,7 @@ from engiagent.agents.offline.draft import Fact, Priced, Reading, amount_value
 from engiagent.agents.offline.goals import Goal
 from engiagent.agents.offline.owners import Owners, topic
 from engiagent.agents.offline.plant.discourse import Discourse
+from engiagent.agents.offline.plant.limits import TIMES, Ban, Timed, is_story, while_price
 from engiagent.agents.offline.plant.reading import Found, Scene, items_of, read
 from engiagent.agents.offline.plant.statements import bears, stated
 from engiagent.agents.offline.plant.units import Instance, Plant
@@ -19,33 +20,10 @@ from engiagent.agents.offline.plant.words import NEUTRAL, UNKNOWN, Marked, group
 from engiagent.agents.offline.schedules import Item as PriceItem
 from engiagent.agents.offline.schedules import assign, period_of
 from engiagent.agents.offline.slots import plausible
-from engiagent.agents.offline.tokens import Period, Token
 from engiagent.blueprint.units import convert, parse_unit
 
-if TYPE_CHECKING:
-    pass
-
-TIMES: Final = ("period", "period_open", "rest")
-
-
-@dataclass(frozen=True)
-class Timed:
-    """A limit that holds in a period of the day, or at a moment of it."""
-
-    reading: Reading
-    period: Period | None
-    clock: Token | None
-
-
-@dataclass(frozen=True)
-class Ban:
-    """Something that a unit must not do in a period of the day; ``only`` turns the period round."""
-
-    fact: str
-    unit: str | None
-    line: int
-    period: Period
-    only: bool
+_STORES: Final = ("battery", "heat_store", "cold_store")
+_OF_STORES: Final = ("start_empty", "start_half", "start_full", "final_", "no_terminal")
 
 
 @dataclass
@@ -175,6 +153,11 @@ class Reader(Discourse):
     def _numbers(
         self, n: int, marked: Marked, free: list[int], span: tuple[int, int]
     ) -> str | None:
+        ban = while_price(self, n, marked, free, span)
+        if ban is not None:
+            self.bans.append(ban)
+            self.draft.take(n, range(*span))
+            return None
         piece = Marked(
             marked.line,
             tuple(c if span[0] <= i < span[1] else NEUTRAL for i, c in enumerate(marked.concepts)),
@@ -255,11 +238,15 @@ class Reader(Discourse):
         line = self.draft.lines[n]
         said = marked.said(first, last)
         times = any(
-            line.tokens[i].kind in (*TIMES, "clock") and not self.draft.is_taken(n, i)
+            line.tokens[i].kind in (*TIMES, "clock")
+            and marked.concepts[i] not in ("start", "end")
+            and not self.draft.is_taken(n, i)
             for i in range(first, last)
         )
         if self.goal is not None and n == self.goal.line:
             return self._goal(marked, first, last)
+        if is_story(marked, first, last, said):
+            return None
         asks = bears(marked, said, times) or self._asks(n, first, last, said)
         if not asks and stated(said) is None:
             return None
@@ -286,6 +273,11 @@ class Reader(Discourse):
         self.draft.facts.append(Fact(shown, n, place, {}, ""))
         named = [c[1:] for c in marked.concepts[first:last] if c.startswith("@")]
         about = named[0] if named else self.about(n, first)
+        if not named and "each" in said and fact.startswith(_OF_STORES):
+            stores = [i for i in self.plant.instances if i.unit.component in _STORES]
+            if "both" in (t.text for t in covered) and len(stores) != 2:
+                return "'both' are not two stores"
+            about = None  # all of them
         self.fact_units.append((fact, about, n))
         self.draft.take(n, range(first, last))
         return None

@@ -53,6 +53,12 @@ def add_grid(system: System, instance: Instance) -> None:
     shared = not others or draft.has("same_price")
     if shared and "export_price" not in filled and "import_price" in filled:
         filled["export_price"] = filled["import_price"]
+    sealed = "no_import" in system.reader.facts
+    if sealed and "export_price" not in filled and "import_price" in filled:
+        filled["export_price"] = filled["import_price"]  # what is not bought can only be sold
+    if sealed:
+        _sealed(system, name, filled)
+        return
     if "import_price" not in filled:
         filled["import_price"] = builder.missing(
             "import_price", "EUR/kWh", "price of electricity",
@@ -68,6 +74,30 @@ def add_grid(system: System, instance: Instance) -> None:
     for timed in system.reader.timed:
         if timed.reading.slot.name == "demand_charge":
             _peak(system, name, timed.reading, timed.period, 9)
+
+
+def _sealed(system: System, name: str, filled: dict[str, str]) -> None:
+    """Add a connection through which nothing may be drawn."""
+    builder, draft = system.builder, system.builder.draft
+    line = system.reader.facts["no_import"][0]
+    asked = {r.slot.name for r in draft.readings if r.slot.component == "grid"}
+    asked |= {r.slot.name for r, _ in system.reader.priced if r.slot.component == "grid"}
+    if asked & {"import_power_max", "import_price", "import_adder", "demand_charge"}:
+        draft.doubt(line, "drawing from the grid is excluded here and priced or limited elsewhere")
+    if "export_price" not in filled:
+        filled["export_price"] = builder.missing(
+            "export_price", "EUR/kWh", "price of electricity fed in",
+            Missing("site", "export_price", "what electricity fed in earns is not given; add it or "
+                    'use --set site.export_price="0.08 EUR/kWh"'),
+        )  # fmt: skip
+    limits = {"import_power_max": "0[kW]"}
+    if "export_power_max" in filled:
+        limits["export_power_max"] = filled["export_power_max"]
+    builder.components.append({"name": name, "model": "grid", "index": "T", "parameters": limits})
+    cost = f"{builder.at(filled['export_price'])}*{name}_export[t]*dt(t)"
+    system.costs.append(("-", f"sum({cost} for t in T)"))
+    system.supply("electricity", f"{name}_import[t]")
+    system.demand("electricity", f"{name}_export[t]")
 
 
 def _connection(system: System, name: str, filled: dict[str, str]) -> None:

@@ -2,7 +2,8 @@
 
 import re
 
-from engiagent.agents.offline.plant.engine import Ban, Timed, instances_named
+from engiagent.agents.offline.plant.engine import instances_named
+from engiagent.agents.offline.plant.limits import Ban, Timed
 from engiagent.agents.offline.plant.system import (
     CAPACITY,
     STORES,
@@ -85,5 +86,22 @@ def _forbid(system: System, ban: Ban) -> None:
         for flow in flows:
             if flow == "output":
                 flow = str(instance.unit.card.get("output", "power"))
-            in_period(system, f"{instance.name}: no {flow}", f"{instance.name}_{flow}[t] <= 0[kW]",
-                       ban.period, ban.line, ban.only)  # fmt: skip
+            name, text = f"{instance.name}: no {flow}", f"{instance.name}_{flow}[t] <= 0[kW]"
+            if ban.period is not None:
+                in_period(system, name, text, ban.period, ban.line, ban.only)
+            elif ban.price is not None:
+                _while_price(system, name, text, ban)
+
+
+def _while_price(system: System, name: str, text: str, ban: Ban) -> None:
+    """Add a row for the periods in which the price of electricity is on one side of a value."""
+    assert ban.price is not None
+    builder, grid = system.builder, system.filled.get("grid", {})
+    prices = {grid[s] for s in ("import_price", "export_price") if s in grid}
+    if len(prices) != 1 or ("import_adder" in grid and "export_price" not in grid):
+        builder.draft.doubt(ban.line, "which of the prices of electricity is meant?")
+        return
+    relation, value = ban.price
+    made = builder.value(f"price_threshold_{ban.line}", value, "price that matters to a rule")
+    where = f"{builder.at(prices.pop())} {relation} {made}"
+    constrain(builder, name, text, CAPACITY, ban.line, ["t in T"], where)

@@ -123,11 +123,11 @@ def nouns(plant: "Plant | None" = None) -> dict[str, str]:
     return found | {name.removeprefix("@"): text for name, (text, _) in _GENERIC.items()}
 
 
-def find_units(lines: Sequence[Line], tabled: Sequence[tuple[str, str]]) -> Plant:
+def find_units(lines: Sequence[Line], tabled: Sequence[tuple[str, tuple[str, ...]]]) -> Plant:
     """Return the units that a text speaks of other than to deny them.
 
-    ``tabled`` are the labels of tables whose rows, or columns, are units, each with the words that
-    stand over the table.
+    ``tabled`` are the labels of tables whose rows, or columns, are units, each with the texts that
+    may say what they are.
     """
     known = catalogue()
     # Longer nouns claim their words first: a heat pump is no pump, a gas boiler no gas.
@@ -209,18 +209,21 @@ def _labels(
     known: Mapping[str, Unit],
     patterns: Mapping[str, re.Pattern[str]],
     component: str,
-    tabled: Sequence[tuple[str, str]],
+    tabled: Sequence[tuple[str, tuple[str, ...]]],
 ) -> list[str]:
     """Return the labels of tables that name units of a kind: by a noun, else by what stands over.
 
-    A label without a noun of any kind is a name, as G1; it is of the one kind in the heading.
+    A label without a noun of any kind is a name, as G1; it is of the kind that the first text
+    speaks of that speaks of one at all.
     """
     found = []
     for label, over in tabled:
         kinds = {c for c, _ in _mentions(_plain(label), patterns)}
-        if not kinds:
-            kinds = {c for c, _ in _mentions(_plain(over), patterns)}
-            kinds = kinds if len(kinds) == 1 else set()
+        for text in over if not kinds else ():
+            kinds = {c for c, _ in _mentions(_plain(text), patterns)}
+            if kinds:
+                break
+        kinds = kinds if len(kinds) == 1 else set()
         if component in kinds:
             found.append(label)
     return found

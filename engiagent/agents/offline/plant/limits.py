@@ -1,0 +1,88 @@
+"""Limits that hold at some times only, while a price holds, or held in an earlier year."""
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from engiagent.agents.offline.draft import Reading, Value, amount_value
+from engiagent.agents.offline.plant.discourse import Discourse
+from engiagent.agents.offline.plant.statements import bears, stated
+from engiagent.agents.offline.plant.words import NEUTRAL, THING, UNKNOWN, Marked
+from engiagent.agents.offline.tokens import Period, Token
+
+TIMES: Final = ("period", "period_open", "rest")
+_STORY: Final = re.compile(
+    r"(?:last (?:spring|summer|autumn|fall|winter|year|month|week)|in the past"
+    r"|(?:some|many|a few|several|two|three) (?:years|months|weeks) ago|years ago) "
+)
+_OF_STORIES: Final = frozenset({"timeword", "loss", "cond", "vague", "each", "always"})
+_UNDER: Final = ("below", "under", "less than", "lower than")
+_WHILE_PRICE: Final = re.compile(
+    r"(?:while|when|whenever|if|as long as|in (?:all |the |any )?hours? (?:when|in which"
+    r"|where)) (?:the |its )?(?:(?:spot|market|electricity|day-ahead|hourly|grid)"
+    r" )*price (?:is |lies |stays |falls |drops |rises )?(?P<side>below|under|less than|lower than"
+    r"|above|over|more than|higher than) <price#(?P<place>\d+)>"
+)
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A limit that holds in a period of the day, or at a moment of it."""
+
+    reading: Reading
+    period: Period | None
+    clock: Token | None
+
+
+@dataclass(frozen=True)
+class Ban:
+    """Something that a unit must not do in a period of the day; ``only`` turns the period round.
+
+    ``price`` stands in place of the period for what is forbidden while the price of electricity
+    is on one side of a value: the relation, and the value.
+    """
+
+    fact: str
+    unit: str | None
+    line: int
+    period: Period | None
+    only: bool
+    price: tuple[str, Value] | None = None
+
+
+def while_price(
+    reader: Discourse, n: int, marked: Marked, free: list[int], span: tuple[int, int]
+) -> Ban | None:
+    """Return what a clause forbids while the price is on one side of its only number."""
+    line = reader.draft.lines[n]
+    match = _WHILE_PRICE.search(line.line)
+    if match is None or len(free) != 1 or int(match["place"]) != free[0]:
+        return None
+    covered = set(line.covered(*match.span()))
+    marks = (",", ";", "and", "but")
+    edges = [span[0], *(i for i in range(*span) if line.tokens[i].text in marks), span[1]]
+    facts: list[tuple[str, str | None]] = []
+    for a, b in pairwise(edges):
+        rest = [i for i in range(a, b) if i not in covered]
+        said = frozenset(marked.concepts[i] for i in rest) - {NEUTRAL, UNKNOWN, THING}
+        fact = stated(said | {"@window"}) if said else None
+        clear = all(marked.concepts[i] != UNKNOWN for i in rest)
+        if fact is not None and clear:
+            named = [c[1:] for c in said if c.startswith("@")]
+            facts.append((fact, named[0] if named else reader.about(n, free[0])))
+        elif said and bears(marked, said, False):
+            return None
+    if len(facts) != 1:
+        return None
+    amount = line.tokens[free[0]].amount
+    assert amount is not None
+    relation = "<" if match["side"] in _UNDER else ">"
+    value = amount_value(amount, reader.draft.source(n, amount))
+    return Ban(facts[0][0], facts[0][1], n, None, False, (relation, value))
+
+
+def is_story(marked: Marked, first: int, last: int, said: frozenset[str]) -> bool:
+    """Whether a sentence tells what happened in an earlier year, and names nothing of the plant."""
+    text = " ".join(t.text for t in marked.line.tokens[first:last])
+    return _STORY.match(text) is not None and said <= _OF_STORIES
