@@ -4,14 +4,15 @@ import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, Final
 
 from engiagent.errors import InputError
 from engiagent.files import open_inside
 from engiagent.jsontext import loads_strict
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 RESULT: Final = "schedule.json"
 OBJECTIVE: Final = "objective"
@@ -20,7 +21,7 @@ MOST_NUMBERS: Final = 5_000_000
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.]{0,99}( ?\[[^\[\]\x00-\x1f]{1,40}\])?")
 _DEEPEST: Final = 6
 
-Schedule = Mapping[str, npt.NDArray[np.float64]]
+Schedule = Mapping[str, "npt.NDArray[np.float64]"]
 
 
 def read_answer(folder: Path, max_bytes: int) -> tuple[Schedule, float | None]:
@@ -59,7 +60,9 @@ def read_answer(folder: Path, max_bytes: int) -> tuple[Schedule, float | None]:
     return schedule, None if claimed is None else float(_number(OBJECTIVE, claimed))
 
 
-def _array(name: str, value: Any) -> npt.NDArray[np.float64]:
+def _array(name: str, value: Any) -> "npt.NDArray[np.float64]":
+    import numpy as np
+
     shape: list[int] = []
     inner = value
     while isinstance(inner, list):

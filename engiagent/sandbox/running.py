@@ -9,19 +9,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal
 
-import numpy as np
-import numpy.typing as npt
-
 from engiagent.errors import InputError
 from engiagent.files import open_inside
-from engiagent.sandbox.answer import RESULT, read_answer
+from engiagent.sandbox.answer import RESULT, Schedule, read_answer
 from engiagent.sandbox.limits import Layers, Limits, SandboxError
 from engiagent.sandbox.places import package_root, places
 
@@ -71,7 +67,7 @@ class ScriptResult:
 
     status: Status
     reason: str | None
-    schedule: Mapping[str, npt.NDArray[np.float64]]
+    schedule: Schedule
     objective: float | None
     output: str
     code: int | None
@@ -185,7 +181,7 @@ def _run(work: Path, limits: Limits, isolation: Isolation) -> ScriptResult:
         why = "cpu_seconds"
     output = bytes(watched.output).decode("utf-8", errors="replace")
     status, reason = _how_it_ended(why, code, ended_by, output, limits)
-    schedule: Mapping[str, npt.NDArray[np.float64]] = {}
+    schedule: Schedule = {}
     objective = None
     if status == "done":
         try:

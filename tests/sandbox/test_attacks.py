@@ -1,0 +1,111 @@
+"""What a hostile script tries, and that none of it has an effect."""
+
+import json
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from engiagent.sandbox import run_script
+from tests.sandbox.support import (
+    SCRIPTS,
+    WORD,
+    as_nobody,
+    interpreter_for_nobody,
+    launch,
+    targets,
+)
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux only")
+
+
+@pytest.fixture
+def open_path(tmp_path: Path) -> Path:
+    """Return a folder that everybody can reach."""
+    for path in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
+        path.chmod(0o755)
+    return tmp_path
+
+
+def test_no_attack_has_an_effect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_KEY", WORD)
+    with targets(tmp_path) as data:
+        result = run_script(SCRIPTS / "attacks.txt", data)
+    assert result.code == 0, result.output
+    found = json.loads(result.output)
+    assert found["hits"] == []
+    assert found["tried"] > 60
+    assert found["threads"] == 8
+
+
+def test_no_attack_has_an_effect_where_the_script_is_nobody(open_path: Path) -> None:
+    python = interpreter_for_nobody()
+    if python is None:
+        pytest.skip("no user to change to, or no interpreter that it can start")
+    with targets(open_path) as data:
+        said = launch(SCRIPTS / "attacks.txt", data, before=as_nobody(), python=python)
+    assert json.loads(said["output"])["hits"] == []
+
+
+def test_the_attacks_are_real(tmp_path: Path) -> None:
+    """Without Landlock and seccomp many of them succeed, so that their failure says something."""
+    scripts = tmp_path / "scripts"
+    scripts.mkdir()
+    text = (SCRIPTS / "attacks.txt").read_text()
+    kept = ("read_a_file_outside", "read_the_answers", "connect_by_tcp", "send_by_udp", "fork",
+            "connect_to_a_socket_file", "connect_to_an_abstract_socket", "memory_file",
+            "run_a_program", "shared_memory", "read_through_a_symbolic_link",
+            "see_whether_a_process_lives")  # fmt: skip
+    chosen = "hits = [name for name, work in ATTACKS.items() if effect(work)]"
+    (scripts / "attacks.txt").write_text(
+        text.replace(chosen, chosen.replace("effect(work)", f"name in {kept} and effect(work)"))
+    )
+    with targets(tmp_path) as data:
+        said = launch(
+            scripts / "attacks.txt", data, without=("landlock", "seccomp"), isolation="unsafe",
+            environment={"PATH": ""},  # bubblewrap alone would stop some
+        )  # fmt: skip
+    assert said["layers"] == "limits, no_new_privs, !landlock, !seccomp"
+    assert set(json.loads(said["output"])["hits"]) == set(kept)
+
+
+@pytest.mark.parametrize("missing", ["landlock", "seccomp"])
+def test_without_a_layer_nothing_is_run_and_it_is_named(tmp_path: Path, missing: str) -> None:
+    script = tmp_path / "model.py"
+    script.write_text("open('/tmp/never', 'w')")
+    said = launch(script, tmp_path, without=(missing,))
+    assert said["missing"] == [missing]
+    assert f"no {missing}" in said["refused"]
+    assert f"!{missing}" in said["layers"]
+
+
+def test_what_an_unsafe_script_leaves_running_is_ended(tmp_path: Path) -> None:
+    script = tmp_path / "model.py"
+    script.write_text(
+        "import os, sys, time\n"
+        "if os.fork() == 0:\n"
+        "    os.setsid()\n"
+        "    pid = os.fork()\n"
+        "    if pid == 0:\n"
+        "        time.sleep(300)\n"
+        "    os._exit(0)\n"
+        "os.wait()\n"
+        "time.sleep(0.1)\n"
+        "names = [n for n in os.listdir('/proc') if n.isdigit()]\n"
+        "stats = [open(f'/proc/{n}/stat').read().rsplit(')', 1)[1].split() for n in names]\n"
+        "print(os.getcwd(), sum(s[1] == str(os.getppid()) for s in stats) - 1)"
+    )
+    said = launch(script, tmp_path, without=("seccomp", "landlock"), isolation="unsafe")
+    folder, orphans = said["output"].split()
+    assert orphans == "1"
+    assert not any(folder.encode() in line for line in command_lines())
+
+
+def command_lines() -> list[bytes]:
+    """Return the command lines of all processes; each that a script started has its folder's."""
+    lines = []
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError):
+            lines.append((entry / "cmdline").read_bytes())
+    return lines

@@ -1,0 +1,180 @@
+"""Scripts that take too much, say too much or answer wrongly; each ends with its reason."""
+
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engiagent.errors import InputError
+from engiagent.sandbox import Limits, ScriptResult, run_script
+from engiagent.sandbox.answer import read_answer
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux only")
+
+SMALL = Limits(
+    seconds=5, cpu_seconds=4, memory_mb=400, file_mb=2, folder_mb=4, files=50, open_files=40,
+    threads=12, output_kb=100,
+)  # fmt: skip
+
+
+def run(folder: Path, text: str, **changes: float) -> ScriptResult:
+    """Run a script's text under small limits."""
+    path = folder / "script.py"
+    path.write_text(text)
+    return run_script(path, limits=Limits(**{**SMALL.to_dict(), **changes}))
+
+
+@pytest.mark.parametrize(
+    ("text", "changes", "reason"),
+    [
+        ("while True: pass", {"seconds": 0.5}, "the time limit of 0.5 s"),
+        ("while True: pass", {"cpu_seconds": 1}, "more than 1 s of processor time"),
+        ("x = bytearray(10**9)", {}, "more than 400 MB of memory"),
+        ("while True: print('x' * 1000)", {}, "printed more than 100 kB"),
+        (
+            "import threading, time\n"
+            "for k in range(30): threading.Thread(target=time.sleep, args=(9,)).start()",
+            {"memory_mb": 8000},
+            "more than 12 threads",
+        ),
+        (
+            "import time\n"
+            "for k in range(100): open(str(k), 'w')\n"
+            "time.sleep(9)",
+            {},
+            "more than 50 files",
+        ),
+        (
+            "for k in range(4): open(str(k), 'wb').write(bytes(1_900_000))",
+            {},
+            "more than 4 MB",
+        ),
+        (
+            "import os\n"
+            "while True:\n"
+            "    os.mkdir('d')\n"
+            "    os.chdir('d')",
+            {},
+            "more than 50 files",
+        ),
+        (
+            "import signal, time\n"
+            "for n in set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP}:\n"
+            "    signal.signal(n, signal.SIG_IGN)\n"
+            "time.sleep(60)",
+            {"seconds": 0.5},
+            "the time limit",
+        ),
+    ],
+    ids=["wall", "cpu", "memory", "output", "threads", "files", "size", "depth", "signals"],
+)  # fmt: skip
+def test_a_script_that_takes_too_much_is_ended(
+    tmp_path: Path, text: str, changes: dict[str, float], reason: str
+) -> None:
+    began = time.monotonic()
+    result = run(tmp_path, text, **changes)
+    assert result.status == "limit", result
+    assert reason in str(result.reason)
+    assert time.monotonic() - began < 6
+    assert result.schedule == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("open('big', 'wb').write(bytes(3_000_000))", "File too large"),
+        ("files = [open('/dev/null') for _ in range(100)]", "Too many open files"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "signal 9"),
+        ("import ctypes; ctypes.string_at(0)", "signal 11"),
+        ("import os; os.abort()", "signal 6"),
+        ("raise RuntimeError('no plan')", "no plan"),
+        ("import sys; sys.exit(3)", "exit code 3"),
+        ("import os; os.closerange(0, 999); os._exit(4)", "exit code 4"),
+        ("this is no Python", "SyntaxError"),
+        ("pass", "schedule.json is not there"),
+    ],
+)
+def test_a_script_that_fails_says_how(tmp_path: Path, text: str, said: str) -> None:
+    result = run(tmp_path, text)
+    assert result.status == "failed"
+    assert said in str(result.reason)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ('{"x": [NaN]}', "not finite"),
+        ('{"x": [1e999]}', "too large"),
+        ('{"x": [1], "x": [2]}', "stands twice"),
+        ('{"x": ["1"]}', "no number"),
+        ('{"x": [true]}', "no number"),
+        ('{"x": [null]}', "no number"),
+        ('{"x": [[1, 2], [3]]}', "different lengths"),
+        ('{"x": [[1, 2], 3]}', "different lengths"),
+        ('{"x": []}', "empty list"),
+        ('{"__class__ ": [1]}', "no name"),
+        ('{"status": "optimal"}', "no number"),
+        ('{"x": ' + "9" * 200 + "}", None),
+        ('{"x": ' + "9" * 400 + "}", "300 digits"),
+        ("[1, 2]", "no object"),
+        ("{}", "no object"),
+        ("[" * 100, "nested"),
+        ('{"x": [' + "1," * 1_200_000 + "1]}", "too large"),
+        ("\ud800", "UTF-8"),
+    ],
+)
+def test_an_answer_is_numbers_or_refused(tmp_path: Path, answer: str, said: str | None) -> None:
+    (tmp_path / "schedule.json").write_bytes(answer.encode(errors="surrogatepass"))
+    if said is None:
+        assert read_answer(tmp_path, 2_000_000)[0]["x"].shape == ()
+        return
+    with pytest.raises(InputError, match=said):
+        read_answer(tmp_path, 2_000_000)
+
+
+def test_an_answer_that_is_too_long_is_refused(tmp_path: Path) -> None:
+    text = "open('schedule.json', 'w').write('{\"x\": [' + '1,' * 1200000 + '1]}')"
+    assert "File too large" in str(run(tmp_path, text).reason)
+
+
+def test_a_folder_in_the_place_of_the_answer_is_none(tmp_path: Path) -> None:
+    result = run(tmp_path, "import os; os.mkdir('schedule.json')")
+    assert result.status == "failed"
+    assert "Is a directory" in str(result.reason)
+
+
+def test_numbers_come_back_as_arrays_by_quantity(tmp_path: Path) -> None:
+    text = (
+        "import json, sys\n"
+        "json.dump({'a.b [kW]': [[1, 2.5], [3, 4]], 'c': 7, 'objective': -1}, "
+        "open(sys.argv[1], 'w'))"
+    )
+    result = run(tmp_path, text)
+    assert result.status == "done"
+    np.testing.assert_array_equal(result.schedule["a.b [kW]"], [[1, 2.5], [3, 4]])
+    assert result.schedule["c"] == 7
+    assert result.objective == -1
+
+
+def test_a_script_sees_the_data_it_is_given_and_nothing_else(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "prices.csv").write_text("1")
+    (data / "other.csv").write_text("2")
+    (data / "link.csv").symlink_to("/etc/passwd")
+    script = tmp_path / "script.py"
+    script.write_text("import os; print(sorted(os.listdir('.')), sorted(os.environ))")
+    said = run_script(script, data, SMALL, files=("prices.csv",)).output
+    assert said.startswith("['model.py', 'prices.csv'] ['HOME', 'LANG', 'OMP")
+    every = run_script(script, data, SMALL).output
+    assert every.startswith("['model.py', 'other.csv', 'prices.csv']")
+    with pytest.raises(InputError, match="link"):
+        run_script(script, data, SMALL, files=("link.csv",))
+
+
+@pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf")])
+def test_limits_are_positive_numbers(value: float) -> None:
+    with pytest.raises(InputError, match="seconds"):
+        Limits(seconds=value)
