@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 PROBLEMS = Path(__file__).parents[2] / "problems" / "thermal"
 Array = NDArray[np.float64]
+ACCURATE = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
 
 
 def column(problem: str, file: str, name: str) -> Array:
@@ -77,8 +78,7 @@ def hotel_quadratic_comfort() -> float:
     inside = free - matrix @ cooling
     cost = price @ cooling / 3.4 * 0.25 + 0.12 * 0.25 * cp.sum_squares(inside[1:] - 23)
     limits = [cooling <= 30, inside >= 20, inside <= 27]
-    accurate = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
-    return float(cp.Problem(cp.Minimize(cost), limits).solve(solver=cp.CLARABEL, **accurate))
+    return float(cp.Problem(cp.Minimize(cost), limits).solve(solver=cp.CLARABEL, **ACCURATE))
 
 
 def museum_clock_change() -> float:
@@ -93,4 +93,55 @@ def museum_clock_change() -> float:
     cost = cp.sum(cp.multiply(price, cp.maximum(net / 3.8, -net / 4.4)))
     limits = [inside >= 19.8, inside <= 21.2]
     limits.append(cp.abs(cp.diff(inside)) <= 0.25)
+    return float(cp.Problem(cp.Minimize(cost), limits).solve(solver=cp.HIGHS))
+
+
+FLATS = "14 13 12 12 13 17 26 35 30 24 22 24 27 25 22 23 28 38 45 47 42 33 24 18"
+FLATS_REACTIVE = "5 5 4 4 5 6 9 12 10 8 8 9 10 9 8 8 10 14 17 18 16 12 8 6"
+ROOF = "0 0 0 0 0 0 0 1 6 14 22 27 29 27 21 12 4 0 0 0 0 0 0 0"
+WINTER = "-1 -1 -2 -2 -3 -3 -3 -2 -1 0 2 3 4 4 3 2 1 0 0 -1 -1 -2 -2 -2"
+
+
+def terrace_apparent_power() -> float:
+    """Return the cost of power [EUR], with norms."""
+    flats, reactive, roof, outdoor = (
+        np.array(text.split(), float) for text in (FLATS, FLATS_REACTIVE, ROOF, WINTER)
+    )
+    keep = 1 - 1 / (95 * 0.27)
+    free, matrix = response(21, outdoor, 0.27, keep)
+    pumps, sun, given = (cp.Variable(24, nonneg=True) for _ in range(3))
+    inside = free + matrix @ pumps * 3.1
+    power = flats + pumps + 0.04 * given - sun
+    both = cp.vstack([power, reactive + 0.45 * pumps - given])
+    hour = np.arange(24)
+    price = np.where((hour >= 16) & (hour < 21), 0.31, 0.23)
+    limits = [
+        cp.norm(both, axis=0) <= 70,
+        cp.norm(cp.vstack([sun, given]), axis=0) <= 32,
+        pumps <= 38,
+        sun <= roof,
+        power >= 0,
+        inside[1:] >= 20,
+        inside[1:] <= 23,
+        inside[24] >= 21,
+    ]
+    problem = cp.Problem(cp.Minimize(price @ power), limits)
+    return float(problem.solve(solver=cp.CLARABEL, **ACCURATE))
+
+
+def district_purchase_before_weather() -> float:
+    """Return the least expected cost [EUR]."""
+    name = "district_purchase_before_weather"
+    price = column(name, "dayahead.csv", "price [EUR/MWh]") / 1000
+    bought = cp.Variable(12, bounds=[0, 420])
+    cost, limits = price @ bought, []
+    for course, chance in {"mild": 0.25, "usual": 0.55, "frost": 0.2}.items():
+        outdoor = column(name, "weather.csv", course)
+        free, matrix = response(20.6, outdoor + 120 / 31, 1 / 31, 1 - 31 / 1900)
+        power = cp.Variable(12, bounds=[0, 420])
+        inside = free + matrix @ power * 2.8
+        limits += [inside >= 20, inside <= 22, inside[12] >= 20.6]
+        more = power - bought
+        slopes = cp.multiply(price + 0.06, more), cp.multiply(price - 0.045, more)
+        cost += chance * cp.sum(cp.maximum(*slopes))
     return float(cp.Problem(cp.Minimize(cost), limits).solve(solver=cp.HIGHS))
