@@ -1,6 +1,7 @@
 """Calls to the Linux kernel that Python has no function for."""
 
 import ctypes
+import errno
 import os
 import platform
 from functools import cache
@@ -15,6 +16,7 @@ PR_CAPBSET_DROP: Final = 24
 PR_SET_CHILD_SUBREAPER: Final = 36
 PR_SET_NO_NEW_PRIVS: Final = 38
 _CAPABILITY_VERSION_3: Final = 0x20080522
+_ENOSYS: Final = errno.ENOSYS
 _MOST_CAPABILITIES: Final = 64
 
 
@@ -42,7 +44,7 @@ def call(name: str, *arguments: Any) -> int:
     """
     number = numbers().get(name)
     if number is None:
-        raise OSError(38, os.strerror(38))
+        raise OSError(_ENOSYS, os.strerror(_ENOSYS))
     return _checked(_library().syscall(ctypes.c_long(number), *arguments))
 
 
@@ -54,6 +56,8 @@ def prctl(option: int, *arguments: int) -> int:
     OSError
         With what the kernel answered.
     """
+    if not numbers():
+        raise OSError(_ENOSYS, os.strerror(_ENOSYS))
     padded = [ctypes.c_ulong(value) for value in (*arguments, 0, 0, 0, 0)[:4]]
     return _checked(_library().prctl(option, *padded))
 

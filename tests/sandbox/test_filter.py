@@ -1,8 +1,10 @@
 """The filter of system calls, executed by hand for both processors, jumps and all."""
 
+from itertools import pairwise
+
 import pytest
 
-from engiagent.sandbox import landlock, seccomp
+from engiagent.sandbox import landlock
 from engiagent.sandbox.seccomp import Line, filter_lines
 from engiagent.sandbox.syscalls import AARCH64, X86_64
 
@@ -104,5 +106,4 @@ def test_no_list_names_what_a_script_must_not_do(machine: str, name: str) -> Non
 def test_the_rights_that_are_taken_away_grow_with_the_interface() -> None:
     known = [landlock.handled(version) for version in range(10)]
     assert known[:6] == [0, 0x1FFF, 0x3FFF, 0x7FFF, 0x7FFF, 0xFFFF]
-    assert all(earlier & later == earlier for earlier, later in zip(known, known[1:], strict=False))
-    assert seccomp.filter_lines("x86_64", X86_64, 1)[0][0] == 0x20
+    assert all(earlier & later == earlier for earlier, later in pairwise(known))
