@@ -29,6 +29,7 @@ from engiagent.cli.problems import problems
 from engiagent.cli.run import run, solve
 from engiagent.cli.sandbox import sandbox
 from engiagent.cli.study import study
+from engiagent.cli.sweep import sweep
 from engiagent.cli.trace import trace
 from engiagent.cli.weather import weather
 from engiagent.errors import EngiagentError
@@ -121,8 +122,8 @@ def app() -> None:
 
 
 COMMANDS = (
-    run, audit, explain, solve, study, check, bench, emit, import_model, report, problems, lint,
-    schema, doctor, finance, weather, sandbox, trace,
+    run, audit, explain, solve, study, sweep, check, bench, emit, import_model, report, problems,
+    lint, schema, doctor, finance, weather, sandbox, trace,
 )  # fmt: skip
 for command in COMMANDS:
     app.add_command(command)

@@ -1,0 +1,185 @@
+"""What the commands ``sweep``, ``pareto`` and ``sensitivity`` share."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from engiagent.cli import exit_codes
+from engiagent.cli.exit_codes import ExitCode
+from engiagent.cli.output import clean, console, number, print_json, say
+from engiagent.cli.run import limits, parse_settings, solve_options
+from engiagent.errors import EngiagentError, InputError
+from engiagent.files import write_atomic
+
+if TYPE_CHECKING:
+    from engiagent.blueprint import Blueprint
+    from engiagent.studies.live import Setting
+    from engiagent.studies.outcome import Outcome
+
+OnPoint = Callable[[int, int, dict[str, Any]], None]
+CODES = {
+    "optimal": ExitCode.FEASIBLE,
+    "feasible": ExitCode.FEASIBLE,
+    "infeasible": ExitCode.FEASIBLE,
+    "limit": ExitCode.LIMIT,
+    "interrupted": ExitCode.INTERRUPTED,
+}
+"""That a point has no plan is a result of a study, not a failure of it."""
+
+
+def study_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the argument and the options of every study."""
+    for option in (
+        click.option(
+            "--certify", is_flag=True, help="Let the checker judge the plan of each point."
+        ),
+        click.option("--force", is_flag=True, help="Begin anew in a folder with another study."),
+        click.option(
+            "--out",
+            type=click.Path(path_type=Path, file_okay=False),
+            metavar="DIR",
+            help="Folder of the study; by default one below studies/ named by what is asked.",
+        ),
+        click.option(
+            "--show", multiple=True, metavar="EXPR", help="Also report an expression; repeatable."
+        ),
+        click.option(
+            "--set",
+            "settings",
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="Give a problem's missing value, as run --set does; repeatable.",
+        ),
+        click.argument("source", type=click.Path(path_type=Path), metavar="PROBLEM|BLUEPRINT"),
+    ):
+        command = option(command)
+    return limits(command)
+
+
+def read_source(source: Path, settings: tuple[str, ...]) -> tuple["Blueprint", Path, str]:
+    """Return the blueprint that a path stands for, the folder of its data, and its name.
+
+    A JSON file is a blueprint, a run folder has one, and a problem is read by the offline engine.
+
+    Raises
+    ------
+    EngiagentError
+        When there is none, or the problem is not understood in full.
+    """
+    from engiagent.blueprint import Blueprint
+    from engiagent.runfolder import BLUEPRINT, is_run_folder
+    from engiagent.runinputs import name_of, problem_folder_of
+
+    if not source.exists():
+        raise InputError("there is no such file or folder", str(source))
+    if is_run_folder(source):
+        source = source / BLUEPRINT
+    if source.suffix != ".json":
+        return _understood(source, settings)
+    if settings:
+        raise EngiagentError("--set gives values of a problem; this is a blueprint: use --vary")
+    folder = problem_folder_of(source)
+    name = folder.name if source.stem == "blueprint" else name_of(source)
+    return Blueprint.load(source), folder, name
+
+
+def _understood(source: Path, settings: tuple[str, ...]) -> tuple["Blueprint", Path, str]:
+    from engiagent.agents.offline import analyse
+    from engiagent.problems import Problem
+    from engiagent.stages import gaps
+
+    problem = Problem.load(source)
+    analysis = analyse(problem, parse_settings(settings))
+    missing, unclear = gaps(analysis)
+    if analysis.blueprint is None or missing or unclear:
+        said = [f"missing: {', '.join(missing)}"] if missing else []
+        said += [f"not understood: {text}" for text in unclear[:5]]
+        raise EngiagentError(
+            "\n  ".join(
+                [f"{problem.id} is not understood in full, so that a study would mislead", *said,
+                 "give values with --set, or a blueprint instead of the problem"]
+            )
+        )  # fmt: skip
+    return analysis.blueprint, problem.folder, problem.id
+
+
+def setting_of(folder: Path, name: str, certify: bool, given: dict[str, Any]) -> "Setting":
+    """Return how points are solved, from the options of a command."""
+    from engiagent.studies.live import Setting
+
+    return Setting(folder, solve_options(**given), certify=certify, name=name)
+
+
+def folder_of(out: Path | None, kind: str, name: str, asked: object) -> Path:
+    """Return the study's folder: the one given, or one that the request itself names.
+
+    The same request then goes on where it was cut off, and another one does not get in its way.
+    """
+    if out is not None:
+        return out
+    from engiagent.files import sha256_bytes
+    from engiagent.jsontext import dumps_canonical
+
+    return Path("studies") / f"{kind}-{name}-{sha256_bytes(dumps_canonical(asked).encode())[:8]}"
+
+
+@contextmanager
+def progress() -> Iterator[OnPoint | None]:
+    """Give an observer that shows how far a study is, on a terminal only."""
+    screen = console()
+    if not screen.is_terminal:
+        yield None
+        return
+    with screen.status("starting") as status:
+
+        def on_point(done: int, total: int, found: dict[str, Any]) -> None:
+            status.update(clean(f"{done} of {total} points, the last one {found['status']}"))
+
+        yield on_point
+
+
+def finish(outcome: "Outcome", folder: Path, name: str, *, as_json: bool, certify: bool) -> int:
+    """Write what was found, print it, and return the exit code."""
+    from engiagent.cli.study_page import page
+    from engiagent.jsontext import loads_strict
+
+    for row in outcome.rows:
+        say(_line(row, outcome.unit))
+    for note in outcome.notes:
+        say(f"  note       {note}")
+    if not certify:
+        say("  note       the plans are not certified; --certify lets the checker judge each")
+    paths = [*outcome.write(folder), folder / f"{outcome.kind}.html"]
+    write_atomic(paths[-1], page(outcome, name))
+    for path in paths:
+        say(f"  written    {path}")
+    if as_json:
+        print_json(loads_strict(outcome.to_json()))
+    return int(exit_codes.worst(map(code_of, outcome.rows)))
+
+
+def code_of(row: dict[str, Any]) -> ExitCode:
+    """Return the exit code of one point."""
+    if row.get("verdict") == "violated":
+        return ExitCode.VIOLATED
+    return CODES.get(row["status"], ExitCode.UNDECIDED)
+
+
+def _line(row: dict[str, Any], unit: str) -> str:
+    at = ", ".join(
+        f"{k} = {number(v) if isinstance(v, float) else v}" for k, v in row["at"].items()
+    )
+    parts = [f"{at}: {row['status']}"]
+    if row.get("objective") is not None:
+        parts.append(number(row["objective"], unit))
+    elif row.get("reason"):
+        parts.append(f"({row['reason']})")
+    units = row.get("goal_units") or row.get("units") or {}
+    for label, value in (row.get("goals") or row.get("values") or {}).items():
+        parts.append(f"{label} {number(value, units.get(label))}")
+    if row.get("verdict"):
+        parts.append(str(row["verdict"]))
+    return "  ".join(parts)

@@ -1,0 +1,260 @@
+"""Sweeps against fresh compilations, cut off at every place, from Python and the command line."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engiagent.blueprint import Blueprint
+from engiagent.cli.app import app
+from engiagent.errors import EngiagentError, InputError
+from engiagent.formulations import compile_blueprint
+from engiagent.formulations.compile import Compiler
+from engiagent.solvers import SolveOptions, solve
+from engiagent.studies.checkpoint import NAME
+from engiagent.studies.live import Setting
+from engiagent.studies.outcome import Outcome
+from engiagent.studies.sweep import CHAIN, SweepRequest, run_sweep
+from engiagent.studies.variation import Variation, points_of
+from tests.studies.test_study import best, storage, with_value
+
+PROBLEMS = Path(__file__).parents[2] / "problems"
+HERE = Setting(isolate=False)
+
+
+def request(*texts: str, **more: Any) -> SweepRequest:
+    return SweepRequest(tuple(map(Variation.parse, texts)), **more)
+
+
+def objectives(outcome: Outcome) -> list[float]:
+    return [row["objective"] for row in outcome.rows]
+
+
+# --- what is varied ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "unit", "factor"),
+    [
+        ("E=10..40:4", (10, 20, 30, 40), None, False),
+        ("battery.energy_capacity = 1..2:2 [MWh]", (1, 2), "MWh", False),
+        ("wear=1,2.5,-3e2", (1, 2.5, -300), None, False),
+        ("price=*0.5..1.5:3", (0.5, 1, 1.5), None, True),
+        ("t=-10..-20:3[degC]", (-10, -15, -20), "degC", False),
+    ],
+)
+def test_what_is_varied_is_read(
+    text: str, values: tuple[float, ...], unit: str | None, factor: bool
+) -> None:
+    read = Variation.parse(text)
+    assert (read.values, read.unit, read.factor) == (values, unit, factor)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["E", "=1,2", "E=", "E=1..1:3", "E=1..2:1", "E=a,b", "E=nan", "E=1..inf:3", "E=1,1",
+     "E=*1,2[kWh]", "E=1..2:999999999"],
+)  # fmt: skip
+def test_what_varies_nothing_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(InputError):
+        Variation.parse(text)
+
+
+@given(st.integers(1, 40), st.integers(0, 9))
+def test_each_slice_of_a_latin_hypercube_holds_one_point(samples: int, seed: int) -> None:
+    given = (Variation.parse("a=0..1"), Variation.parse("b=-5..5"))
+    points = points_of(given, "lhs", samples, seed)
+    for k, (low, high) in enumerate(((0, 1), (-5, 5))):
+        slices = [int((p[k] - low) / (high - low) * samples * (1 - 1e-12)) for p in points]
+        assert sorted(slices) == list(range(samples))
+    assert points == points_of(given, "lhs", samples, seed)
+
+
+def test_a_grid_has_every_combination_the_last_name_fastest() -> None:
+    given = (Variation.parse("a=1,2"), Variation.parse("b=3,4"))
+    assert points_of(given) == [(1, 3), (1, 4), (2, 3), (2, 4)]
+    with pytest.raises(InputError, match="how many values"):
+        points_of((Variation.parse("a=1..2"),))
+
+
+# --- points --------------------------------------------------------------------------------------
+
+
+def test_every_point_is_what_a_fresh_compilation_gives() -> None:
+    found = run_sweep(storage(), request("E=10..60:6", "gamma=0.5,2"), HERE)
+    expected = [best(with_value("E", e)) * g for e in (10, 20, 30, 40, 50, 60) for g in (0.5, 2)]
+    assert objectives(found) == pytest.approx(expected, abs=1e-9)
+
+
+def test_units_and_factors_reach_every_element() -> None:
+    found = run_sweep(storage(), request("E=0.02,0.03[MWh]", "price=*1,3"), HERE)
+    twenty, thirty = best(with_value("E", 20)), best(with_value("E", 30))
+    assert objectives(found) == pytest.approx([twenty, 3 * twenty, thirty, 3 * thirty])
+
+
+def test_a_sweep_compiles_once_however_many_points_it_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compiled: list[int] = []
+    plain = Compiler.__init__
+
+    def counted(self: Compiler, *args: Any, **kwargs: Any) -> None:
+        compiled.append(1)
+        plain(self, *args, **kwargs)
+
+    monkeypatch.setattr(Compiler, "__init__", counted)
+    few = run_sweep(storage(), request("E=10..60:2"), HERE)
+    first = len(compiled)
+    many = run_sweep(storage(), request("E=10..60:41"), HERE)
+    assert len(compiled) - first == first <= 3  # recompiling would make it 41
+    assert (len(few.rows), len(many.rows)) == (2, 41)
+
+
+def test_a_value_that_makes_no_plan_is_a_result_and_the_next_one_goes_on() -> None:
+    floor = {"constraint_id": "floor", "expression": "E >= 20[kWh]"}
+    core = storage().to_dict()["core_model_elements"]
+    model = storage(constraints=[*core["constraints"], floor])
+    found = run_sweep(model, request("E=30,10,40"), HERE)
+    assert [row["status"] for row in found.rows] == ["optimal", "infeasible", "optimal"]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("X", "there is no parameter X"), ("half", "no number of its own"), ("E.budget", "E.budget"),
+     ("risk.alpha", "risk.alpha"), ("battery.energy", "battery.energy")],
+)  # fmt: skip
+def test_a_name_that_leads_nowhere_is_refused(name: str, said: str) -> None:
+    with pytest.raises(EngiagentError, match=said):
+        run_sweep(storage(), request(f"{name}=1,2"), HERE)
+
+
+@pytest.mark.parametrize(
+    ("problem", "text", "rises"),
+    [
+        ("battery/solar_commitment_cvar", "risk.alpha=0,0.4,0.8", False),
+        ("battery/hospital_readiness_robust", "critical.budget=0,1,2", False),
+        ("battery/hourly_block_delivery", "battery.energy_capacity=5,10,15[MWh]", True),
+    ],
+)
+def test_risk_budgets_and_slots_are_swept(problem: str, text: str, rises: bool) -> None:
+    folder = PROBLEMS / problem
+    blueprint = Blueprint.load(folder / "expert/blueprint.json")
+    found = objectives(run_sweep(blueprint, request(text), Setting(folder, isolate=False)))
+    # More caution never earns more; more room never earns less.
+    assert found == sorted(found, reverse=not rises)
+    assert len(set(found)) == 3
+
+
+def test_a_point_inside_is_the_blueprint_itself() -> None:
+    folder = PROBLEMS / "battery/solar_commitment_cvar"
+    blueprint = Blueprint.load(folder / "expert/blueprint.json")
+    plain = solve(compile_blueprint(blueprint, folder), isolate=False).objective
+    found = run_sweep(blueprint, request("risk.alpha=0.6"), Setting(folder, isolate=False))
+    assert objectives(found) == pytest.approx([plain])
+
+
+# --- certificates --------------------------------------------------------------------------------
+
+
+def test_each_plan_is_certified_against_its_own_numbers() -> None:
+    setting = Setting(isolate=False, certify=True)
+    found = run_sweep(storage(), request("E=20,30", "price=*1,2"), setting)
+    assert [row["verdict"] for row in found.rows] == ["certified"] * 4
+    assert any("certified against the blueprint" in note for note in found.notes)
+
+
+# --- cut off and started again -----------------------------------------------------------------
+
+
+def test_cut_off_anywhere_it_ends_with_the_same_bytes(tmp_path: Path) -> None:
+    asked = request("E=5..60:20")
+    whole = run_sweep(storage(), asked, HERE, tmp_path / "whole").to_json()
+    content = (tmp_path / "whole" / NAME).read_bytes()
+    lines = content.splitlines(keepends=True)
+    assert len(lines) == 21 > CHAIN
+    ends = [sum(map(len, lines[:k])) for k in (1, 2, 9, 17, 18, 20)]
+    for number, end in enumerate([*ends, ends[2] + 17, ends[4] - 1]):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / NAME).write_bytes(content[:end])
+        assert run_sweep(storage(), asked, HERE, folder).to_json() == whole
+        assert (folder / NAME).read_bytes() == content
+
+
+def test_what_is_done_is_not_solved_again(tmp_path: Path) -> None:
+    done: list[int] = []
+
+    def told(point: int, of: int, found: dict[str, Any]) -> None:
+        done.append(point)
+
+    asked = request("E=5..60:20")
+    run_sweep(storage(), asked, HERE, tmp_path, on_point=told)
+    assert done == list(range(1, 21))
+    run_sweep(storage(), asked, HERE, tmp_path, on_point=told)
+    assert len(done) == 20
+
+
+def test_a_folder_of_another_study_is_refused_unless_forced(tmp_path: Path) -> None:
+    run_sweep(storage(), request("E=10,20"), HERE, tmp_path)
+    for other, setting in ((request("E=10,30"), HERE), (request("E=10,20"), Setting(
+        isolate=False, options=SolveOptions(gap=0.1)))):  # fmt: skip
+        with pytest.raises(InputError, match="another study"):
+            run_sweep(storage(), other, setting, tmp_path)
+    found = run_sweep(storage(), request("E=10,30"), HERE, tmp_path, force=True)
+    assert objectives(found)[1] == pytest.approx(best(with_value("E", 30)))
+
+
+def test_a_damaged_line_is_named(tmp_path: Path) -> None:
+    run_sweep(storage(), request("E=10,20"), HERE, tmp_path)
+    text = (tmp_path / NAME).read_text("utf-8").replace('"found"', '"found', 1)
+    (tmp_path / NAME).write_text(text, "utf-8")
+    with pytest.raises(InputError, match=r"points\.jsonl:2"):
+        run_sweep(storage(), request("E=10,20"), HERE, tmp_path)
+
+
+# --- the command ---------------------------------------------------------------------------------
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+def test_a_problem_is_swept_from_its_text(tmp_path: Path) -> None:
+    folder = shutil.copytree(
+        PROBLEMS / "battery/merchant_day", tmp_path / "p", ignore=lambda *_: ["expert"]
+    )
+    out = tmp_path / "out"
+    result = run("sweep", folder, "--vary", "battery.energy_capacity=20,30[MWh]", "--out", out,
+                 "--json")  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert found["rows"][0]["objective"] == pytest.approx(3866.586666667)
+    assert "not certified" in result.stderr
+    assert json.loads((out / "sweep.json").read_text("utf-8")) == found
+    page = (out / "sweep.html").read_text("utf-8")
+    assert "<svg" in page
+    assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org", "")
+    assert (out / "sweep.csv").read_text("utf-8").count("\n") == 3
+
+
+def test_a_problem_that_is_not_understood_is_refused(tmp_path: Path) -> None:
+    result = run("sweep", PROBLEMS / "battery/missing_efficiency", "--vary",
+                 "battery.energy_capacity=1,2", "--out", tmp_path)  # fmt: skip
+    assert result.exit_code == 2
+    assert "battery.charge_efficiency" in result.stderr
+
+
+def test_a_users_own_blueprint_is_swept(tmp_path: Path) -> None:
+    file = tmp_path / "mine.json"
+    file.write_text(storage().to_json(), "utf-8")
+    result = run("sweep", file, "--vary", "E=10..40", "--lhs", 3, "--show", "soc[last(T)]",
+                 "--certify", "--out", tmp_path / "out", "--json")  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    rows = json.loads(result.stdout)["rows"]
+    assert [row["verdict"] for row in rows] == ["certified"] * 3
+    assert all(row["values"]["soc[last(T)]"] >= 0 for row in rows)
