@@ -14,6 +14,7 @@ from engiagent.jsontext import dumps_canonical, loads_strict
 
 if TYPE_CHECKING:
     from engiagent.agents.protocol import Board
+    from engiagent.blueprint import Blueprint
     from engiagent.problems import Problem
     from engiagent.verify.requirements import Requirements
 
@@ -98,7 +99,27 @@ def unread(board: "Board") -> tuple[str, ...]:
     wants = core is not None and core.objective_function is not None
     if wants and board.requirements.requirements.objective is None:
         return ("the objective of the text, which only the blueprint's author has read",)
-    return ()
+    if board.blueprint is None:
+        return ()
+    return (*doubts(board.blueprint, board.requirements), *_excused(board.blueprint, board))
+
+
+def doubts(blueprint: "Blueprint", reading: Extraction | None) -> tuple[str, ...]:
+    """Return where a blueprint rests on numbers of the text that a reading knows nothing of."""
+    from engiagent.agents.disagreement import unread_numbers
+
+    names = () if reading is None else unread_numbers(blueprint, reading)
+    said = "what the text demands with the number '{}', which only the blueprint's author has read"
+    return tuple(said.format(name) for name in names)
+
+
+def _excused(blueprint: "Blueprint", board: "Board") -> tuple[str, ...]:
+    from engiagent.agents.excused import excused_demands
+
+    assert board.problem is not None
+    assert board.requirements is not None
+    quotes = [r.quote for r in board.requirements.requirements.requirements if r.quote]
+    return excused_demands(blueprint, board.problem, quotes)
 
 
 def _said(entry: Mapping[str, Any]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Final
 
+from engiagent.agents.engines.quoting import Quoting
 from engiagent.agents.engines.shortform import Placing, in_full
 from engiagent.agents.questions import SCHEMAS
 from engiagent.errors import EngiagentError
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 Json = Any
 
 _JSON_TEXT: Final = {"type": "string", "description": "JSON; empty where there is none"}
+_REQUIREMENTS: Final = "engiagent-requirements/1"
 _FENCE: Final = re.compile(r"```(?:json)?\s*\n(.*?)\n?\s*```", re.DOTALL)
 _BOUNDS: Final = {"minimum": "at least", "maximum": "at most"}
 
@@ -102,7 +104,23 @@ def _analysis(value: dict[str, Json], problem: "Problem | None") -> dict[str, Js
 
 
 def _requirements(value: dict[str, Json], problem: "Problem | None") -> dict[str, Json]:
-    return {**value, "requirements": _json(value.get("requirements"), "requirements")}
+    document = _json(value.get("requirements"), "requirements")
+    if isinstance(document, dict):
+        document = {"schema": _REQUIREMENTS, **document}
+        entries = document.get("requirements")
+        if problem is not None and isinstance(entries, list):
+            quoting = Quoting(problem.text, problem.body_start)
+            document["requirements"] = [_quoted(entry, quoting) for entry in entries]
+    return {**value, "requirements": document}
+
+
+def _quoted(entry: Json, quoting: Quoting) -> Json:
+    """Return a requirement with its quote as the text has it, dashes and marks included."""
+    quote = entry.get("quote") if isinstance(entry, dict) else None
+    place = quoting.place(quote) if isinstance(quote, str) else None
+    if place is None:
+        return entry
+    return {**entry, "quote": " ".join(quoting.text[slice(*place)].split())}
 
 
 def _repair(value: dict[str, Json], problem: "Problem | None") -> dict[str, Json]:
