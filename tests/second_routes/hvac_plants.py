@@ -73,3 +73,52 @@ def school_hybrid_heating() -> float:
     ]
     rules += [on[u] >= on[t] - before[t] for t in range(20) for u in range(t, min(t + 4, 20))]
     return optimum(cp.Minimize((price / cop @ heat + 11.8 * cp.sum(gas)) / 400), rules)
+
+
+def district_cooling_clock_change() -> float:
+    """Return the least cost [EUR] of 25 hours, in MW and MWh."""
+    name = "district_cooling_clock_change"
+    cold = column(name, "network.csv", "cold_mw")
+    steam, spot = (column(name, "supply.csv", series) for series in ("steam_mw", "spot"))
+    on, start = cp.Variable(25, boolean=True), cp.Variable(25, nonneg=True)
+    absorbed, new, old = cp.Variable(25), cp.Variable(25, nonneg=True), cp.Variable(25, nonneg=True)
+    before = cp.hstack([np.zeros(1), on[:-1]])
+    flow = absorbed + new + old - cold
+    content = 5 + cp.cumsum(flow)
+    rules = [
+        absorbed >= 1.2 * on,
+        absorbed <= 4 * on,
+        absorbed <= 0.72 * steam,
+        new <= 4.5,
+        old <= 4.5,
+        cp.abs(flow) <= 3,
+        content >= 0,
+        content <= 12,
+        content[24] >= 5,
+        start >= on - before,
+    ]
+    rules += [on[u] >= on[t] - before[t] for t in range(25) for u in range(t, min(t + 5, 25))]
+    power = 0.11 * on + new / 5.4 + old / 4.3
+    cost = 9 / 0.72 * cp.sum(absorbed) + (spot + 31) @ power + 160 * cp.sum(start)
+    return optimum(cp.Minimize(cost), rules)
+
+
+def data_center_economizer_modes() -> float:
+    """Return the least cost [USD], by the mode and the hours already spent in it (3: as many)."""
+    name = "data_center_economizer_modes"
+    wet = column(name, "weather.csv", "wet_bulb_degF")
+    price = column(name, "market.csv", "price")
+    limit, power = (45.5, 54.0, np.inf), (0.31, 0.78, 1.26)
+    worth = {(m, 1): 0.0 for m in range(3)}
+    worth = {(m, n): price[0] * power[m] for m, n in worth if wet[0] <= limit[m]}
+    for hour in range(1, 24):
+        reached: dict[tuple[int, int], float] = {}
+        for (m, spent), cost in worth.items():
+            for new in range(3):
+                if wet[hour] > limit[new] or (new != m and spent < 3):
+                    continue
+                state = (new, 1 if new != m else min(spent + 1, 3))
+                paid = cost + price[hour] * power[new] + (18 if new != m else 0)
+                reached[state] = min(paid, reached.get(state, np.inf))
+        worth = reached
+    return float(min(worth.values()))

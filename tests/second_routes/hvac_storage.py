@@ -87,3 +87,54 @@ def campus_tank_year() -> float:
     if result.status != 0:
         raise RuntimeError(result.message)
     return float(result.fun + worth @ load)
+
+
+def brewery_glycol_level() -> float:
+    """Return the least cost [EUR] of twelve steps of two hours."""
+    need = numbers("140 120 110 110 130 190 310 420 460 380 290 220")
+    price = np.repeat([0.112, 0.174], [3, 9])
+    put, taken = cp.Variable(12, nonneg=True), cp.Variable(12, nonneg=True)
+    cold = need + put - taken
+    content = 310 + 2 * cp.cumsum(0.97 * put - taken)
+    problem = cp.Problem(
+        cp.Minimize(2 * (0.19 * price @ cold + 0.00031 * price @ cp.square(cold))),
+        [
+            put <= 160,
+            taken <= 160,
+            cold >= 60,
+            cold <= 480,
+            content >= 0,
+            content <= 700,
+            content[11] >= 310,
+        ],
+    )
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+    return float(problem.value)
+
+
+def hotel_heat_recovery() -> float:
+    """Return the least cost [CHF]: heat of the recovery machine and flow into the store decide."""
+    hot = numbers("38 30 26 24 31 58 96 124 118 92 70 61 58 55 52 56 68 88 104 112 98 80 62 48")
+    cold = numbers(
+        "42 40 38 37 38 42 50 62 78 92 108 121 130 136 138 132 124 112 98 84 70 60 52 46"
+    )
+    price = np.full(24, 19.8)
+    price[7:21] = 27.5
+    heat, flow = cp.Variable(24, nonneg=True), cp.Variable(24)
+    boiler, old = hot + flow - heat, cold - heat * (1 - 1 / 3.6)
+    content = 90 + cp.cumsum(flow)
+    cost = price @ (heat / 3.6 + old / 3.3) + 12.4 / 0.93 * cp.sum(boiler)
+    return least(
+        cost / 100,
+        [
+            heat <= 110,
+            boiler >= 0,
+            boiler <= 130,
+            old >= 0,
+            old <= 150,
+            cp.abs(flow) <= 60,
+            content >= 0,
+            content <= 260,
+            content[23] >= 90,
+        ],
+    )
