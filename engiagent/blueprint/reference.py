@@ -28,7 +28,8 @@ from engiagent.blueprint.units import (
 # Kinds of units, each by one of its units; money and counts come apart.
 DIMENSIONS = {
     "pure numbers": "1", "time": "s", "frequency": "Hz", "length": "m", "area": "m2",
-    "volume": "m3", "mass": "kg", "energy": "J", "power": "W", "temperature difference": "K",
+    "volume": "m3", "flow": "gpm", "mass": "kg", "energy": "J", "power": "W",
+    "temperature difference": "K",
     "force": "N", "pressure": "Pa", "current": "A", "voltage": "V", "resistance": "ohm",
     "charge": "Ah", "amount of substance": "mol", "slots without a calendar": "timeunit",
 }  # fmt: skip
@@ -281,7 +282,8 @@ def _units() -> str:
         plain = [unit for unit in plain if unit not in same]
         rows.append((kind, ", ".join(map(_spelt, same))))
     points = [unit for unit in known_units() if unit.is_point]
-    rows.insert(10, ("points of temperature", ", ".join(map(_spelt, points))))
+    place = 1 + list(DIMENSIONS).index("temperature difference")
+    rows.insert(place, ("points of temperature", ", ".join(map(_spelt, points))))
     rows += [("other", ", ".join(map(_spelt, plain)))] if plain else []
     money = [unit for unit in known_units() if set(dict(unit.dimension)) & set(CURRENCIES)]
     rows.append(("money, each currency of its own", ", ".join(map(_spelt, money))))

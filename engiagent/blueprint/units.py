@@ -171,6 +171,8 @@ _TABLE: dict[str, tuple[Fraction, dict[str, int]]] = {
     "m3": (_F(1), {_METRE: 3}),
     "L": (_F(1, 1000), {_METRE: 3}),
     "gal": (_F("0.003785411784"), {_METRE: 3}),
+    "cfm": (_F("0.3048") ** 3 / 60, {_METRE: 3, _SECOND: -1}),
+    "gpm": (_F("0.003785411784") / 60, {_METRE: 3, _SECOND: -1}),
     # mass
     "g": (_F(1, 1000), {_KILOGRAM: 1}),
     "kg": (_F(1), {_KILOGRAM: 1}),
@@ -191,6 +193,7 @@ _TABLE: dict[str, tuple[Fraction, dict[str, int]]] = {
     "kBTU": (_BTU * 1000, _ENERGY),
     "MMBTU": (_BTU * 10**6, _ENERGY),
     "therm": (_BTU * 10**5, _ENERGY),
+    "TRh": (_BTU * 12000, _ENERGY),
     # power
     "W": (_F(1), _POWER),
     "kW": (_F(10**3), _POWER),
@@ -207,6 +210,7 @@ _TABLE: dict[str, tuple[Fraction, dict[str, int]]] = {
     "Mvar": (_F(10**6), _POWER),
     "hp": (_F("745.69987158227022"), _POWER),
     "TR": (_BTU * 12000 / 3600, _POWER),
+    "MBH": (_BTU * 1000 / 3600, _POWER),
     # temperature difference
     "K": (_F(1), {_KELVIN: 1}),
     "degC_diff": (_F(1), {_KELVIN: 1}),
@@ -296,7 +300,8 @@ _ALIASES = {
     "kilowatt-hours": "kWh", "kilowatthours": "kWh", "megawatt-hour": "MWh",
     "megawatt-hours": "MWh",
     "Btu": "BTU", "btu": "BTU", "kBtu": "kBTU", "MMBtu": "MMBTU", "therms": "therm",
-    "tons": "TR", "ton_refrigeration": "TR", "RT": "TR", "kWe": "kW", "kW_e": "kW", "kWel": "kW",
+    "tons": "TR", "ton_refrigeration": "TR", "RT": "TR", "ton-hour": "TRh", "ton-hours": "TRh",
+    "CFM": "cfm", "GPM": "gpm", "kWe": "kW", "kW_e": "kW", "kWel": "kW",
     "kW_el": "kW", "kWth": "kW", "kW_th": "kW", "kWt": "kW", "MWe": "MW", "MWth": "MW",
     "°C": "degC", "℃": "degC", "celsius": "degC", "Celsius": "degC", "deg_C": "degC",
     "°F": "degF", "℉": "degF", "fahrenheit": "degF", "Fahrenheit": "degF", "kelvin": "K",
