@@ -44,6 +44,16 @@ def idle_numbers(blueprint: Blueprint, data: Path, problem: "Problem | None") ->
     )  # fmt: skip
 
 
+def idle_files(blueprint: Blueprint, problem: "Problem") -> tuple[Fault, ...]:
+    """Return a fault for every data file of the problem that the blueprint takes nothing from."""
+    text = blueprint.to_json()
+    return tuple(
+        Fault("data-ignored", f"nothing is read from the file '{name}' of the problem", name)
+        for name in problem.data
+        if name not in text
+    )
+
+
 def _said(blueprint: Blueprint, name: str, problem: "Problem | None") -> str:
     """Return the sentences of the text that a parameter's numbers come from; empty if none."""
     if problem is None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from engiagent.agents.extraction import Extraction, merged, readable
+from engiagent.agents.extraction import Extraction, doubts, merged, readable
 from engiagent.agents.faults import of_certificate, worst_first
 from engiagent.agents.protocol import AgentName, Board, Engine, Fault, Outcome, Question, Usage
 from engiagent.agents.questions import SCHEMAS, ask
@@ -41,10 +41,10 @@ class Verifier:
         usage = Usage()
         faults = list((self.checks or static_faults)(board))
         news = False
+        said: list[str] = []
         if self._reads(board):
-            found, usage = self._extracted(board)
-            changes["readings"] = board.readings + 1
-            changes["requirements"] = together = merged(board.requirements, found)
+            readings, together, usage, said = self._read(board)
+            changes |= {"readings": readings, "requirements": together}
             before = board.requirements
             news = together is not None and (before is None or together.text != before.text)
         if not faults and self.engine.judges:
@@ -52,13 +52,14 @@ class Verifier:
             usage += spent
             faults += wrong
             if silent is not None:
-                said = f"nobody compared the blueprint with the text: {silent.message}"
-                changes["notes"] = (*board.notes, said)
+                said.append(f"nobody compared the blueprint with the text: {silent.message}")
             clashes = [f for f in board.instruction.faults if f.kind == "infeasible"]
             if not wrong and clashes:
                 changes["reviewed"] = True
                 # That the text itself allows nothing is not shown: the model is at fault.
                 faults += [] if news or _shown_infeasible(board) else clashes
+        if said:
+            changes["notes"] = tuple(dict.fromkeys([*board.notes, *said]))
         ordered = worst_first(faults)
         return Outcome(
             agent=self.name,
@@ -78,14 +79,36 @@ class Verifier:
         again = bool(asked & {"unread", "infeasible"})
         return board.readings == 0 or (again and board.readings < MOST_READINGS)
 
-    def _extracted(self, board: Board) -> tuple[Extraction | None, Usage]:
-        """Return the requirements that the engine finds in the text without the blueprint."""
+    def _read(self, board: Board) -> tuple[int, Extraction | None, Usage, list[str]]:
+        """Read the text for requirements, again while the blueprint knows numbers they do not."""
+        assert board.blueprint is not None
+        readings, together, usage = board.readings, board.requirements, Usage()
+        said: list[str] = []
+        while True:
+            found, spent, more = self._extracted(board)
+            readings, usage, together = readings + 1, usage + spent, merged(together, found)
+            said += more
+            if found is None or readings >= MOST_READINGS:
+                return readings, together, usage, said
+            if not doubts(board.blueprint, together):
+                return readings, together, usage, said
+
+    def _extracted(self, board: Board) -> tuple[Extraction | None, Usage, list[str]]:
+        """Return the requirements that the engine finds in the text without the blueprint.
+
+        Beside them, in words, which demands it found that nobody will check.
+        """
         question = Question("verifier", "requirements", board, {}, SCHEMAS["requirements"])
         answer = ask(self.engine, question)
-        if answer.value is None or answer.value["requirements"] is None:
-            return None, answer.usage
+        if answer.value is None:
+            why = "" if answer.fault is None else f": {answer.fault.message}"
+            return None, answer.usage, [f"nobody read the demands of the text by themselves{why}"]
         assert board.problem is not None
-        return readable(answer.value["requirements"], board.problem), answer.usage
+        said = answer.value["requirements"]
+        found = None if said is None else readable(said, board.problem)
+        open_ = [f"{e['quote']!r} ({e['why']})" for e in answer.value["not_expressible"]]
+        open_ += () if found is None else found.left_out
+        return found, answer.usage, [f"a demand that was read is not checked: {w}" for w in open_]
 
     def _judged(self, board: Board) -> tuple[list[Fault], Usage, Fault | None]:
         """Return what the engine finds wrong, and why it said nothing where it did not."""
@@ -109,11 +132,14 @@ class Verifier:
 
 def static_faults(board: Board) -> tuple[Fault, ...]:
     """Return what can be said of a blueprint without an engine and without a schedule."""
-    from engiagent.agents.determined import free_states, idle_numbers
+    from engiagent.agents.determined import free_states, idle_files, idle_numbers
 
     assert board.blueprint is not None
+    assert board.problem is not None
+    blueprint, problem = board.blueprint, board.problem
     free = () if board.program is None else free_states(board.program)
-    return (*data_faults(board), *idle_numbers(board.blueprint, board.data, board.problem), *free)
+    idle = idle_numbers(blueprint, board.data, problem)
+    return (*data_faults(board), *idle, *idle_files(blueprint, problem), *free)
 
 
 def _shown_infeasible(board: Board) -> bool:

@@ -12,8 +12,11 @@ from engiagent.cli.output import clean, print_json, say
 
 if TYPE_CHECKING:
     from engiagent.bench.corpus import Row
+    from engiagent.bench.faults.ablation import Result
 
 RESULTS = Path("benchmarks") / "results"
+FAULT_RUNS, QUICK_RUNS = 512, 32
+FAULT_PROBLEMS, QUICK_PROBLEMS = 12, 4
 
 
 @click.group()
@@ -43,13 +46,59 @@ def corpus(folder: Path | None, engine: str, as_json: bool, store: bool, time_li
     )
     found = report(rows, engine)
     if store:
-        _store(found)
+        _store(found, f"corpus_{found['engine']}")
     if as_json:
         print_json(found)
     else:
         for line in table(rows):
             click.echo(line)
     return int(exit_codes.ExitCode.VIOLATED if Tally.of(rows).wrong else 0)
+
+
+@bench.command("faults")
+@click.argument("folder", type=click.Path(path_type=Path), required=False)
+@click.option("--runs", type=click.IntRange(min=1), metavar="N",
+              help=f"Injected runs in each mode; by default {FAULT_RUNS}.")  # fmt: skip
+@click.option("--quick", is_flag=True, help=f"Only {QUICK_RUNS} runs on few problems.")
+@click.option("--seed", default="1", help="Of faults and luck.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--store", is_flag=True, help=f"Write the result with machine to {RESULTS}.")
+def faults(
+    folder: Path | None, runs: int | None, quick: bool, seed: str, as_json: bool, store: bool
+) -> int:
+    """Let a scripted analyst make mistakes in the problems in FOLDER, and see what mends them.
+
+    The same faults and the same luck run under full coordination, a fixed pipeline, without the
+    verifier and without forced switching. Nothing here is a language model's figure. The exit code
+    is 0 when no run claims what the experts' annotations contradict.
+    """
+    from engiagent.bench.faults.ablation import bench_faults
+    from engiagent.bench.faults.report import report, table
+    from engiagent.problems import corpus_root
+
+    count = runs or (QUICK_RUNS if quick else FAULT_RUNS)
+    results = bench_faults(
+        folder or corpus_root(), count, seed, QUICK_PROBLEMS if quick else FAULT_PROBLEMS,
+        on_result=_say_result, on_skip=say,
+    )  # fmt: skip
+    found = report(results, seed)
+    if store:
+        _store(found, "faults")
+    if as_json:
+        print_json(found)
+    else:
+        for line in table(found):
+            click.echo(line)
+    return int(exit_codes.ExitCode.VIOLATED if found["false_certificates"] else 0)
+
+
+def _say_result(result: "Result") -> None:
+    case = result.case
+    what = ", ".join(f"{i.operator} at {i.place.name}" for i in case.injections)
+    state = "FALSE" if result.false else "right" if result.right else "lost"
+    say(
+        f"{state:<6} {result.mode:<20} {case.problem}: {case.fault_class} {what} ({result.verdict})"
+    )
 
 
 def _say_row(row: "Row") -> None:
@@ -76,12 +125,12 @@ def table(rows: Sequence["Row"]) -> list[str]:
     return lines
 
 
-def _store(found: dict[str, Any]) -> None:
+def _store(found: dict[str, Any], name: str) -> None:
     from engiagent.bench.machine import machine, versions
     from engiagent.files import write_atomic
 
     RESULTS.mkdir(parents=True, exist_ok=True)
-    path = RESULTS / f"corpus_{found['engine']}.json"
+    path = RESULTS / f"{name}.json"
     content = {"machine": machine(), "versions": versions(), **found}
     write_atomic(path, json.dumps(content, indent=1) + "\n")
     say(f"stored in {path}")
