@@ -1,6 +1,7 @@
 """Options of ``engiagent run`` about who reads the problem, and what they may take."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -103,6 +104,15 @@ def asking_of(given: Mapping[str, Any]) -> "Asking":
     # The same request goes to the same model.
     model = read_record(found.replay)["asked"].get("model")
     return Asking(model, found.base_url, found.prices, found.replay)
+
+
+def asking_again(before: Mapping[str, Any], given: Mapping[str, Any]) -> "Asking":
+    """Return whom a run that goes on asks: as before, but for what is said anew."""
+    from engiagent.agents.engines.asking import Asking
+
+    known = Asking.of_record(before)
+    said = {name: given[name] for name in _OF_A_MODEL if given[name] is not None}
+    return replace(known, **said)
 
 
 def guidance_of(given: Mapping[str, Any], engine: str) -> "Guidance":

@@ -11,6 +11,7 @@ import click
 from engiagent.cli import exit_codes
 from engiagent.cli.engines import (
     ENGINE_OPTIONS,
+    asking_again,
     asking_of,
     budget_of,
     engine_of,
@@ -159,16 +160,21 @@ def run(
 
 
 def _resumed(asked: dict[str, Any], as_json: bool, explain: bool) -> int:
-    """Go on with a run; what it may take can be said anew."""
+    """Go on with a run; whom it asks and what it may take can be said anew."""
     from engiagent.agents.team import Guidance
     from engiagent.runfolder import read_record
     from engiagent.runs import resume_run
 
-    known = Guidance.of_record(read_record(asked["resume"])["asked"])
+    before = read_record(asked["resume"])["asked"]
+    known = Guidance.of_record(before)
     guidance = replace(known, budget=budget_of(asked) or known.budget)
     with observers() as (on_event, on_progress):
         outcome = resume_run(
-            asked["resume"], guidance=guidance, on_event=on_event, on_progress=on_progress
+            asked["resume"],
+            asking=asking_again(before, asked),
+            guidance=guidance,
+            on_event=on_event,
+            on_progress=on_progress,
         )
     return finish(outcome, as_json, explain=explain)
 

@@ -48,8 +48,11 @@ def test_a_run_by_options_is_traced_resumed_and_replayed(tmp_path: Path) -> None
     assert f"{len(server.requests)} answers" in said
     assert KEY not in said + json.dumps(told)
 
-    again = invoke("run", "--resume", out, "--json")
+    # The server is another one now; whom to ask may be said anew, what was answered is not asked.
+    with serving(Plays(analyse=analysis(expert()), repair=NOTHING, diagnose=NOBODY)) as other:
+        again = invoke("run", "--resume", out, "--base-url", other.url, "--json")
     assert json.loads(again.stdout)["verdict"] == "undecided"
+    assert not other.requests
     assert len(json.loads(invoke("trace", out, "--json").stdout)["resumed"]) == 1
     assert "resumed" in invoke("trace", out).stdout
 
