@@ -84,6 +84,11 @@ def _place(plant: Plant, text: str, unit: str) -> tuple[Instance, str] | None:
             score = _score(component, says.needs, says.may, said, "value")
             if score is not None and (score > 0 or component in named):
                 scored.append((2 * score + (component in named), instance, name))
+    bare = said in ({"heat"}, {"cool"}) and kind in ("power", "energy")
+    for load, slot_name in (("heat_load", "heat"), ("cooling_load", "cooling")) if bare else ():
+        # A column that is called heat alone is the heat that is wanted, where heat is wanted.
+        wanted = {"heat_load": "heat", "cooling_load": "cool"}[load] in said
+        scored += [(1, i, slot_name) for i in plant.of(load) if wanted and not scored]
     scored.sort(key=lambda s: -s[0])
     if not scored or (len(scored) > 1 and scored[0][0] == scored[1][0]):
         return None

@@ -250,7 +250,9 @@ class Reader(Discourse):
         asks = bears(marked, said, times) or self._asks(n, first, last, said)
         if not asks and stated(said) is None:
             return None
-        described = any(t.kind == "code" for t in line.tokens) and not said & group("binding")
+        described = any(t.kind == "code" for t in line.tokens[first:last]) and not said & group(
+            "binding"
+        )
         if described and not times:
             return None
         unknown = [line.tokens[i].text for i in range(first, last) if marked.concepts[i] == UNKNOWN]

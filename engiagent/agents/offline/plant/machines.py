@@ -1,6 +1,7 @@
 """Units with algebra of their own: outputs, switching, ramps, and what they burn."""
 
 import re
+from typing import Final
 
 from engiagent.agents.offline.draft import Json
 from engiagent.agents.offline.plant.system import (
@@ -76,7 +77,14 @@ def _either(system: System, instance: Instance) -> None:
 def _by_product(system: System, instance: Instance) -> None:
     """Give the heat of a CHP in proportion to its electricity."""
     name = instance.name
-    if system.has(name, "heat_efficiency", "efficiency"):
+    ways = (("heat_ratio",), ("heat_efficiency", "efficiency"), ("heat_max", "power_max"))
+    given = [way for way in ways if system.has(name, *way)]
+    if ("heat_ratio",) in given:
+        if len(given) > 1:
+            line = max(system.line_of(name, "heat_ratio", "power_ratio"), 0)
+            system.builder.draft.doubt(line, f"{name}: its heat is given in two ways")
+        heat = system.text(name, "{c}_power[t]*{heat_ratio}")
+    elif system.has(name, "heat_efficiency", "efficiency"):
         if system.has(name, "heat_max"):
             system.builder.draft.doubt(
                 max(system.line_of(name, "heat_max"), 0), f"{name}: its heat is given in two ways"
@@ -170,6 +178,26 @@ def _ramp(system: System, instance: Instance) -> None:
     system.builder.draft.assume(f"{name}: the first period may have any output")
 
 
+_FUELS: Final = re.compile(
+    r"(?<![a-z-])(?:natural )?(gas|diesel|oil|biogas|pellet|wood|biomass|propane|lpg|petrol|coal)"
+    r"(?![a-rt-z])"
+)
+
+
+def _one_fuel(system: System) -> None:
+    """Report a text that speaks of several fuels where one price is there for all of them."""
+    found: dict[str, int] = {}
+    for n, line in enumerate(system.builder.draft.lines):
+        if not line.sentence.is_heading:
+            for match in _FUELS.finditer(line.line):
+                found.setdefault(match[1], n)
+    if len(found) > 1:
+        kinds = " and ".join(sorted(found))
+        system.builder.draft.doubt(
+            max(found.values()), f"the price of fuel is read as one for {kinds}"
+        )
+
+
 def _running_costs(system: System, instance: Instance) -> None:
     """Add what a unit burns, or what its output costs."""
     card, name, draft = instance.unit.card, instance.name, system.builder.draft
@@ -183,14 +211,22 @@ def _running_costs(system: System, instance: Instance) -> None:
     price = system.filled[name].get("fuel_price") or next(
         (system.filled[f.name]["price"] for f in fuels if "price" in system.filled[f.name]), None
     )
+    if price is not None and "fuel_price" not in system.filled[name]:
+        _one_fuel(system)
     if system.has(name, "energy_cost"):
         if system.has(name, "efficiency") and price is not None and card["output"] == "power":
             line = max(system.line_of(name, "energy_cost"), 0)
             draft.doubt(line, f"{name}: both a cost of generation and a price of fuel are given")
         return
-    if price is not None and system.has(name, "efficiency"):
+    ratio = system.has(name, "fuel_ratio")
+    if ratio and system.has(name, "efficiency"):
+        line = max(system.line_of(name, "fuel_ratio"), 0)
+        draft.doubt(line, f"{name}: what it burns is given in two ways")
+    if price is not None and (ratio or system.has(name, "efficiency")):
         at = system.builder.at(price)
-        text = system.text(name, burns)
+        text = system.text(name, "{fuel_ratio}*{c}_power[t]" if ratio else burns)
+        if system.has(name, "no_load_fuel"):
+            text = system.text(name, f"({text} + {{no_load_fuel}}*{{c}}_on[t])")
         system.costs.append(("+", f"sum({at}*{text}*dt(t) for t in T)"))
         return
     slot = "efficiency" if price is not None else "fuel_price"

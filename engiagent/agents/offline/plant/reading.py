@@ -150,6 +150,8 @@ def _pieces(
         found = _item(marked, item, said, scene, mentioned, subject)
         if found is None and k:
             found = _item(marked, item, _inherit(said, head), scene, mentioned, subject)
+        if found is None and mentioned == "fuel":  # what a unit burns, not the fuel itself
+            found = _item(marked, item, said, scene, None, subject)
         if found is None:
             return None
         result += found

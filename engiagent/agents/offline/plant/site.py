@@ -10,6 +10,7 @@ from engiagent.agents.offline.plant.system import (
 )
 from engiagent.agents.offline.plant.timed import in_period
 from engiagent.agents.offline.plant.units import Instance
+from engiagent.agents.offline.plant.words import mark
 from engiagent.agents.offline.results import Missing
 from engiagent.agents.offline.storage import parameters
 from engiagent.agents.offline.tariffs import scheduled
@@ -53,7 +54,7 @@ def add_grid(system: System, instance: Instance) -> None:
     shared = not others or draft.has("same_price")
     if shared and "export_price" not in filled and "import_price" in filled:
         filled["export_price"] = filled["import_price"]
-    sealed = "no_import" in system.reader.facts
+    sealed = "no_import" in system.reader.facts or _nothing_needed(system)
     if sealed and "export_price" not in filled and "import_price" in filled:
         filled["export_price"] = filled["import_price"]  # what is not bought can only be sold
     if sealed:
@@ -76,10 +77,20 @@ def add_grid(system: System, instance: Instance) -> None:
             _peak(system, name, timed.reading, timed.period, 9)
 
 
+def _nothing_needed(system: System) -> bool:
+    """Whether the text says that electricity is not needed, and no unit takes any."""
+    lines = system.reader.facts.get("no_demand", [])
+    if lines and system.demands.get("electricity"):
+        system.builder.draft.doubt(lines[0], "a unit takes electricity, which is not needed here")
+        return False
+    return bool(lines)
+
+
 def _sealed(system: System, name: str, filled: dict[str, str]) -> None:
     """Add a connection through which nothing may be drawn."""
     builder, draft = system.builder, system.builder.draft
-    line = system.reader.facts["no_import"][0]
+    facts = system.reader.facts
+    line = (facts.get("no_import") or facts["no_demand"])[0]
     asked = {r.slot.name for r in draft.readings if r.slot.component == "grid"}
     asked |= {r.slot.name for r, _ in system.reader.priced if r.slot.component == "grid"}
     if asked & {"import_power_max", "import_price", "import_adder", "demand_charge"}:
@@ -114,6 +125,9 @@ def _connection(system: System, name: str, filled: dict[str, str]) -> None:
                 max(system.line_of(name, "export_power_max", "connection_power"), 0),
                 "feed-in is limited, but what it earns is not said",
             )
+        sale = None if no_export else _sale(system)
+        if sale is not None:
+            draft.doubt(sale, "something is sold or fed in here, but what it earns is not said")
         if not no_export:
             draft.assume("feed-in is not mentioned: nothing is fed into the grid")
         limits["export_power_max"] = "0[kW]"
@@ -145,6 +159,15 @@ def _connection(system: System, name: str, filled: dict[str, str]) -> None:
     system.costs.insert(0, ("+", f"sum({price}*{name}_import[t]*dt(t) for t in T)"))
     system.supply("electricity", f"{name}_import[t]")
     system.demand("electricity", f"{name}_export[t]")
+
+
+def _sale(system: System) -> int | None:
+    """Return the first line that speaks of selling or feeding in, other than a heading."""
+    words = system.reader.words
+    for n, line in enumerate(system.builder.draft.lines):
+        if not line.sentence.is_heading and "export" in mark(line, words).said():
+            return n
+    return None
 
 
 def _enough(system: System) -> str | None:

@@ -11,7 +11,15 @@ from engiagent.agents.offline.results import Missing
 from engiagent.agents.offline.storage import constrain, parameters
 
 STORES = ("battery", "heat_store", "cold_store")
-SWITCHING = ("min_power", "min_fraction", "start_cost", "min_up", "min_down", "no_load_cost")
+SWITCHING = (
+    "min_power",
+    "min_fraction",
+    "start_cost",
+    "min_up",
+    "min_down",
+    "no_load_cost",
+    "no_load_fuel",
+)
 BEFORE = ("start_cost", "min_up", "min_down")
 PHYSICS, CAPACITY = "Physical Laws", "Resource Capacity"
 BALANCE, LOGIC = "Supply-Demand Balance", "Operational Logic"
