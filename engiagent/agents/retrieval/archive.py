@@ -1,0 +1,136 @@
+"""The archive: problems with an expert's blueprint, as words and as structure."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from engiagent.blueprint import Blueprint
+from engiagent.blueprint.grammar import Call, GrammarError, Reduce, parse, walk
+from engiagent.errors import EngiagentError
+from engiagent.problems import Problem, find_problems
+
+BLUEPRINT: Final = Path("expert") / "blueprint.json"
+SHINGLE: Final = 5
+"""Words of a shingle."""
+_WORD: Final = re.compile(r"[a-zäöüß]+(?:-[a-z]+)*", re.IGNORECASE)
+_ANY: Final = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class Exemplar:
+    """A worked problem.
+
+    Attributes
+    ----------
+    words, structure
+        What it is ranked by: words of the text, and what its blueprint is made of.
+    shingles
+        Runs of words of the text, by which copies are known.
+    """
+
+    name: str
+    text: str
+    blueprint: Blueprint
+    words: tuple[str, ...]
+    structure: tuple[str, ...]
+    shingles: frozenset[str]
+
+
+def archive(root: Path) -> tuple[Exemplar, ...]:
+    """Return every problem below a folder that has an expert's blueprint, by name.
+
+    A problem that cannot be read is left out: an exemplar is help, and nothing hangs on it.
+    """
+    found = []
+    for place in find_problems(root):
+        folder = place if place.is_dir() else place.parent
+        if not (folder / BLUEPRINT).is_file():
+            continue
+        try:
+            problem, blueprint = Problem.load(place), Blueprint.load(folder / BLUEPRINT)
+        except EngiagentError:
+            continue
+        text = body(problem)
+        found.append(
+            Exemplar(
+                place.relative_to(root).as_posix() if place != root else place.name,
+                text,
+                blueprint,
+                words(text),
+                structure(blueprint),
+                shingles(text),
+            )
+        )
+    return tuple(sorted(found, key=lambda exemplar: exemplar.name))
+
+
+def body(problem: Problem) -> str:
+    """Return the text without its front matter."""
+    return problem.text[problem.body_start :].strip()
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Return the words of a text in small letters, numbers left out."""
+    return tuple(word.lower() for word in _WORD.findall(text) if len(word) > 2)
+
+
+def shingles(text: str) -> frozenset[str]:
+    """Return all runs of :data:`SHINGLE` words; numbers count alike, whatever their value.
+
+    A copy with other figures is still a copy.
+    """
+    tokens = ["#" if t[0].isdigit() else t.lower() for t in _ANY.findall(text)]
+    size = min(SHINGLE, max(1, len(tokens)))
+    return frozenset(" ".join(tokens[k : k + size]) for k in range(len(tokens) - size + 1))
+
+
+def likeness(one: frozenset[str], two: frozenset[str]) -> float:
+    """Return how much of the smaller set of shingles the other one has, from 0 to 1."""
+    smaller = min(len(one), len(two))
+    return len(one & two) / smaller if smaller else 0.0
+
+
+def structure(blueprint: Blueprint) -> tuple[str, ...]:
+    """Return what a blueprint is made of: units, kinds of sets and variables, functions."""
+    core = blueprint.core
+    found = Counter(f"model:{c.model}" for c in core.components)
+    found.update(f"set:{s.kind}" for s in core.sets)
+    found.update(f"variable:{v.type}" for v in core.decision_variables)
+    found.update(
+        f"series:{v.quantity.rsplit('.', 1)[-1]}" for v in core.decision_variables if v.quantity
+    )
+    found.update(f"category:{c.category}" for c in core.constraints if c.category)
+    for constraint in core.constraints:
+        found.update(f"function:{name}" for name in _functions(constraint.expression))
+    goal = core.objective_function
+    if goal is not None:
+        found[f"sense:{goal.sense}"] += 1
+    found[f"kind:{blueprint.kind}"] += 1
+    return tuple(sorted(found))
+
+
+def _functions(expression: str) -> set[str]:
+    try:
+        nodes = tuple(walk(parse(expression)))
+    except GrammarError:
+        return set()
+    return {node.function for node in nodes if isinstance(node, Call | Reduce)}
+
+
+def compact(blueprint: Blueprint) -> str:
+    """Return a blueprint as one line without what only people need."""
+    document: Any = json.loads(blueprint.to_json())
+    return json.dumps(_without(document), ensure_ascii=False, separators=(",", ":"))
+
+
+def _without(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        left_out = ("source_reference", "description", "extended_analysis_and_robustness", "unused")
+        return {k: _without(v) for k, v in value.items() if k not in left_out}
+    if isinstance(value, list):
+        return [_without(item) for item in value]
+    return value
