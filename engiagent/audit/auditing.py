@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from engiagent.audit import clashes, flows, gaps, slips
+from engiagent.audit import absences, clashes, flows, gaps, slips
 from engiagent.audit.blueprints import blueprint_gaps
+from engiagent.audit.evidence import Evidence, evidence_of
 from engiagent.audit.findings import Audit, Finding, ordered
 from engiagent.audit.infeasible import examine
 from engiagent.audit.proportions import components_of, odd_parameters, odd_ratios
@@ -114,7 +115,10 @@ class _Problem:
         """Return the audit; without ``seconds`` nothing is solved."""
         text, analysis = Text(self.problem, folder=self.problem.folder), self.found.analysis
         findings = list(self._told(text))
-        notes = [*analysis.assumptions, *analysis.notes]
+        unknown, evidence = self._unread()
+        nouns = [noun for _, noun in unknown]
+        left_open = gaps.open_values(self.found, evidence, nouns)
+        notes = [*analysis.assumptions, *analysis.notes, *left_open]
         if seconds is not None:
             examined = self._examined(text, seconds, notes)
             proven = {f.component for f in examined if f.code == "limits-clash"}
@@ -133,20 +137,32 @@ class _Problem:
     def _told(self, text: Text) -> Iterator[Finding]:
         """Yield what needs no solver."""
         found, problem = self.found, self.problem
-        yield from clashes.stated_clashes(found, text)
-        yield from slips.implausible_values(found, text)
-        yield from slips.confused_units(found, text)
+        unknown, evidence = self._unread()
+        nouns = [noun for _, noun in unknown]
+        yield from clashes.stated_clashes(found, text, evidence)
+        yield from slips.implausible_values(found, text, evidence)
+        yield from slips.confused_units(found, text, evidence)
         yield from slips.reversed_bands(found, problem, text)
-        yield from slips.unusual_values(found, problem, text)
-        yield from gaps.missing_values(found, text)
+        yield from slips.unusual_values(found, problem, text, evidence)
+        missing = list(gaps.missing_values(found, text, evidence, nouns))
+        yield from missing
+        yield from absences.stated_absences(unknown, missing, text)
+        yield from absences.missing_cells(problem, text)
         yield from gaps.missing_files(problem, text)
         yield from gaps.missing_columns(found, problem, text)
-        yield from gaps.short_series(found, problem, text)
-        yield from gaps.unknown_limits(found, problem, text)
+        yield from gaps.short_series(found, problem, text, evidence)
+        yield from gaps.unknown_limits(found, problem, text, evidence)
         if not found.analysis.complete:
             yield from flows.flow_clashes(found, problem, text)
         if found.analysis.blueprint is not None:
             yield from _proportions(found.analysis.blueprint, problem.folder, text, alone=False)
+
+    def _unread(self) -> tuple[list[tuple[Span, str]], Evidence]:
+        """Return what the text says to be unknown, and what else was not understood."""
+        if self.found.analysis.complete:
+            return [], Evidence()
+        unknown = list(absences.unknown_values(self.found, self.problem))
+        return unknown, evidence_of(self.found, self.problem, [span for span, _ in unknown])
 
     def _examined(self, text: Text, seconds: float, notes: list[str]) -> list[Finding]:
         """Return the demands that cannot hold together, apart from ranges turned round."""

@@ -5,9 +5,10 @@ from typing import Final
 
 from engiagent.agents.offline import Conflict, Understanding
 from engiagent.agents.offline.cards import lexicon
+from engiagent.audit.evidence import Evidence
 from engiagent.audit.findings import Finding
 from engiagent.audit.tables import clash_words
-from engiagent.explain.places import Text
+from engiagent.explain.places import Span, Text
 
 _SAID: Final = {
     "two-values": ("two-values", "keep the one that is right"),
@@ -20,7 +21,7 @@ _SAID: Final = {
 _TIMES: Final = ("period", "period_open", "rest", "clock")
 
 
-def stated_clashes(found: Understanding, text: Text) -> Iterator[Finding]:
+def stated_clashes(found: Understanding, text: Text, evidence: Evidence) -> Iterator[Finding]:
     """Yield what the engine found to be said twice and differently, or outside its own limits.
 
     Two numbers contradict each other only where both sentences plainly give the same property: a
@@ -30,6 +31,11 @@ def stated_clashes(found: Understanding, text: Text) -> Iterator[Finding]:
         if conflict.code not in _SAID:
             continue
         if conflict.code == "two-values" and not _plain(found, conflict):
+            continue
+        if conflict.code != "outside-limits" and evidence.covers(conflict.spans):
+            continue
+        # Lengths that differ may be of series that were not understood.
+        if conflict.code == "lengths" and (evidence.unread or evidence.columns):
             continue
         if conflict.code == "outside-limits" and _refused(found, conflict):
             continue
@@ -57,9 +63,13 @@ def _refused(found: Understanding, conflict: Conflict) -> bool:
 
 
 def _plain(found: Understanding, conflict: Conflict) -> bool:
-    """Whether every sentence of a clash gives its number without a condition."""
+    """Whether every sentence of a clash gives its number without a condition.
+
+    One sentence that gives two numbers speaks of two things.
+    """
     words, scope = clash_words(), lexicon().scope
     named = words.named.get(conflict.quantity)
+    seen: set[Span] = set()
     for start, end in conflict.spans:
         line = next(
             (
@@ -71,6 +81,9 @@ def _plain(found: Understanding, conflict: Conflict) -> bool:
         )
         if line is None:
             continue
+        if line.sentence.span in seen:
+            return False
+        seen.add(line.sentence.span)
         if any(token.kind in _TIMES for token in line.tokens):
             return False
         if any(p.search(line.line) for p in (scope["condition"], scope["foreign"], words.others)):

@@ -2,15 +2,16 @@
 
 import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from engiagent.agents.offline import Understanding
 from engiagent.agents.offline.cards import lexicon
 from engiagent.agents.offline.draft import Draft
 from engiagent.agents.offline.results import Missing
+from engiagent.audit.evidence import Evidence
 from engiagent.audit.findings import Finding
-from engiagent.audit.tables import ranges
+from engiagent.audit.tables import absence_words, ranges
 from engiagent.explain.places import Place, Span, Text
 from engiagent.tabular import SUFFIXES
 
@@ -31,12 +32,18 @@ _SPECIAL: Final = {
 }
 
 
-def missing_values(found: Understanding, text: Text) -> Iterator[Finding]:
-    """Yield what the engine needs and the text does not give."""
-    modelled = bool({"battery", "zone"} & found.owners.present)
+def missing_values(
+    found: Understanding, text: Text, evidence: Evidence, unknown: Sequence[str] = ()
+) -> Iterator[Finding]:
+    """Yield what the engine needs, the text does not give, and nothing unread could give.
+
+    Parameters
+    ----------
+    unknown
+        Nouns of which the text says itself that their values are not known.
+    """
     for item in found.analysis.missing:
-        # Of a problem in which nothing is recognised, nobody here knows what it needs.
-        if not modelled and item.component in ("problem", "time"):
+        if not _is_missing(found, item, evidence, unknown):
             continue
         code, advice = _SPECIAL.get((item.component, item.slot), ("missing-value", ""))
         said, _, suggestion = item.message.partition("; ")
@@ -49,6 +56,59 @@ def missing_values(found: Understanding, text: Text) -> Iterator[Finding]:
             suggestion=advice or suggestion or "add it to the text",
             places=text.spans(_mentions(found, item)),
         )
+
+
+def open_values(
+    found: Understanding, evidence: Evidence, unknown: Sequence[str] = ()
+) -> Iterator[str]:
+    """Yield what the engine did not find and what could stand where it understood nothing."""
+    for item in found.analysis.missing:
+        if not _is_missing(found, item, evidence, unknown) and not _twice(found, item):
+            yield (
+                f"{item.message.partition('; ')[0]} in what was understood; "
+                "a sentence that was not understood may give it"
+            )
+
+
+def _is_missing(
+    found: Understanding, item: Missing, evidence: Evidence, unknown: Sequence[str]
+) -> bool:
+    """Whether nothing that was not understood could be what the engine misses."""
+    # Of a problem in which nothing is recognised, nobody here knows what it needs.
+    if item.component == "problem" or _twice(found, item):
+        return False
+    if item.component == "time":
+        modelled = bool({"battery", "zone"} & found.owners.present)
+        return modelled and not evidence.tells_time()
+    if item.component == "objective":
+        return not evidence.asks()
+    quantity = absence_words().quantity(item.slot.rpartition(".")[2])
+    said_unknown = any(quantity.names.search(noun) for noun in unknown)
+    if said_unknown and _only(found, item):
+        return True
+    # Without the objective nobody knows which prices count.
+    goal = all(m.component != "objective" for m in found.analysis.missing)
+    needed = goal or "price" not in item.slot
+    return needed and evidence.familiar and not evidence.could_give(quantity)
+
+
+def _only(found: Understanding, item: Missing) -> bool:
+    """Whether a quantity that is said to be unknown can be that of one component only."""
+    quantity = absence_words().quantity(item.slot.rpartition(".")[2])
+    return {
+        other.component
+        for other in found.analysis.missing
+        if absence_words().quantity(other.slot.rpartition(".")[2]) is quantity
+    } == {item.component}
+
+
+def _twice(found: Understanding, item: Missing) -> bool:
+    """Whether a value is not missing but given in two ways."""
+    return any(
+        (c.component, c.quantity) == (item.component, item.slot)
+        for c in found.analysis.conflicts
+        if c.code == "two-values"
+    )
 
 
 def _mentions(found: Understanding, item: Missing) -> list[Span]:
@@ -138,8 +198,15 @@ def _is_column(name: str, known: set[str]) -> bool:
     return wanted in known or len(longer) == 1
 
 
-def short_series(found: Understanding, problem: "Problem", text: Text) -> Iterator[Finding]:
-    """Yield series that end before the horizon does, and those that go on beyond it."""
+def short_series(
+    found: Understanding, problem: "Problem", text: Text, evidence: Evidence
+) -> Iterator[Finding]:
+    """Yield series that end before the horizon does, and those that go on beyond it.
+
+    Where something was not understood, a series may be of other things than the horizon's.
+    """
+    if evidence.unread or evidence.columns:
+        return
     for conflict in found.analysis.conflicts:
         if conflict.code not in ("shorter", "longer") or _asks(found.draft, conflict.spans):
             continue
@@ -175,7 +242,9 @@ def _asks(draft: Draft, spans: tuple[Span, ...]) -> bool:
 # --- demands on what nobody gives -----------------------------------------------------------------
 
 
-def unknown_limits(found: Understanding, problem: "Problem", text: Text) -> Iterator[Finding]:
+def unknown_limits(
+    found: Understanding, problem: "Problem", text: Text, evidence: Evidence
+) -> Iterator[Finding]:
     """Yield demands that refer to a limit, budget, setpoint … of which no value is given."""
     draft = found.draft
     demands = lexicon().scope["requirement"]
@@ -189,7 +258,9 @@ def unknown_limits(found: Understanding, problem: "Problem", text: Text) -> Iter
         for pattern in (ranges().reference, ranges().referred):
             match = pattern.search(line.line)
             noun = match["noun"] if match is not None else ""
-            if not noun or _is_given(draft, problem, n, noun):
+            # "Its limit" may be anything that was not understood.
+            bare = len(noun.split()) < 2 and bool(evidence.unread)
+            if not noun or bare or _is_given(draft, problem, n, noun):
                 continue
             yield Finding(
                 code="unknown-limit",

@@ -49,7 +49,7 @@ def examine(
         Expanded or not; what rests on missing values is left out.
     understood
         Whether the blueprint stands for all of the text. If not, a set that rests on a balance
-        could be resolved by what was not understood, and is only suspicious.
+        could be resolved by what was not understood, and is only noted.
     doubtful
         Places of the text whose reading is not certain; what rests on them is left out.
     """
@@ -65,34 +65,38 @@ def examine(
         return Examined(notes=(f"whether the requirements can hold was not examined: {error}",))
     said = Statements(demands, folder, text)
     findings: list[Finding] = []
+    notes: list[str] = []
     while len(findings) < MOST_CONFLICTS:
         try:
             conflict = irreducible_set(program, seconds=seconds)
         except EngiagentError as error:
-            return Examined(tuple(findings), (f"the search for clashes ended early: {error}",))
+            notes.append(f"the search for clashes ended early: {error}")
+            break
         if conflict is None:
             break
-        findings.append(_finding(said, conflict, understood))
+        finding = _finding(said, conflict)
+        # What was not understood in the text could still resolve what rests on a balance.
+        if understood or not any(said.is_balance(m.family) for m in conflict.members):
+            findings.append(finding)
+        else:
+            notes.append(f"as far as the text was understood, {finding.explanation}")
         stated = [m.family for m in conflict.members if said.is_stated(m.family)]
         if not stated:
             break
         program = without(program, stated)
-    return Examined(tuple(findings))
+    return Examined(tuple(findings), tuple(notes))
 
 
-def _finding(said: Statements, conflict: "Conflict", understood: bool) -> Finding:
+def _finding(said: Statements, conflict: "Conflict") -> Finding:
     """Return a conflict as a finding."""
     parts = said.parts(conflict)
     proof = said.proof(conflict)
     laws = any(said.is_balance(m.family) for m in conflict.members)
-    open_world = not understood and laws
-    certain = bool(proof["checked"]) and not open_world
+    certain = bool(proof["checked"])
     component, quantity = said.subject(conflict.members)
     explanation = f"these {len(parts)} demands cannot all hold: {'; '.join(_numbered(parts))}"
     if len(parts) == 1:
         explanation = f"this cannot hold: {parts[0].text}"
-    if open_world:
-        explanation += ". What was not understood in the text could still resolve it"
     single = len({said.variable_of(m.family) for m in conflict.members}) == 1
     return Finding(
         code="limits-clash" if single and not laws else "infeasible",

@@ -9,8 +9,9 @@ import numpy as np
 from engiagent.agents.offline import Implausible, Understanding
 from engiagent.agents.offline.amounts import Amount, currency_of, kind_of
 from engiagent.agents.offline.cards import Slot, lexicon
-from engiagent.agents.offline.draft import Band, Value
+from engiagent.agents.offline.draft import Band, Value, source_span
 from engiagent.agents.offline.slots import MARK, marked
+from engiagent.audit.evidence import Evidence
 from engiagent.audit.findings import Finding
 from engiagent.audit.tables import Confusion, ranges
 from engiagent.blueprint.units import UnitError, convert, parse_unit
@@ -25,8 +26,13 @@ _REACH: Final = 48
 """How many characters may stand between a slot's name and its number."""
 
 
-def implausible_values(found: Understanding, text: Text) -> Iterator[Finding]:
-    """Yield the numbers that the engine refused for a slot, with what may have been meant."""
+def implausible_values(found: Understanding, text: Text, evidence: Evidence) -> Iterator[Finding]:
+    """Yield the numbers that the engine refused for a slot, with what may have been meant.
+
+    In a text that was hardly understood a number may belong to another slot.
+    """
+    if not evidence.familiar:
+        return
     for item in found.analysis.implausible:
         meant = guesses(item)
         reason = f": {item.because}" if item.because else ""
@@ -74,23 +80,39 @@ def _inside(item: Implausible, value: float, unit: str) -> bool:
 # --- usual ranges ------------------------------------------------------------------------------
 
 
-def unusual_values(found: Understanding, problem: "Problem", text: Text) -> Iterator[Finding]:
-    """Yield values that a slot may have but rarely has, prices and series among them."""
+def unusual_values(
+    found: Understanding, problem: "Problem", text: Text, evidence: Evidence
+) -> Iterator[Finding]:
+    """Yield values that a slot may have but rarely has, prices and series among them.
+
+    A number of a sentence that was not understood may be of something else.
+    """
+    for value, findings in _judged(found, problem, text):
+        span = source_span(value.source)
+        if evidence.familiar and (span is None or not evidence.covers([span])):
+            yield from findings
+
+
+def _judged(
+    found: Understanding, problem: "Problem", text: Text
+) -> Iterator[tuple[Value, Iterator[Finding]]]:
+    """Yield every value with what is to be said of it."""
     for reading in found.draft.readings:
-        yield from _unusual(reading.slot, reading.owner, reading.value, problem, text)
+        value = reading.value
+        yield value, _unusual(reading.slot, reading.owner, value, problem, text)
     comfort = lexicon().cards["zone"].slots["comfort"]
     for band in found.draft.bands:
         for _, value in band.limits:
-            yield from _unusual(comfort, band.owner, value, problem, text)
+            yield value, _unusual(comfort, band.owner, value, problem, text)
     for (component, name), value in found.draft.series.items():
         card = lexicon().cards.get(component)
         slot = card.slots.get(name) if card is not None else None
         if slot is not None:
-            yield from _unusual(slot, component, value, problem, text)
+            yield value, _unusual(slot, component, value, problem, text)
         elif kind_of(value.unit) == "price":
-            yield from _price(name, value, problem, text)
+            yield value, _price(name, value, problem, text)
     for price in found.draft.prices:
-        yield from _price(f"{price.role}_price", price.value, problem, text)
+        yield price.value, _price(f"{price.role}_price", price.value, problem, text)
 
 
 def _unusual(
@@ -177,8 +199,13 @@ def _numbers(value: Value, problem: "Problem", unit: str) -> np.ndarray:
 # --- the unit of another quantity ---------------------------------------------------------------
 
 
-def confused_units(found: Understanding, text: Text) -> Iterator[Finding]:
-    """Yield amounts that stand where a required quantity of another kind is wanted."""
+def confused_units(found: Understanding, text: Text, evidence: Evidence) -> Iterator[Finding]:
+    """Yield amounts that stand where a required quantity of another kind is wanted.
+
+    Where an amount of the right kind stands in a sentence that was not understood, it may be the
+    one, and the other is what it says it is.
+    """
+    unread = frozenset().union(*(piece.kinds for piece in evidence.unread))
     lacking = {(m.component, m.slot.rpartition(".")[2]) for m in found.analysis.missing}
     for line in found.draft.lines:
         if line.sentence.is_heading:
@@ -189,6 +216,8 @@ def confused_units(found: Understanding, text: Text) -> Iterator[Finding]:
             shape, position = marked(line, i)
             for slot, owner in _wanted(found, lacking):
                 confusion = _confusion(slot, token.amount)
+                if unread & set(slot.kinds):
+                    continue
                 if confusion is not None and _names(slot, shape, position):
                     yield _confused(slot, owner, token.amount, confusion, text)
 

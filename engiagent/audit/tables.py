@@ -53,6 +53,34 @@ class ClashWords:
     named: Mapping[str, re.Pattern[str]]
 
 
+@dataclass(frozen=True)
+class Quantity:
+    """A quantity by the words that name it; ``kinds`` of amounts and columns could give it."""
+
+    slots: re.Pattern[str]
+    names: re.Pattern[str]
+    words: re.Pattern[str]
+    kinds: frozenset[str]
+    series: bool
+
+
+@dataclass(frozen=True)
+class AbsenceWords:
+    """How texts say that a value is not known, and what could give one all the same."""
+
+    quantities: tuple[Quantity, ...]
+    goals: re.Pattern[str]
+    times: re.Pattern[str]
+    nouns: re.Pattern[str]
+    says: tuple[re.Pattern[str], ...]
+    instead: re.Pattern[str]
+    cells: re.Pattern[str]
+
+    def quantity(self, slot: str) -> Quantity:
+        """Return what a slot holds."""
+        return next(q for q in self.quantities if q.slots.search(slot))
+
+
 def _load(name: str) -> Any:
     return packaged_yaml("engiagent.audit", f"{name}.yaml")
 
@@ -90,6 +118,31 @@ def clash_words() -> ClashWords:
     table = _load("clashes")
     named = {name: bounded(text) for name, text in table["named"].items()}
     return ClashWords(bounded(table["others"]), named)
+
+
+@lru_cache(maxsize=1)
+def absence_words() -> AbsenceWords:
+    """Return how texts say that a value is not known."""
+    table = _load("absences")
+    quantities = tuple(
+        Quantity(
+            re.compile(entry["slots"]),
+            bounded(entry["names"]),
+            bounded(entry["words"]),
+            frozenset(entry["kinds"]),
+            bool(entry.get("series")),
+        )
+        for entry in table["quantities"]
+    )
+    return AbsenceWords(
+        quantities=quantities,
+        goals=re.compile(table["goals"]),
+        times=re.compile(table["times"]),
+        nouns=bounded(table["nouns"]),
+        says=tuple(bounded(text) for text in table["says"]),
+        instead=bounded(table["instead"]),
+        cells=re.compile(table["cells"], re.I),
+    )
 
 
 @lru_cache(maxsize=1)

@@ -112,11 +112,15 @@ def test_it_is_never_taken_for_a_thing_of_the_sentence_before_that_nothing_knows
     assert not analysed(tmp_path, text + "\n" + pump).complete
 
 
-def test_a_finding_that_names_a_line_and_no_column_ends_no_run() -> None:
+def test_a_finding_that_names_a_line_and_no_column_ends_no_run(tmp_path: Path) -> None:
     from engiagent.agents.offline import understand
     from engiagent.audit import quick_audit
-    from engiagent.problems import Problem, corpus_root
+    from engiagent.problems import Problem
+    from tests.audit.texts import CASES
 
-    problem = Problem.load(corpus_root() / "battery" / "foundry_ratchet")
+    (tmp_path / "problem.md").write_text(CASES["series too short"].text)
+    for name, content in CASES["series too short"].files.items():
+        (tmp_path / name).write_text(content)
+    problem = Problem.load(tmp_path)
     audit = quick_audit(problem, understand(problem))
     assert any(p.column is None for f in audit.findings for p in f.places if p.line)
