@@ -1,0 +1,187 @@
+"""What a session did, as a directed acyclic graph that can be stored, compared and run again."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from engiagent.errors import InputError
+from engiagent.jsontext import dumps_canonical, loads_strict
+
+if TYPE_CHECKING:
+    from engiagent.tools.registry import Access, Json, Part
+
+SCHEMA: Final = "engiagent-calls/1"
+_FIELDS: Final = ("tool", "access", "arguments", "reads", "writes", "status", "insisted",
+                  "outside", "sha256")  # fmt: skip
+
+
+def digest(value: Any) -> str:
+    """Return the SHA-256 of a JSON value, whatever the order of its keys."""
+    return hashlib.sha256(dumps_canonical(_sorted(value)).encode()).hexdigest()
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    return [_sorted(item) for item in value] if isinstance(value, list) else value
+
+
+@dataclass(frozen=True)
+class Node:
+    """One call that was made; calls that were blocked changed nothing and are not kept.
+
+    Attributes
+    ----------
+    reads
+        By part of the state the number of the call that had made it: the edges of the graph.
+    writes
+        The parts that it made.
+    insisted
+        Whether it was made although its rule was broken.
+    outside
+        Whether its answer depends on files that others may change.
+    sha256
+        Of its answer.
+    """
+
+    tool: str
+    access: "Access"
+    arguments: "Json"
+    reads: "Mapping[Part, int]"
+    writes: "tuple[Part, ...]"
+    status: Literal["done", "failed"]
+    insisted: bool
+    outside: bool
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The calls of a session, each after those that it reads from."""
+
+    nodes: tuple[Node, ...] = ()
+
+    def edges(self) -> tuple[tuple[int, int], ...]:
+        """Return the pairs of calls of which the second works from what the first made."""
+        found = {(call, k) for k, node in enumerate(self.nodes) for call in node.reads.values()}
+        return tuple(sorted(found))
+
+    def signature(self) -> Counter[str]:
+        """Return what is equal for two graphs that differ in the order of independent calls."""
+        marks: list[str] = []
+        for node in self.nodes:
+            before = {part: marks[call] for part, call in node.reads.items()}
+            marks.append(digest([node.tool, node.arguments, node.status, before]))
+        return Counter(marks)
+
+    def to_json(self) -> str:
+        """Return the canonical text."""
+        calls = [
+            {**{name: getattr(node, name) for name in _FIELDS}, "writes": list(node.writes)}
+            for node in self.nodes
+        ]
+        return dumps_canonical({"schema": SCHEMA, "calls": calls})
+
+    @classmethod
+    def from_json(cls, text: str, file: str = "calls.json") -> "Graph":
+        """Read a graph.
+
+        Raises
+        ------
+        InputError
+            When it is no JSON, is not as the schema has it, or a call works from a later one.
+        """
+        from jsonschema import Draft202012Validator
+
+        data = loads_strict(text, file)
+        error = next(Draft202012Validator(graph_schema()).iter_errors(data), None)
+        if error is not None:
+            raise InputError(f"{error.json_path}: {error.message[:200]}", file)
+        nodes = tuple(Node(**{**call, "writes": tuple(call["writes"])}) for call in data["calls"])
+        for number, node in enumerate(nodes):
+            late = [call for call in node.reads.values() if call >= number]
+            if late:
+                raise InputError(f"call {number} works from call {late[0]}, which is later", file)
+        return cls(nodes)
+
+
+def graph_schema() -> "Json":
+    """Return the JSON Schema (draft 2020-12) of stored graphs."""
+    from engiagent.tools.registry import PARTS
+
+    flag, text = {"type": "boolean"}, {"type": "string"}
+    call = {
+        "type": "object",
+        "required": list(_FIELDS),
+        "additionalProperties": False,
+        "properties": {
+            "tool": text, "access": {"enum": ["read", "write"]}, "arguments": {"type": "object"},
+            "reads": {
+                "type": "object",
+                "propertyNames": {"enum": list(PARTS)},
+                "additionalProperties": {"type": "integer", "minimum": 0},
+            },
+            "writes": {"type": "array", "items": {"enum": list(PARTS)}},
+            "status": {"enum": ["done", "failed"]}, "insisted": flag, "outside": flag,
+            "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+        },
+    }  # fmt: skip
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "calls of engiagent's tools",
+        "type": "object",
+        "required": ["schema", "calls"],
+        "additionalProperties": False,
+        "properties": {"schema": {"const": SCHEMA}, "calls": {"type": "array", "items": call}},
+    }
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What came of running a graph again.
+
+    Attributes
+    ----------
+    differences
+        The numbers of calls that ended or answered in another way.
+    outside
+        Those among the others that look at files which may have changed since, and did differ.
+    """
+
+    differences: tuple[int, ...]
+    outside: tuple[int, ...]
+
+    @property
+    def same(self) -> bool:
+        """Whether every call that depends on nothing outside answered as before."""
+        return not self.differences
+
+
+def replay(graph: Graph, root: Path) -> Replay:
+    """Make the calls of a graph again, in a new session, and compare the answers.
+
+    Raises
+    ------
+    InputError
+        When there is no such folder.
+    """
+    from engiagent.tools.supervision import Session
+
+    session = Session(root)
+    different: list[int] = []
+    outside: list[int] = []
+    for number, node in enumerate(graph.nodes):
+        seen = session.call(node.tool, node.arguments)
+        if seen.status == "blocked" and node.insisted:
+            seen = session.call(node.tool, node.arguments)
+        again = session.graph.nodes[-1] if session.graph.nodes else None
+        made = len(session.graph.nodes) == number + 1
+        if not made or again is None:
+            different.append(number)
+            break
+        if (again.status, again.sha256, again.reads) != (node.status, node.sha256, node.reads):
+            (outside if node.outside else different).append(number)
+    return Replay(tuple(different), tuple(outside))

@@ -1,0 +1,265 @@
+"""Tools from a problem to a program: reading it, looking at it, and changing its blueprint."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from engiagent.blueprint import Blueprint
+from engiagent.errors import InputError
+from engiagent.tools.places import inside
+from engiagent.tools.registry import Argument, Json, Outcome, State, tool
+
+if TYPE_CHECKING:
+    from engiagent.problems import Problem
+
+SECONDS: Final = Argument(
+    "time_limit", {"type": "number", "exclusiveMinimum": 0}, "The most time to take.", unit="s"
+)
+_TEXT: Final[Json] = {"type": "string", "minLength": 1}
+_VALUE: Final[Json] = {
+    "anyOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}, "minItems": 1}]
+}
+_OPERATION: Final[Json] = {
+    "type": "object",
+    "required": ["op", "path"],
+    "properties": {
+        "op": {"enum": ["add", "remove", "replace", "move", "copy", "test"]},
+        "path": {"type": "string"},
+        "from": {"type": "string"},
+        "value": {},
+    },
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True)
+class Posed:
+    """What a session works on: a problem or a blueprint alone, and where its data lie."""
+
+    problem: "Problem | None"
+    folder: Path
+    name: str
+
+
+@dataclass(frozen=True)
+class Drafted:
+    """A blueprint, and what of its problem was missing or not understood when it was read."""
+
+    blueprint: Blueprint
+    missing: tuple[str, ...] = ()
+    not_understood: tuple[str, ...] = ()
+
+    def having(self, document: Json) -> "Drafted":
+        """Return it with another document; an unreadable one is an ``InputError``."""
+        return replace(self, blueprint=Blueprint.from_dict(document))
+
+
+@tool("write", Argument("path", _TEXT, "A problem file or folder, or a blueprint (.json).",
+                        required=True))  # fmt: skip
+def load_problem(state: State, arguments: Json) -> Outcome:
+    """Load a problem, or a blueprint that stands for one, from the session's folder."""
+    from engiagent.problems import Problem
+    from engiagent.runinputs import name_of, problem_beside, problem_folder_of
+
+    path = inside(state.root, arguments["path"])
+    if path.suffix.lower() == ".json":
+        blueprint = Blueprint.load(path)
+        problem = problem_beside(path)
+        name = problem.id if problem is not None else name_of(path)
+        posed = Posed(problem, problem_folder_of(path), name)
+        read: Json = {"problem": name, "blueprint": blueprint.sha256, "kind": blueprint.kind}
+        return Outcome(read, {"problem": posed, "blueprint": Drafted(blueprint)})
+    problem = Problem.load(path)
+    content: Json = {
+        "problem": problem.id, "title": problem.title, "text": problem.text,
+        "data": {
+            name: {column: entry.unit for column, entry in file.columns.items()}
+            for name, file in problem.data.items()
+        },
+        "sha256": dict(problem.sha256),
+    }  # fmt: skip
+    return Outcome(plain(content), {"problem": Posed(problem, problem.folder, problem.id)})
+
+
+@tool(
+    "write",
+    Argument(
+        "values",
+        {"type": "object", "additionalProperties": {"type": "string"}},
+        "Values that the text does not give, by slot, each a text with its unit, as "
+        '{"battery.charge_efficiency": "0.95"}.',
+    ),
+    needs=("problem",),
+)
+def analyse(state: State, arguments: Json) -> Outcome:
+    """Read the problem's text into a blueprint with the offline engine.
+
+    What is not understood or missing is named and nothing is guessed.
+    """
+    from engiagent.agents.offline import analyse as read
+    from engiagent.stages import gaps
+
+    posed = state.get("problem")
+    if posed.problem is None:
+        raise InputError("there is no text to read: a blueprint was loaded, not a problem")
+    analysis = read(posed.problem, arguments.get("values") or {})
+    missing, unclear = gaps(analysis)
+    content: Json = {"missing": list(missing), "not_understood": list(unclear)}
+    if analysis.blueprint is None:
+        return Outcome({**content, "blueprint": None})
+    drafted = Drafted(analysis.blueprint, missing, unclear)
+    content |= {"blueprint": analysis.blueprint.sha256, "elements": summary_of(analysis.blueprint)}
+    return Outcome(content, {"blueprint": drafted})
+
+
+@tool("read", SECONDS, needs=("problem",), uses=("blueprint",))
+def audit(state: State, arguments: Json) -> Outcome:
+    """Say whether the problem gives enough to be solved, and whether what it gives can hold."""
+    from engiagent.audit import audit_blueprint, audit_problem
+
+    posed = state.get("problem")
+    seconds = arguments.get("time_limit", 30.0)
+    if posed.problem is not None and not state.has("blueprint"):
+        return Outcome(plain(audit_problem(posed.problem, seconds=seconds).to_dict()))
+    blueprint = state.get("blueprint").blueprint
+    found = audit_blueprint(
+        blueprint, posed.folder, posed.problem, name=posed.name, seconds=seconds
+    )
+    return Outcome(plain(found.to_dict()))
+
+
+@tool("read", needs=("blueprint",), uses=("problem",))
+def lint(state: State, arguments: Json) -> Outcome:
+    """List what static analysis finds in the blueprint: names, shapes, units, unused data."""
+    from engiagent.blueprint.analysis import analyse as analysed
+    from engiagent.blueprint.definitions import check_definitions
+    from engiagent.formulations import expand
+
+    blueprint, folder = state.get("blueprint").blueprint, state.get("problem").folder
+    if blueprint.kind == "definitions":
+        found = check_definitions(blueprint, folder)
+    else:
+        found = analysed(expand(blueprint), folder).diagnostics
+    names = ("code", "severity", "path", "column", "name", "message", "suggestion")
+    rows = [{name: getattr(item, name) for name in names} for item in found]
+    return Outcome(plain({"diagnostics": rows}))
+
+
+@tool(
+    "write",
+    Argument(
+        "operations",
+        {"type": "array", "items": _OPERATION, "minItems": 1, "maxItems": 200},
+        "A JSON patch (RFC 6902); a step into a list may be the name of the element.",
+        required=True,
+    ),
+    needs=("blueprint",),
+)
+def patch_blueprint(state: State, arguments: Json) -> Outcome:
+    """Change the blueprint by a JSON patch, which is applied whole or not at all."""
+    from engiagent.blueprint.patching import patched
+
+    drafted: Drafted = state.get("blueprint")
+    document = patched(drafted.blueprint.to_dict(), arguments["operations"])
+    changed = drafted.having(document)
+    return Outcome(_changed(changed.blueprint), {"blueprint": changed})
+
+
+@tool(
+    "write",
+    Argument("name", _TEXT, "A parameter, or a component's slot as battery.energy_capacity.",
+             required=True),
+    Argument("value", _VALUE, "The number, or one for each element of its index; its unit is the "
+             "argument 'unit'.", required=True),
+    Argument("unit", _TEXT, "The unit of the value, 1 for a plain number.", required=True),
+    needs=("blueprint",),
+)  # fmt: skip
+def set_parameter(state: State, arguments: Json) -> Outcome:
+    """Give a parameter or a component's slot another value, in any unit of its dimension."""
+    drafted: Drafted = state.get("blueprint")
+    document = drafted.blueprint.to_dict()
+    core = document["core_model_elements"]
+    name, value, unit = arguments["name"], arguments["value"], arguments["unit"]
+    owner, _, slot = name.partition(".")
+    found = next((p for p in core.get("parameters", []) if p["name"] == name), None)
+    component = next((c for c in core.get("components", []) if c["name"] == owner), None)
+    if found is not None:
+        before = found.get("value", found.get("data"))
+        _fill(found, value, unit)
+    elif component is not None and slot:
+        before = component["parameters"].get(slot)
+        target = next((p for p in core.get("parameters", []) if p["name"] == before), None)
+        if target is not None:
+            before = target.get("value", target.get("data"))
+            _fill(target, value, unit)
+        else:
+            _fill_slot(component, slot, value, unit)
+    else:
+        names = [p["name"] for p in core.get("parameters", [])]
+        raise InputError(f"there is no parameter {name!r}", expected=", ".join(names) or None)
+    changed = drafted.having(document)
+    return Outcome({"before": before, **_changed(changed.blueprint)}, {"blueprint": changed})
+
+
+def _fill(parameter: Json, value: Any, unit: str) -> None:
+    """Put a value, in the parameter's own unit, in the place of whatever is there."""
+    from engiagent.blueprint.units import convert, parse_unit
+
+    many = isinstance(value, list)
+    if many != bool(parameter.get("index")):
+        wanted = "a list, it is indexed" if not many else "one number, it has no index"
+        raise InputError(f"the value of {parameter['name']} has the wrong shape", expected=wanted)
+    own = parameter.get("unit") or "1"
+    if not isinstance(own, str):
+        raise InputError(f"{parameter['name']} has no single unit; patch the blueprint instead")
+    source, target = parse_unit(unit), parse_unit(own)
+    numbers = [float(convert(v, source, target)) for v in (value if many else [value])]
+    for key in ("data", "keys", "status", "unit_override"):
+        parameter.pop(key, None)
+    said = f"set to {value} {unit}" if not many else f"set to {len(value)} values in {unit}"
+    parameter["value"] = numbers if many else numbers[0]
+    parameter["source_reference"] = {"kind": "user", "note": said}
+
+
+def _fill_slot(component: Json, slot: str, value: Any, unit: str) -> None:
+    from engiagent.formulations.components import MODELS
+
+    known = MODELS[component["model"]].slots
+    if slot not in known or isinstance(value, list):
+        expected = ", ".join(known) if slot not in known else "one number"
+        raise InputError(f"{component['name']}.{slot} cannot be set so", expected=expected)
+    component["parameters"][slot] = f"{float(value)!r}[{unit}]"
+    component["source_reference"] = {"kind": "user", "note": f"{slot} set to {value} {unit}"}
+
+
+def _changed(blueprint: Blueprint) -> Json:
+    return {"blueprint": blueprint.sha256, "elements": summary_of(blueprint)}
+
+
+def summary_of(blueprint: Blueprint) -> Json:
+    """Return the names of what a blueprint holds."""
+    core = blueprint.core
+    return {
+        "kind": blueprint.kind,
+        "sets": [item.name for item in core.sets],
+        "parameters": [item.name for item in core.parameters],
+        "decision_variables": [item.name for item in core.decision_variables],
+        "components": {item.name: item.model for item in core.components},
+        "constraints": [item.constraint_id or item.name for item in core.constraints],
+    }
+
+
+def plain(value: Any) -> Any:
+    """Return plain JSON values; what is no finite number becomes null."""
+    from engiagent.verify.findings import finite_or_none
+
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, float):
+        return finite_or_none(value)
+    if value is None or isinstance(value, str | int):
+        return value
+    return str(value)

@@ -1,0 +1,23 @@
+"""Paths that callers name: all of them stay below the session's folder."""
+
+from pathlib import Path
+
+from engiagent.errors import InputError
+from engiagent.files import inside_parts
+
+
+def inside(root: Path, relative: str) -> Path:
+    """Return a path below a folder.
+
+    Raises
+    ------
+    InputError
+        When it leads out of it, by its words or by a link, or there is nothing.
+    """
+    path = root.joinpath(*inside_parts(relative))
+    real = path.resolve()
+    if not real.is_relative_to(root.resolve()):
+        raise InputError("the path leads out of the session's folder", found=repr(relative))
+    if not real.exists():
+        raise InputError("there is no such file or folder", relative)
+    return path

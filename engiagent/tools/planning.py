@@ -1,0 +1,151 @@
+"""Tools from a blueprint to a certificate: compiling, solving, checking and explaining."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from engiagent.errors import EngiagentError, InputError
+from engiagent.tools.modelling import SECONDS, Drafted, Posed, plain
+from engiagent.tools.registry import Argument, Json, Outcome, State, tool
+
+_FORMS: Final = ("pyomo", "casadi", "cvxpy", "lp", "mps", "latex")
+_POSITIVE: Final[Json] = {"type": "number", "exclusiveMinimum": 0}
+_WAIT: Final = 60.0
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """A schedule and the solver's account of it; None for what is computed."""
+
+    schedule: Any
+    result: Any
+
+
+@tool("write", needs=("blueprint",), uses=("problem",))
+def compile(state: State, arguments: Json) -> Outcome:
+    """Compile the blueprint into a program for solvers, and say of which class it is."""
+    from engiagent.formulations import compile_blueprint, expand
+    from engiagent.formulations.classify import classify
+    from engiagent.stages import static_findings
+
+    drafted: Drafted = state.get("blueprint")
+    posed: Posed = state.get("problem")
+    if drafted.blueprint.kind == "definitions":
+        return Outcome({"kind": "definitions", "class": None}, {"program": None})
+    found = static_findings(expand(drafted.blueprint), posed.folder)
+    if found.error is not None:
+        raise found.error
+    program = compile_blueprint(drafted.blueprint, posed.folder)
+    kind = classify(program)
+    content = {
+        "kind": "programme", "class": kind.problem_class, "convexity": kind.convexity,
+        "columns": len(program.column_lower), "rows": len(program.row_lower),
+        "warnings": list(found.warnings),
+    }  # fmt: skip
+    return Outcome(plain(content), {"program": program})
+
+
+@tool(
+    "write",
+    SECONDS,
+    Argument("memory_limit", _POSITIVE, "The most memory beyond the process's own.", unit="MB"),
+    Argument("gap", {"type": "number", "minimum": 0}, "Relative gap that ends the search.",
+             unit="1"),
+    Argument("backend", {"type": "string"}, "The solver; chosen by the kind of program if absent."),
+    needs=("program",),
+    uses=("blueprint", "problem"),
+)  # fmt: skip
+def solve(state: State, arguments: Json) -> Outcome:
+    """Solve the program in a child process and keep the schedule.
+
+    What the solver says of it is no verdict; only 'check' gives one.
+    """
+    from engiagent.solvers.result import SolveOptions
+    from engiagent.stages import computed, solve_program
+
+    drafted: Drafted = state.get("blueprint")
+    if drafted.blueprint.kind == "definitions":
+        schedule = computed(drafted.blueprint, state.get("problem").folder)
+        return Outcome({"status": "computed"}, {"solution": Solved(schedule, None)})
+    given = {"memory_limit_mb": arguments.get("memory_limit"), "gap": arguments.get("gap"),
+             "backend": arguments.get("backend")}  # fmt: skip
+    present = {name: value for name, value in given.items() if value is not None}
+    options = SolveOptions(time_limit=arguments.get("time_limit", _WAIT), **present)
+    schedule, result = solve_program(state.get("program"), options)
+    content = {
+        "status": result.status, "reason": result.reason, "objective": result.objective,
+        "unit": schedule.attrs.get("objective_unit"), "bound": schedule.attrs.get("bound"),
+        "solver": result.solver,
+    }  # fmt: skip
+    return Outcome(plain(content), {"solution": Solved(schedule, result)})
+
+
+@tool("write", needs=("solution",), uses=("blueprint", "problem"))
+def check(state: State, arguments: Json) -> Outcome:
+    """Have the schedule checked by the checker, which trusts no solver: the certificate."""
+    from engiagent.certify import certify, with_gaps
+
+    drafted: Drafted = state.get("blueprint")
+    posed: Posed = state.get("problem")
+    certificate = certify(
+        posed.problem, state.get("solution").schedule, drafted.blueprint,
+        folder=posed.folder, name=posed.name,
+    )  # fmt: skip
+    certificate = with_gaps(certificate, drafted.not_understood)
+    shown = certificate.to_dict()
+    levels = {name: level["status"] for name, level in shown["levels"].items()}
+    names = ("verdict", "objective", "bound", "violations", "missing", "not_understood", "sha256")
+    content = {**{name: shown[name] for name in names}, "levels": levels}
+    return Outcome(plain(content), {"certificate": certificate})
+
+
+@tool("read", SECONDS, needs=("solution",), uses=("program", "blueprint", "problem"))
+def explain(state: State, arguments: Json) -> Outcome:
+    """Say which demands clash, what has no limit, or what holds the plan back.
+
+    Of a limit that binds it says what more of it is worth.
+    """
+    from engiagent.explain import Given, explain_result
+
+    solved: Solved = state.get("solution")
+    if solved.result is None:
+        raise InputError("what is computed has no plan to explain")
+    posed: Posed = state.get("problem")
+    given = Given(
+        blueprint=_in_full(state), folder=posed.folder, problem=posed.problem, name=posed.name
+    )
+    seconds = arguments.get("time_limit", 30.0)
+    found = explain_result(given, state.get("program"), solved.result, seconds=seconds)
+    return Outcome(plain(found.to_dict()))
+
+
+def _in_full(state: State) -> Any:
+    from engiagent.formulations import expand
+
+    return expand(state.get("blueprint").blueprint)
+
+
+@tool(
+    "read",
+    Argument("form", {"enum": list(_FORMS)}, "The form.", required=True),
+    needs=("blueprint",),
+    uses=("problem",),
+)
+def emit(state: State, arguments: Json) -> Outcome:
+    """Return the blueprint in a form that other tools read."""
+    from engiagent.formulations import compile_blueprint, emit_pyomo
+    from engiagent.formulations.exchange import write_lp, write_mps
+    from engiagent.formulations.latex import emit_latex
+    from engiagent.formulations.scripts.casadi_script import emit_casadi
+    from engiagent.formulations.scripts.cvxpy_script import emit_cvxpy
+
+    blueprint, folder = state.get("blueprint").blueprint, state.get("problem").folder
+    form = arguments["form"]
+    writers = {
+        "pyomo": emit_pyomo, "casadi": emit_casadi, "cvxpy": emit_cvxpy, "latex": emit_latex,
+    }  # fmt: skip
+    if form in writers:
+        return Outcome({"form": form, "text": writers[form](blueprint, folder)})
+    if blueprint.kind == "definitions":
+        raise EngiagentError(f"a blueprint of definitions has no form {form}")
+    write = write_lp if form == "lp" else write_mps
+    return Outcome({"form": form, "text": write(compile_blueprint(blueprint, folder))})

@@ -1,0 +1,213 @@
+"""What a tool is: a typed function on a session's state, with its class, its needs and its schema.
+
+One table, :data:`REGISTRY`, feeds everybody who calls tools: agents, programs and servers.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from engiagent.errors import InputError
+
+Access = Literal["read", "write"]
+Part = Literal["problem", "blueprint", "program", "solution", "certificate"]
+PARTS: Final[tuple[Part, ...]] = ("problem", "blueprint", "program", "solution", "certificate")
+"""What a session holds, each made from those before it."""
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Made:
+    """A part of a state: what it is, which call made it, and from which versions of the others."""
+
+    value: Any
+    call: int
+    basis: Mapping[Part, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class State:
+    """What a session knows; a tool returns another one and changes none.
+
+    Attributes
+    ----------
+    root
+        The folder below which problems are read and runs are written.
+    parts
+        What was made so far.
+    """
+
+    root: Path
+    parts: Mapping[Part, Made] = field(default_factory=dict)
+
+    def get(self, part: Part) -> Any:
+        """Return a part.
+
+        Raises
+        ------
+        InputError
+            When there is none, with the tool that makes it.
+        """
+        if part not in self.parts:
+            raise InputError(f"there is no {part} yet", expected=f"a call of {MAKERS[part]} first")
+        return self.parts[part].value
+
+    def has(self, part: Part) -> bool:
+        """Whether there is a part, of whatever age."""
+        return part in self.parts
+
+    def stale(self, part: Part) -> bool:
+        """Whether a part was made from others that have changed since."""
+        made = self.parts.get(part)
+        if made is None:
+            return False
+        return any(
+            self.parts[other].call != call or self.stale(other)
+            for other, call in made.basis.items()
+        )
+
+
+MAKERS: Final[Mapping[Part, str]] = {
+    "problem": "load_problem", "blueprint": "analyse", "program": "compile", "solution": "solve",
+    "certificate": "check",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument of a tool.
+
+    Attributes
+    ----------
+    schema
+        JSON Schema of its value, without unit and words.
+    unit
+        In which the value is; None for what has no unit.
+    required
+        Whether it must be given.
+    """
+
+    name: str
+    schema: Json
+    description: str
+    unit: str | None = None
+    required: bool = False
+
+    def to_schema(self) -> Json:
+        """Return its JSON Schema, with the unit as an annotation and in words."""
+        said = self.description if self.unit is None else f"{self.description} [{self.unit}]"
+        unit = {} if self.unit is None else {"x-unit": self.unit}
+        return {**self.schema, "description": said, **unit}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a tool did.
+
+    Attributes
+    ----------
+    content
+        What the caller sees, as JSON.
+    makes
+        Parts of the state that are new.
+    """
+
+    content: Json
+    makes: Mapping[Part, Any] = field(default_factory=dict)
+
+
+Work = Callable[[State, Json], Outcome]
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool.
+
+    Attributes
+    ----------
+    access
+        ``write`` when it changes the session's state or files, else ``read``.
+    needs
+        The parts that have to be there and up to date before it is called: its rule.
+    uses
+        The parts that it works from where they are there.
+    outside
+        Whether its answer depends on more than state and arguments, as on files of runs.
+    """
+
+    name: str
+    access: Access
+    description: str
+    work: Work
+    arguments: tuple[Argument, ...] = ()
+    needs: tuple[Part, ...] = ()
+    uses: tuple[Part, ...] = ()
+    outside: bool = False
+
+    @property
+    def reads(self) -> tuple[Part, ...]:
+        """The parts that its answer depends on."""
+        return tuple(dict.fromkeys([*self.needs, *self.uses]))
+
+    def schema(self) -> Json:
+        """Return the JSON Schema (draft 2020-12) of its arguments."""
+        return {
+            "type": "object",
+            "properties": {a.name: a.to_schema() for a in self.arguments},
+            "required": [a.name for a in self.arguments if a.required],
+            "additionalProperties": False,
+        }
+
+    def checked(self, arguments: Any) -> Json:
+        """Return arguments that are as the schema has them.
+
+        Raises
+        ------
+        InputError
+            With the argument that is not.
+        """
+        from jsonschema import Draft202012Validator
+
+        error = next(Draft202012Validator(self.schema()).iter_errors(arguments), None)
+        if error is not None:
+            place = "".join(f".{step}" for step in error.absolute_path)
+            raise InputError(f"{self.name}{place}: {error.message[:300]}")
+        return dict(arguments)
+
+
+REGISTRY: Final[dict[str, Tool]] = {}
+
+
+def tool(
+    access: Access,
+    *arguments: Argument,
+    needs: tuple[Part, ...] = (),
+    uses: tuple[Part, ...] = (),
+    outside: bool = False,
+) -> Callable[[Work], Work]:
+    """Register a function as a tool under its name, with its docstring as description.
+
+    Raises
+    ------
+    ValueError
+        When there is a tool of that name already.
+    """
+
+    def register(work: Work) -> Work:
+        name = work.__name__
+        if name in REGISTRY:
+            raise ValueError(f"there are two tools called {name}")
+        description = " ".join((work.__doc__ or "").split())
+        REGISTRY[name] = Tool(name, access, description, work, arguments, needs, uses, outside)
+        return work
+
+    return register
+
+
+def tools() -> Mapping[str, Tool]:
+    """Return all tools by name."""
+    from engiagent.tools import modelling, planning, runs  # noqa: F401  (they register themselves)
+
+    return dict(sorted(REGISTRY.items()))

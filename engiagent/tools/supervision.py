@@ -1,0 +1,135 @@
+"""A session with its supervisor: every call is checked against its rule just before it is made.
+
+A call that would work on what is absent or out of date is blocked once, with advice, and the state
+stays as it was; whoever insists by the same call is let through. What was done is kept as a
+graph that can be run again.
+"""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from engiagent.errors import EngiagentError, InputError
+from engiagent.tools.graph import Graph, Node, digest
+from engiagent.tools.registry import MAKERS, Json, Made, Part, State, Tool, tools
+
+Status = Literal["done", "blocked", "failed"]
+_ORDER: Final = "call {} first, or repeat this call as it is to make it all the same"
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What a caller sees of a call.
+
+    Attributes
+    ----------
+    status
+        ``done``, ``failed`` (with an error) or ``blocked`` (with advice); the state changes only
+        when it is done.
+    content
+        The tool's answer, or ``error``, or ``advice`` and ``missing``.
+    """
+
+    tool: str
+    status: Status
+    content: Json
+
+
+@dataclass
+class Session:
+    """A folder, what was made in it so far, and the graph of all calls.
+
+    Attributes
+    ----------
+    root
+        The folder below which problems are read and runs are written.
+    state
+        What is known; every call replaces it as a whole or leaves it.
+    """
+
+    root: Path
+    state: State = field(init=False)
+    graph: Graph = field(default_factory=Graph)
+    _advised: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        if not self.root.is_dir():
+            raise InputError("there is no such folder", str(self.root))
+        self.state = State(self.root)
+
+    def call(self, name: str, arguments: Json | None = None) -> Observation:
+        """Make a call, unless its rule is broken and nobody was told so yet.
+
+        Never raises for what a caller can cause: such an error is an observation.
+        """
+        known = tools()
+        if name not in known:
+            message = f"there is no tool {name!r}; there are {', '.join(known)}"
+            return Observation(name, "failed", {"error": message})
+        chosen = known[name]
+        try:
+            given = chosen.checked(arguments or {})
+        except InputError as error:
+            return Observation(name, "failed", {"error": str(error)})
+        missing = self.missing(chosen)
+        made = {part: made.call for part, made in self.state.parts.items()}
+        key = digest([name, given, made])
+        if missing and key not in self._advised:
+            self._advised.add(key)
+            return Observation(name, "blocked", self._advice(chosen, missing))
+        return self._made(chosen, given, insisted=bool(missing))
+
+    def missing(self, chosen: Tool) -> tuple[Part, ...]:
+        """Return the parts that a tool's rule asks for and that are absent or out of date."""
+        return tuple(
+            part for part in chosen.needs if not self.state.has(part) or self.state.stale(part)
+        )
+
+    def _advice(self, chosen: Tool, missing: tuple[Part, ...]) -> Json:
+        said = []
+        for part in missing:
+            absent = not self.state.has(part)
+            said.append(f"there is no {part} yet" if absent else f"the {part} is out of date")
+        first = self._first(missing[0])
+        return {
+            "advice": f"{chosen.name} is not made: {', '.join(said)}; {_ORDER.format(first)}",
+            "missing": list(missing),
+            "first": first,
+        }
+
+    def _first(self, part: Part) -> str:
+        """Return the tool to call now so that a part can be made in the end."""
+        maker = tools()[MAKERS[part]]
+        earlier = self.missing(maker)
+        return self._first(earlier[0]) if earlier else maker.name
+
+    def _made(self, chosen: Tool, given: Json, *, insisted: bool) -> Observation:
+        call = len(self.graph.nodes)
+        try:
+            outcome = chosen.work(self.state, given)
+        except EngiagentError as error:
+            status: Literal["done", "failed"] = "failed"
+            content: Json = {"error": str(error)}
+            writes: tuple[Part, ...] = ()
+        else:
+            status, content = "done", outcome.content
+            writes = tuple(outcome.makes)
+        node = Node(
+            tool=chosen.name, access=chosen.access, arguments=given,
+            reads={p: self.state.parts[p].call for p in chosen.reads if self.state.has(p)},
+            writes=writes, status=status, insisted=insisted, outside=chosen.outside,
+            sha256=digest(content),
+        )  # fmt: skip
+        self.graph = replace(self.graph, nodes=(*self.graph.nodes, node))
+        if status == "done":
+            self.state = self._after(outcome.makes, call, node)
+        return Observation(chosen.name, status, content)
+
+    def _after(self, makes: Any, call: int, node: Node) -> State:
+        basis = {part: made for part, made in node.reads.items() if part not in makes}
+        parts = dict(self.state.parts)
+        if "problem" in makes:  # nothing of another problem may outlive it
+            parts = {}
+        for part, value in makes.items():
+            parts[part] = Made(value, call, basis)
+        return replace(self.state, parts=parts)
