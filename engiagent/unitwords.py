@@ -38,7 +38,7 @@ _PHRASES: Final[dict[str, str]] = {
     "tonnes": "t", "tonne": "t", "metric tons": "t", "metric ton": "t",
     "tons of refrigeration": "TR", "ton of refrigeration": "TR", "refrigeration tons": "TR",
     "refrigeration ton": "TR", "tons of cooling": "TR", "ton of cooling": "TR",
-    "tons": UNRESOLVED, "ton": UNRESOLVED, "rpm": UNRESOLVED, "ppm": UNRESOLVED,
+    "tons": "tons", "ton": "tons", "rpm": UNRESOLVED, "ppm": UNRESOLVED,
     "joules": "J", "joule": "J", "kilojoules": "kJ", "kilojoule": "kJ", "megajoules": "MJ",
     "megajoule": "MJ", "gigajoules": "GJ", "gigajoule": "GJ",
     "volts": "V", "volt": "V", "kilovolts": "kV", "kilovolt": "kV", "amperes": "A",
@@ -93,10 +93,13 @@ class Conventions:
         The one currency that the text uses, as ``EUR``; None when it uses none or several.
     angles
         Whether the text speaks of angles, so that bare degrees are not a temperature.
+    refrigeration
+        Whether the text says that its tons are tons of refrigeration; else they are unclear.
     """
 
     currency: str | None = None
     angles: bool = False
+    refrigeration: bool = False
 
 
 @dataclass(frozen=True)
@@ -248,9 +251,9 @@ def _read_atom(text: str, start: int, first: bool) -> tuple[Part, int] | None:
     if power:
         exponent = int(power.translate(_SUPERSCRIPTS).strip("^{}"))
     end = match.end()
-    if name in ("g", "kg", "t"):
-        substance = _SUBSTANCE.match(text, end)
-        end = substance.end() if substance else end
+    substance = _SUBSTANCE.match(text, end) if name in ("g", "kg", "t", "tons") else None
+    if substance is not None:
+        name, end = UNRESOLVED if name == "tons" else name, substance.end()
     return (name, exponent), end
 
 
@@ -362,6 +365,8 @@ def _settled(name: str, conventions: Conventions) -> str:
         return "ct_GBP" if conventions.currency == "GBP" else UNRESOLVED
     if name == "degrees":
         return "deg" if conventions.angles else UNRESOLVED
+    if name == "tons":
+        return "TR" if conventions.refrigeration else UNRESOLVED
     return name
 
 
@@ -379,8 +384,13 @@ _ANGLES: Final = re.compile(
 )
 
 
+_REFRIGERATION: Final = re.compile(
+    r"(?i)\btons?\s+of\s+(?:refrigeration|cooling)\b|\brefrigeration\s+tons?\b|\bton-hours?\b"
+)
+
+
 def conventions_of(text: str) -> Conventions:
-    """Return what a text settles: its one currency, and whether it speaks of angles."""
+    """Return what a text settles: its one currency, whether it speaks of angles, what a ton is."""
     found = set()
     for match in _CURRENCY_MENTION.finditer(text):
         written = match[0].strip()
@@ -390,4 +400,4 @@ def conventions_of(text: str) -> Conventions:
         if name is not None:
             found.add(name.removeprefix("ct_"))
     currency = found.pop() if len(found) == 1 else None
-    return Conventions(currency, bool(_ANGLES.search(text)))
+    return Conventions(currency, bool(_ANGLES.search(text)), bool(_REFRIGERATION.search(text)))

@@ -59,6 +59,20 @@ CASES: list[tuple[str, list[tuple[float, str, str]]]] = [
     ("The U-value is 1.1 W/(m² K).", [(1.1, "W/m2/K", "number")]),
     ("The chiller gives 36 000 BTU/h.", [(36000, "BTU/h", "number")]),
     ("The chiller gives 3 tons of refrigeration.", [(3, "TR", "number")]),
+    ("The chiller gives 3 tons.", [(3, "?tons", "number")]),
+    (
+        "Of 90 tons of refrigeration it gives 3 tons at 0.6 kW/ton.",
+        [(90, "TR", "number"), (3, "TR", "number"), (0.6, "kW/TR", "number")],
+    ),
+    (
+        "The tank holds 40 ton-hours, the chiller gives 9 tons and saves 2 tons of CO2.",
+        [(40, "TRh", "number"), (9, "TR", "number"), (2, "?tons of CO2", "number")],
+    ),
+    ("The fan moves 2,000 cfm.", [(2000, "cfm", "number")]),
+    (
+        "The pump moves 600 gpm, the coil gives 85 MBH.",
+        [(600, "gpm", "number"), (85, "MBH", "number")],
+    ),
     (
         "Power is limited to 5, 10 and 20 kW.",
         [(5, "kW", "number"), (10, "kW", "number"), (20, "kW", "number")],
