@@ -20,7 +20,7 @@ def expert(folder: Path = DAY) -> Json:
 
 def analysis(blueprint: Json | str | None, folder: Path = DAY, said: str = "complete") -> Json:
     if isinstance(blueprint, dict):
-        blueprint = short_text(json.dumps(blueprint), Problem.load(folder))
+        blueprint = short_text(blueprint, Problem.load(folder))
     return {
         "sufficiency": said, "missing": [], "contradictions": [], "not_understood": [],
         "blueprint": blueprint or "", "notes": [],

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engiagent.agents.cards import cards, read_card
@@ -49,6 +49,7 @@ def problem_of(tmp_path: Path, text: str, **files: str) -> Problem:
     return Problem.load(tmp_path)
 
 
+PROBLEM = Problem.load(DAY)
 KINDS = ("analyse", "repair", "requirements", "judge", "evaluate", "diagnose")
 
 
@@ -234,6 +235,31 @@ def test_every_blueprint_of_the_corpus_survives_the_way_over_the_wire() -> None:
         assert again == document, folder.name
 
 
+LEAVES = st.one_of(
+    st.none(), st.booleans(), st.integers(-5, 2000), st.floats(-9, 9),
+    st.sampled_from(["8 MW", "table:0:0:x", "file:day_ahead.csv#x", "[", "assumption: a"]),
+)  # fmt: skip
+FIELDS = st.sampled_from([
+    "source_reference", "unused", "span", "quote", "kind", "of", "table", "row", "spans",
+    "core_model_elements", "parameters", "param_id", "schema", "extended_analysis_and_robustness",
+])  # fmt: skip
+ANYTHING = st.recursive(
+    LEAVES, lambda part: st.lists(part, max_size=3) | st.dictionaries(FIELDS, part, max_size=4)
+)
+
+
+@settings(max_examples=50)
+@given(st.dictionaries(FIELDS, ANYTHING, max_size=4))
+def test_a_draft_of_any_shape_is_shown_and_taken(draft: Json) -> None:
+    assert isinstance(in_short(draft, PROBLEM), dict)
+    full = in_full(draft, PROBLEM)
+    assert "schema" in full
+    asked = question("repair", PROBLEM, blueprint=draft)
+    assert Prompting().request(asked).turns[0].text
+    patch = [{"op": "add", "path": "/unused/0", "value": json.dumps(draft)}]
+    assert read_reply("repair", json.dumps({"why": "", "patch": patch}), PROBLEM)
+
+
 def test_sources_of_every_form_find_their_place(tmp_path: Path) -> None:
     table = "| unit | power [MW] |\n|---|---|\n| A | 3 |\n| B | 4 |\n"
     text = f"The store takes 8 MW at the price in p.csv.\n\n{table}"
@@ -333,9 +359,6 @@ class Says:
 
     def send(self, request: Request, seconds: float | None = None) -> Reply:
         return Reply(self.text, Tokens(fresh=10, out=5))
-
-
-PROBLEM = Problem.load(DAY)
 
 
 def answered(text: str) -> Answer:

@@ -19,6 +19,7 @@ from engiagent.agents.engines.language_page import details, document_values, syn
 from engiagent.agents.engines.shortform import short_text
 from engiagent.agents.engines.wire import wire_schema
 from engiagent.agents.protocol import Fault, Instruction, Question
+from engiagent.jsontext import loads_strict
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -110,9 +111,8 @@ class Prompting:
         """Return a blueprint, or a draft that is none yet, as one line."""
         if blueprint is None:
             return ""
-        if isinstance(blueprint, Mapping):
-            return self._bare(json.dumps(blueprint, ensure_ascii=False, separators=(",", ":")))
-        return self._bare(short_text(blueprint.to_json(), problem))
+        draft = blueprint if isinstance(blueprint, Mapping) else loads_strict(blueprint.to_json())
+        return self._bare(short_text(draft, problem))
 
     def _fault(self, fault: Fault) -> Fault:
         return replace(

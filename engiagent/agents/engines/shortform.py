@@ -13,13 +13,13 @@ says is found in the problem; what is not found keeps its words and no place, wh
 reports.
 """
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from engiagent.agents.engines.quoting import Quoting, marked_quote
-from engiagent.jsontext import loads_strict
 
 if TYPE_CHECKING:
     from engiagent.problems import Problem
@@ -41,41 +41,44 @@ _VERSION: Final = "engiagent-blueprint/1"
 
 
 def in_short(document: Mapping[str, Json], problem: "Problem | None") -> dict[str, Json]:
-    """Return a blueprint's JSON in its short form."""
-    found = _shortened(document, problem)
-    assert isinstance(found, dict)
+    """Return a blueprint's JSON in its short form; what is no blueprint keeps its shape."""
+    found = {key: _shortened(key, part, problem) for key, part in document.items()}
     found.pop("schema", None)
     if found.get("kind") == "programme":
         del found["kind"]
-    core = found.get(_CORE, {})
-    for parameter in core.get("parameters", ()):
-        parameter.pop("param_id", None)
-    found[_CORE] = {name: part for name, part in core.items() if part != []}
+    core = found.get(_CORE)
+    if isinstance(core, dict):
+        found[_CORE] = {name: part for name, part in core.items() if part != []}
+        parameters = core.get("parameters")
+        for parameter in parameters if isinstance(parameters, list) else ():
+            if isinstance(parameter, dict):
+                parameter.pop("param_id", None)
     return found
 
 
-def short_text(text: str, problem: "Problem | None") -> str:
-    """Return a blueprint's JSON text in its short form, on one line."""
-    import json
-
-    short = in_short(loads_strict(text), problem)
+def short_text(document: Mapping[str, Json], problem: "Problem | None") -> str:
+    """Return a blueprint's JSON in its short form, on one line."""
+    short = in_short(document, problem)
     return json.dumps(short, ensure_ascii=False, separators=(",", ":"))
 
 
-def _shortened(value: Json, problem: "Problem | None") -> Json:
+def _shortened(key: str, value: Json, problem: "Problem | None") -> Json:
+    """Return what stands under a key, in short."""
+    if key == SOURCE:
+        return _short_source(value, problem)
+    if key == UNUSED and isinstance(value, list):
+        return [_short_unused(entry, problem) for entry in value]
     if isinstance(value, list):
-        return [_shortened(item, problem) for item in value]
-    if not isinstance(value, dict):
-        return value
-    short = {}
-    for key, part in value.items():
-        if key == SOURCE:
-            short[key] = _short_source(part, problem)
-        elif key == UNUSED:
-            short[key] = [{"quote": _quote(e, problem), "reason": e.get("reason")} for e in part]
-        else:
-            short[key] = _shortened(part, problem)
-    return short
+        return [_shortened("", item, problem) for item in value]
+    if isinstance(value, dict):
+        return {name: _shortened(name, part, problem) for name, part in value.items()}
+    return value
+
+
+def _short_unused(entry: Json, problem: "Problem | None") -> Json:
+    if not (isinstance(entry, dict) and isinstance(entry.get("quote"), str)):
+        return entry
+    return {"quote": _quote(entry, problem), "reason": entry.get("reason")}
 
 
 def _short_source(source: Json, problem: "Problem | None") -> Json:
@@ -98,8 +101,9 @@ def _short_source(source: Json, problem: "Problem | None") -> Json:
 
 
 def _quote(source: Mapping[str, Json], problem: "Problem | None") -> str:
-    span, quote = source.get("span"), str(source.get("quote") or "")
-    if problem is None or span is None:
+    span: Json = source.get("span")
+    quote = str(source.get("quote") or "")
+    if problem is None or not _is_span(span, problem.text):
         return quote
     return marked_quote(problem.text, (span[0], span[1]), problem.body_start)
 
@@ -217,11 +221,18 @@ class Placing:
     def _text(self, quote: str, span: Json = None) -> dict[str, Json]:
         """Return words of the text with their place; a place that was given and holds is kept."""
         text = self.problem.text
-        if isinstance(span, list) and len(span) == 2 and all(type(n) is int for n in span):
+        if _is_span(span, text):
             start, stop = span
-            if 0 <= start < stop and " ".join(text[start:stop].split()) == " ".join(quote.split()):
+            if " ".join(text[start:stop].split()) == " ".join(quote.split()):
                 return {"kind": "text", "span": [start, stop], "quote": text[start:stop]}
         place = self.quoting.place(quote)
         if place is None:
             return {"kind": "text", "quote": quote}
         return {"kind": "text", "span": list(place), "quote": text[slice(*place)]}
+
+
+def _is_span(span: Json, text: str) -> bool:
+    """Whether something is a place in a text."""
+    if not (isinstance(span, list) and len(span) == 2 and all(type(n) is int for n in span)):
+        return False
+    return bool(0 <= span[0] < span[1] <= len(text))
