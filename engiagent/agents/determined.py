@@ -47,11 +47,19 @@ def idle_numbers(blueprint: Blueprint, data: Path, problem: "Problem | None") ->
 def idle_files(blueprint: Blueprint, problem: "Problem") -> tuple[Fault, ...]:
     """Return a fault for every data file of the problem that the blueprint takes nothing from."""
     text = blueprint.to_json()
+    assumed = [p.name for p in blueprint.core.parameters if _assumed(thaw(p.source_reference))]
+    instead = f"assumed instead of read: {', '.join(assumed)}" if assumed else ""
     return tuple(
-        Fault("data-ignored", f"nothing is read from the file '{name}' of the problem", name)
+        Fault(
+            "data-ignored", f"nothing is read from the file '{name}' of the problem", name, instead
+        )
         for name in problem.data
         if name not in text
     )
+
+
+def _assumed(source: Any) -> bool:
+    return isinstance(source, Mapping) and source.get("kind") == "assumption"
 
 
 def _said(blueprint: Blueprint, name: str, problem: "Problem | None") -> str:

@@ -74,6 +74,8 @@ class Evaluator:
         gaps = unread(board)
         unclear = [t for t in certificate.get("not_understood") or () if t not in gaps]
         found = (*said, *of_certificate({**certificate, "not_understood": unclear}))
+        if not found and gaps and board.readings >= MOST_READINGS:
+            return ()  # who could read has read; the certificate says what is left
         if not found and (gaps or _open(certificate, board)):
             return tuple(Fault("unread", text) for text in gaps) or (Fault("unread", UNREAD),)
         if found or certificate["verdict"] == "feasible":

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from engiagent.agents.faults import SAME, Kind, taxonomy, worst_first
+from engiagent.agents.extraction import unread
+from engiagent.agents.faults import REPLIES, SAME, Kind, taxonomy, worst_first
 from engiagent.agents.memory import Forgetful, Remembers
 from engiagent.agents.protocol import (
     AGENTS,
@@ -136,7 +137,11 @@ class Router:
         later = [a for a in way if AGENTS.index(a) > place]
         if agent == "verifier" and board.solution is not None:
             return _main("evaluator")  # the plan stands; what was read in the text may be new
-        return _main(later[0]) if later else _end("the result is good")
+        if later:
+            return _main(later[0])
+        return _end(
+            "the result is good" if not unread(board) else "nobody is left to read the text"
+        )
 
     def _again(self, agent: AgentName, kind: Kind, faults: tuple[Fault, ...]) -> Route:
         """Return the same agent again, as a fixed pipeline does, until it has had its tries."""
@@ -226,7 +231,12 @@ def _can_work(agent: str, board: Board) -> bool:
 
 
 def _alike(faults: Sequence[Fault], kind: Kind) -> tuple[Fault, ...]:
-    """Return the faults that go to one agent together: those as urgent as the worst."""
+    """Return the faults that go to one agent together: those as urgent as the worst.
+
+    A bad reply says nothing of what was asked, so that all of it is asked again.
+    """
+    if kind.name in REPLIES:
+        return tuple(faults)
     known = taxonomy()
     return tuple(f for f in faults if known[f.kind].priority == kind.priority)
 

@@ -1,6 +1,7 @@
 """Faults put into a right blueprint or into the replies of who writes it."""
 
 import random
+import re
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -75,11 +76,18 @@ class Injection:
                 value = (element or {}).get(key)
                 if isinstance(value, str):
                     found.add(value)
-        return found
+        # Names that only the right element speaks of: who hears of them knows what is missing.
+        return found | (_spoken(self.right) - _spoken(self.wrong))
 
     def quotes(self) -> tuple[str, ...]:
         """Return the words of the text that the element rests on."""
         return tuple(dict.fromkeys(quotes(self.right or self.wrong)))
+
+
+def _spoken(element: Json | None) -> set[str]:
+    """Return the names in the expressions of an element."""
+    texts = (str((element or {}).get(key) or "") for key in ("expression", "lower", "upper"))
+    return {name for text in texts for name in re.findall(r"[A-Za-z_]\w+", text)}
 
 
 @dataclass(frozen=True)
