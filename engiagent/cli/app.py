@@ -25,9 +25,11 @@ from engiagent.cli.finance import finance
 from engiagent.cli.importing import import_model
 from engiagent.cli.lint import lint, schema
 from engiagent.cli.output import print_json, say, summary
+from engiagent.cli.pareto import pareto
 from engiagent.cli.problems import problems
 from engiagent.cli.run import run, solve
 from engiagent.cli.sandbox import sandbox
+from engiagent.cli.sensitivity import sensitivity
 from engiagent.cli.study import study
 from engiagent.cli.sweep import sweep
 from engiagent.cli.trace import trace
@@ -122,8 +124,8 @@ def app() -> None:
 
 
 COMMANDS = (
-    run, audit, explain, solve, study, sweep, check, bench, emit, import_model, report, problems,
-    lint, schema, doctor, finance, weather, sandbox, trace,
+    run, audit, explain, solve, study, sweep, pareto, sensitivity, check, bench, emit,
+    import_model, report, problems, lint, schema, doctor, finance, weather, sandbox, trace,
 )  # fmt: skip
 for command in COMMANDS:
     app.add_command(command)

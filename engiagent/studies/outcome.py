@@ -76,7 +76,9 @@ class Outcome:
             units = row.get("units") or {}
             cells: Json = {"point": row["point"], **row["at"], "status": row["status"]}
             cells[objective] = row.get("objective")
-            for name in ("bound", "gap", "verdict"):
+            for name, value in (row.get("goals") or {}).items():
+                cells[f"{name} [{row['goal_units'][name]}]"] = value
+            for name in ("efficient", "bound", "gap", "verdict"):
                 if name in row:
                     cells[name] = row[name]
             for label, value in (row.get("values") or {}).items():

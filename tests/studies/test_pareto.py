@@ -1,0 +1,166 @@
+"""Fronts against closed forms, with every method, cut off at every place."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from engiagent.blueprint import Blueprint
+from engiagent.cli.app import app
+from engiagent.errors import EngiagentError, InputError
+from engiagent.studies.checkpoint import NAME
+from engiagent.studies.fronts import parse_goal
+from engiagent.studies.live import Setting
+from engiagent.studies.outcome import Outcome
+from engiagent.studies.pareto import METHODS, Method, run_pareto
+from tests.studies.test_study import storage
+
+Json = dict[str, Any]
+HERE = Setting(isolate=False)
+DIRTY = parse_goal("co2=min:dirty")
+
+
+def plant(whole: bool = False) -> Blueprint:
+    """Three units for a demand of 10: cheap and dirty, middling, dear and clean, each up to 6."""
+    units = ["a", "b", "c"]
+    core: Json = {
+        "sets": [{"name": "U", "kind": "labels", "elements": units}],
+        "parameters": [
+            {"name": "price", "index": ["U"], "value": [1, 2, 4], "unit": "EUR/kWh"},
+            {"name": "soot", "index": ["U"], "value": [5, 2, 0], "unit": "kg/kWh"},
+            {"name": "noise", "index": ["U"], "value": [1, 3, 1]},
+        ],
+        "decision_variables": [
+            {"name": "x", "index": ["u in U"], "lower": 0, "upper": 6, "unit": "kWh",
+             "type": "integer" if whole else "continuous"},
+        ],
+        "expressions": [
+            {"name": "dirty", "expression": "sum(soot[u]*x[u] for u in U)", "unit": "kg"},
+            {"name": "loud", "expression": "sum(noise[u]*x[u] for u in U)", "unit": "kWh"},
+        ],
+        "constraints": [
+            {"constraint_id": "D", "expression": "sum(x[u] for u in U) >= 10[kWh]"},
+        ],
+        "objective_function": {"name": "cost", "sense": "minimize", "unit": "EUR",
+                               "expression": "sum(price[u]*x[u] for u in U)"},
+    }  # fmt: skip
+    return Blueprint.from_dict(
+        {
+            "schema": "engiagent-blueprint/1",
+            "kind": "programme",
+            "modeling_context": {"problem_essence": "a plant"},
+            "core_model_elements": core,
+        }
+    )
+
+
+def front(outcome: Outcome) -> list[tuple[float, ...]]:
+    return sorted(tuple(r["goals"].values()) for r in outcome.rows if r.get("efficient"))
+
+
+def best_cost(dirt: float) -> float:
+    """Return the least cost at a limit of soot, by a solver of another house."""
+    from scipy.optimize import linprog
+
+    found = linprog([1, 2, 4], A_ub=[[-1, -1, -1], [5, 2, 0]], b_ub=[-10, dirt], bounds=(0, 6))
+    return float(found.fun)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_point_is_on_the_front(method: Method) -> None:
+    found = run_pareto(plant(), [DIRTY], HERE, method=method, points=7)
+    points = front(found)
+    assert points[0] == pytest.approx((14, 38), abs=1e-6)
+    assert points[-1] == pytest.approx((32, 8), abs=1e-6)
+    for cost, dirt in points:
+        assert cost == pytest.approx(best_cost(dirt + 1e-9), abs=1e-5)
+
+
+def test_exact_finds_every_corner_and_nothing_between() -> None:
+    points = front(run_pareto(plant(), [DIRTY], HERE, method="exact"))
+    dirt = np.linspace(8, 38, 301)
+    straight = np.interp(dirt, [p[1] for p in points[::-1]], [p[0] for p in points[::-1]])
+    assert straight == pytest.approx([best_cost(d) for d in dirt], abs=1e-6)
+
+
+def test_whole_numbers_have_fronts_too() -> None:
+    points = front(run_pareto(plant(whole=True), [DIRTY], HERE, points=6))
+    assert len(points) >= 4
+    assert all(value == round(value) for point in points for value in np.round(point, 6))
+    with pytest.raises(InputError, match="exact corners"):
+        run_pareto(plant(whole=True), [DIRTY], HERE, method="exact")
+
+
+@pytest.mark.parametrize("method", ["epsilon", "weighted", "lexicographic"])
+def test_of_three_goals_no_point_is_worse_in_all(method: Method) -> None:
+    loud = parse_goal("loudness=min:loud")
+    points = front(run_pareto(plant(), [DIRTY, loud], HERE, method=method, points=4))
+    assert len(points) >= 3
+    for one in points:
+        assert not any(
+            all(b <= a - 1e-4 for a, b in zip(one, other, strict=True)) for other in points
+        )
+
+
+def test_a_goal_that_is_maximised_goes_the_other_way() -> None:
+    clean = parse_goal("clean=max:x['c']")
+    points = front(run_pareto(plant(), [clean], HERE, points=4))
+    assert points[0] == pytest.approx((14, 0), abs=1e-6)
+    assert points[-1] == pytest.approx((4 * 1 + 6 * 4, 6), abs=1e-6)
+
+
+def test_goals_that_agree_are_one_point() -> None:
+    same = parse_goal("twice=min:2*sum(price[u]*x[u] for u in U)")
+    assert len(front(run_pareto(plant(), [same], HERE, points=4))) == 1
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_cut_off_anywhere_it_ends_with_the_same_bytes(method: Method, tmp_path: Path) -> None:
+    whole = run_pareto(plant(), [DIRTY], HERE, tmp_path / "w", method=method, points=5).to_json()
+    content = (tmp_path / "w" / NAME).read_bytes()
+    lines = content.splitlines(keepends=True)
+    for count in {1, 2, len(lines) // 2, len(lines) - 1}:
+        folder = tmp_path / str(count)
+        folder.mkdir()
+        (folder / NAME).write_bytes(b"".join(lines[:count]) + b'{"key": "ep')
+        again = run_pareto(plant(), [DIRTY], HERE, folder, method=method, points=5)
+        assert again.to_json() == whole
+
+
+def test_without_a_plan_the_study_says_so() -> None:
+    document = plant().to_dict()
+    document["core_model_elements"]["constraints"][0]["expression"] = (
+        "sum(x[u] for u in U) >= 100[kWh]"
+    )
+    found = run_pareto(Blueprint.from_dict(document), [DIRTY], HERE)
+    assert [row["status"] for row in found.rows] == ["infeasible"]
+
+
+@pytest.mark.parametrize("text", ["co2", "co2=dirty", "co2=least:dirty", "=min:dirty", "co2=min:"])
+def test_what_is_no_goal_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="no goal"):
+        parse_goal(text)
+
+
+def test_one_goal_two_of_a_name_and_curved_ones_are_refused() -> None:
+    with pytest.raises(InputError, match="two or 3"):
+        run_pareto(plant(), [], HERE)
+    with pytest.raises(InputError, match="one name"):
+        run_pareto(plant(), [parse_goal("cost=min:dirty")], HERE)
+    with pytest.raises(EngiagentError):
+        run_pareto(plant(), [parse_goal("q=min:sum(x[u]**2 for u in U)")], HERE)
+
+
+def test_the_command_draws_and_certifies(tmp_path: Path) -> None:
+    file, out = tmp_path / "mine.json", tmp_path / "out"
+    file.write_text(storage().to_json(), "utf-8")
+    goal = "throughput=min:sum(charge[t]*dt(t) for t in T)"
+    words = ["pareto", file, "--goal", goal, "--points", 3, "--certify", "--out", out, "--json"]
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    assert result.exit_code == 0, result.stderr
+    rows = json.loads(result.stdout)["rows"]
+    assert {row["verdict"] for row in rows} <= {"certified", "feasible"}
+    assert "<svg" in (out / "pareto.html").read_text("utf-8")

@@ -1,0 +1,127 @@
+"""Sensitivity against fresh solves and closed forms."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from engiagent.blueprint import Blueprint
+from engiagent.cli.app import app
+from engiagent.errors import InputError
+from engiagent.studies.checkpoint import NAME
+from engiagent.studies.live import Setting
+from engiagent.studies.outcome import Outcome
+from engiagent.studies.sensitivity import (
+    Factor,
+    declared_factors,
+    every_parameter,
+    run_sensitivity,
+)
+from tests.studies.test_pareto import plant
+from tests.studies.test_study import best, storage, with_value
+
+Json = dict[str, Any]
+HERE = Setting(isolate=False)
+
+
+def ends(outcome: Outcome, factor: str) -> dict[str, Json]:
+    return {r["at"]["end"]: r for r in outcome.rows if r["at"]["factor"] == factor}
+
+
+def declaring(*factors: Json) -> Blueprint:
+    document = storage().to_dict()
+    document["extended_analysis_and_robustness"] = {"sensitivity_factors": list(factors)}
+    return Blueprint.from_dict(document)
+
+
+def test_each_end_is_what_a_fresh_solve_gives() -> None:
+    found = run_sensitivity(storage(), [Factor("E"), Factor.parse("gamma=0..2")], HERE, width=0.2)
+    plain = best(storage())
+    assert found.rows[0]["objective"] == pytest.approx(plain)
+    for end, value in (("low", 24), ("high", 36)):
+        assert ends(found, "E")[end]["objective"] == pytest.approx(best(with_value("E", value)))
+    assert ends(found, "gamma")["low"]["objective"] == pytest.approx(0, abs=1e-9)
+    assert ends(found, "gamma")["high"]["objective"] == pytest.approx(2 * plain)
+
+
+def test_slopes_are_exact_where_there_is_no_kink() -> None:
+    found = run_sensitivity(storage(), [Factor("gamma"), Factor.parse("E=29..31")], HERE)
+    gamma, room = ends(found, "gamma")["slope"], ends(found, "E")["slope"]
+    assert gamma["reason"].startswith("exact")
+    assert gamma["values"]["slope"] == pytest.approx(best(storage()))  # the objective is gamma's
+    step = (best(with_value("E", 30.5)) - best(with_value("E", 29.5))) / 1.0
+    assert room["reason"].startswith("exact")
+    assert room["values"]["slope"] == pytest.approx(step)
+    assert room["units"]["slope"] == "EUR/(kWh)"
+
+
+def test_a_kink_is_said_to_be_one() -> None:
+    # With a demand of exactly two full units the next kilowatt hour comes from a dearer one.
+    document = plant().to_dict()
+    core = document["core_model_elements"]
+    core["parameters"].append({"name": "demand", "value": 12, "unit": "kWh"})
+    core["constraints"][0]["expression"] = "sum(x[u] for u in U) >= demand"
+    found = run_sensitivity(Blueprint.from_dict(document), [Factor.parse("demand=10..14")], HERE)
+    slope = ends(found, "demand")["slope"]
+    assert slope["reason"].startswith("at a kink")
+    assert slope["values"]["slope below"] == pytest.approx(2)
+    assert slope["values"]["slope above"] == pytest.approx(4)
+    assert 2 - 1e-6 <= slope["values"]["slope"] <= 4 + 1e-6
+
+
+def test_whole_numbers_have_ends_and_no_slope() -> None:
+    found = run_sensitivity(plant(whole=True), [Factor("price")], HERE)
+    assert ends(found, "price")["high"]["objective"] == pytest.approx(1.1 * 14)
+    assert "no slope" in ends(found, "price")["slope"]["reason"]
+
+
+def test_declared_factors_are_read_and_odd_ones_named() -> None:
+    blueprint = declaring(
+        {"parameter": "E", "low": 20, "high": 40, "unit": "kWh"},
+        {"factor": "price", "range": "±20 %"},
+        {"name": "gamma"},
+        {"note": "the weather"},
+        {"name": "half", "range": "much"},
+    )
+    factors, notes = declared_factors(blueprint)
+    assert [f.name for f in factors] == ["E", "price", "gamma"]
+    assert factors[0].variation is not None
+    assert factors[0].variation.values == (20, 40)
+    assert factors[1].variation is not None
+    assert factors[1].variation.values == pytest.approx((0.8, 1.2))
+    assert len(notes) == 2
+    assert {f.name for f in every_parameter(blueprint)} == {"price", "E", "gamma"}
+
+
+def test_nothing_to_move_and_one_thing_twice_are_refused() -> None:
+    with pytest.raises(InputError, match="no factor"):
+        run_sensitivity(storage(), [], HERE)
+    with pytest.raises(InputError, match="twice"):
+        run_sensitivity(storage(), [Factor("E"), Factor("E")], HERE)
+    with pytest.raises(InputError, match="two ends"):
+        Factor.parse("E=1,2,3")
+
+
+def test_cut_off_anywhere_it_ends_with_the_same_bytes(tmp_path: Path) -> None:
+    factors = [Factor("E"), Factor("price"), Factor("gamma")]
+    whole = run_sensitivity(storage(), factors, HERE, tmp_path / "whole").to_json()
+    lines = (tmp_path / "whole" / NAME).read_bytes().splitlines(keepends=True)
+    for count in range(1, len(lines)):
+        folder = tmp_path / str(count)
+        folder.mkdir()
+        (folder / NAME).write_bytes(b"".join(lines[:count]))
+        assert run_sensitivity(storage(), factors, HERE, folder).to_json() == whole
+
+
+def test_the_command_moves_what_the_blueprint_names(tmp_path: Path) -> None:
+    file, out = tmp_path / "mine.json", tmp_path / "out"
+    file.write_text(declaring({"parameter": "E"}, {"about": "weather"}).to_json(), "utf-8")
+    words = ["sensitivity", file, "--range", 25, "--out", out, "--json"]
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    assert result.exit_code == 0, result.stderr
+    rows = json.loads(result.stdout)["rows"]
+    assert [row["at"]["factor"] for row in rows] == ["base", "E", "E", "E"]
+    assert "names no parameter" in result.stderr
+    assert "<svg" in (out / "sensitivity.html").read_text("utf-8")
