@@ -121,7 +121,7 @@ class Session:
             sha256=digest(content),
         )  # fmt: skip
         self.graph = replace(self.graph, nodes=(*self.graph.nodes, node))
-        if status == "done":
+        if status == "done" and outcome.makes:
             self.state = self._after(outcome.makes, call, node)
         return Observation(chosen.name, status, content)
 

@@ -1,0 +1,318 @@
+"""Sessions of tool calls: rules and advice, changes, stored graphs and running them again."""
+
+import ast
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from engiagent.errors import InputError
+from engiagent.tools import Graph, Observation, Session, graph_schema, replay, tools
+
+ROOT = Path(__file__).parents[2]
+PROBLEM = ROOT / "problems/battery/brewery_demand_charge"
+COST = json.loads((PROBLEM / "expert/answer.json").read_text())["objective"]["value"]
+WAY = ("load_problem", "analyse", "compile", "solve", "check")
+PARTS = ("problem", "blueprint", "program", "solution", "certificate")
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    """Return a session in a folder with a problem that has no expert's answer."""
+    shutil.copytree(PROBLEM, tmp_path / "brewery", ignore=shutil.ignore_patterns("expert"))
+    return Session(tmp_path)
+
+
+def done(session: Session, tool: str, **arguments: Any) -> dict[str, Any]:
+    """Make a call that has to work."""
+    seen = session.call(tool, arguments)
+    assert seen.status == "done", seen.content
+    return dict(seen.content)
+
+
+def through(session: Session) -> dict[str, Any]:
+    """Go all the way, and return what the check says."""
+    done(session, "load_problem", path="brewery")
+    for name in WAY[1:-1]:
+        done(session, name)
+    return done(session, "check")
+
+
+def test_the_way_from_a_text_to_a_certificate(session: Session) -> None:
+    found = through(session)
+    assert found["verdict"] == "certified"
+    assert found["objective"]["value"] == pytest.approx(COST, rel=1e-9)
+    assert [node.tool for node in session.graph.nodes] == list(WAY)
+
+
+@pytest.mark.parametrize("name", sorted(tools()))
+def test_every_tool_says_what_it_takes_and_in_which_unit(name: str) -> None:
+    known = tools()[name]
+    Draft202012Validator.check_schema(known.schema())
+    assert known.description.endswith(".")
+    for argument in known.arguments:
+        shown = known.schema()["properties"][argument.name]
+        if shown.get("type") == "number":
+            assert shown["x-unit"]
+            assert f"[{shown['x-unit']}]" in shown["description"]
+
+
+def test_the_tools_that_agents_and_servers_count_on_are_there() -> None:
+    wanted = {"load_problem", "audit", "analyse", "lint", "compile", "solve", "check", "explain",
+              "emit", "report", "list_runs", "read_artefact", "set_parameter",
+              "patch_blueprint"}  # fmt: skip
+    assert wanted <= set(tools())
+    writes = {name for name, tool in tools().items() if tool.access == "write"}
+    assert writes == {*WAY, "set_parameter", "patch_blueprint", "report"}
+
+
+def test_a_call_too_early_is_blocked_once_with_the_first_step(session: Session) -> None:
+    seen = session.call("check")
+    assert (seen.status, seen.content["first"]) == ("blocked", "load_problem")
+    assert session.state.parts == {}
+    assert session.graph.nodes == ()
+    again = session.call("check")  # whoever insists is let through, to an error that is told
+    assert again.status == "failed"
+    assert "no solution yet" in again.content["error"] or "no blueprint" in again.content["error"]
+
+
+def test_the_advice_leads_to_the_end(session: Session) -> None:
+    done(session, "load_problem", path="brewery")
+    for _ in range(5):
+        seen = session.call("check")
+        if seen.status != "blocked":
+            break
+        done(session, seen.content["first"])
+    assert seen.content["verdict"] == "certified"
+
+
+def test_what_was_made_from_an_older_blueprint_is_out_of_date(session: Session) -> None:
+    through(session)
+    before = session.state
+    found = done(session, "set_parameter", name="battery.energy_capacity", value=0.45, unit="MWh")
+    assert found["before"] == 900
+    assert session.state.parts["program"] == before.parts["program"]
+    frozen = session.state
+    seen = session.call("check")
+    assert (seen.status, seen.content["missing"]) == ("blocked", ["solution"])
+    assert "out of date" in seen.content["advice"]
+    assert session.state is frozen
+    for name in ("compile", "solve"):
+        done(session, name)
+    assert done(session, "check")["objective"]["value"] > COST  # half the battery saves less
+
+
+def test_who_insists_gets_the_old_plan_checked_against_the_new_blueprint(session: Session) -> None:
+    through(session)
+    done(session, "set_parameter", name="battery.energy_capacity", value=45, unit="kWh")
+    assert session.call("check").status == "blocked"
+    assert done(session, "check")["verdict"] == "violated"
+    assert session.graph.nodes[-1].insisted
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"name": "battery.energy_capacity", "value": 1, "unit": "kW"}, "different things"),
+        ({"name": "nothing", "value": 1, "unit": "kW"}, "no parameter 'nothing'"),
+        ({"name": "battery.nothing", "value": 1, "unit": "kW"}, "cannot be set"),
+        ({"name": "load_power", "value": 1, "unit": "kW"}, "wrong shape"),
+        ({"name": "demand_charge", "value": [1, 2], "unit": "$/kW"}, "wrong shape"),
+        ({"name": "demand_charge", "value": "1", "unit": "$/kW"}, "value"),
+        ({"name": "demand_charge", "value": 1}, "unit"),
+        ({"name": "demand_charge", "value": 1, "unit": "florins"}, "florins"),
+    ],
+)
+def test_a_value_that_does_not_fit_changes_nothing(
+    session: Session, arguments: dict[str, Any], said: str
+) -> None:
+    done(session, "load_problem", path="brewery")
+    done(session, "analyse")
+    before = session.state
+    seen = session.call("set_parameter", arguments)
+    assert seen.status == "failed"
+    assert said in seen.content["error"]
+    assert session.state is before
+
+
+@pytest.mark.parametrize(
+    ("operations", "said"),
+    [
+        ([{"op": "remove", "path": "/core_model_elements/constraints/none"}], "'none'"),
+        ([{"op": "explode", "path": "/x"}], "explode"),
+        ([{"op": "add", "path": "/x"}], "value"),
+        ([{"op": "move", "path": "/x"}], "from"),
+        ([{"op": "replace", "path": "/kind", "value": 3}], "kind"),
+        ([], "non-empty"),
+    ],
+)
+def test_a_patch_that_does_not_fit_changes_nothing(
+    session: Session, operations: list[dict[str, Any]], said: str
+) -> None:
+    done(session, "load_problem", path="brewery")
+    done(session, "analyse")
+    before = session.state
+    seen = session.call("patch_blueprint", {"operations": operations})
+    assert seen.status == "failed"
+    assert said in seen.content["error"]
+    assert session.state is before
+
+
+def test_a_patch_that_makes_the_problem_easier_is_found_out(session: Session) -> None:
+    through(session)
+    place = "/core_model_elements/parameters/battery_energy_capacity/value"
+    done(session, "patch_blueprint", operations=[{"op": "replace", "path": place, "value": 9000}])
+    for name in ("compile", "solve"):
+        done(session, name)
+    found = done(session, "check")
+    assert found["verdict"] == "violated"
+    assert found["levels"]["data"] == "fail"
+
+
+@pytest.mark.parametrize("path", ["../brewery", "/etc/passwd", "brewery/../..", "nothing", ""])
+def test_paths_stay_in_the_folder(session: Session, path: str) -> None:
+    assert session.call("load_problem", {"path": path}).status == "failed"
+
+
+def test_a_link_does_not_lead_out_of_the_folder(session: Session, tmp_path: Path) -> None:
+    (session.root / "link").symlink_to(PROBLEM)
+    seen = session.call("load_problem", {"path": "link"})
+    assert (seen.status, "leads out" in seen.content["error"]) == ("failed", True)
+
+
+def test_a_report_is_a_run_that_is_listed_and_read(session: Session) -> None:
+    verdict = through(session)["verdict"]
+    done(session, "report", folder="runs/first")
+    (listed,) = done(session, "list_runs")["runs"]
+    assert (listed["run"], listed["state"], listed["verdict"]) == ("runs/first", "done", verdict)
+    text = done(session, "read_artefact", run="runs/first", name="certificate.json")["text"]
+    assert json.loads(text)["verdict"] == verdict
+    series = done(session, "read_artefact", run="runs/first", name="solution.nc")["series"]
+    assert any(entry["unit"] == "kWh" for entry in series.values())
+    assert session.call("read_artefact", {"run": "runs/first", "name": "../x"}).status == "failed"
+    assert session.call("report", {"folder": "runs/first"}).status == "failed"
+    assert session.call("report", {"folder": "../out"}).status == "failed"
+
+
+def test_reading_tools_change_nothing(session: Session) -> None:
+    through(session)
+    before = session.state
+    for name, arguments in {
+        "audit": {}, "lint": {}, "explain": {}, "emit": {"form": "mps"}, "list_runs": {},
+    }.items():  # fmt: skip
+        done(session, name, **arguments)
+    assert session.state is before
+
+
+def test_a_stored_graph_runs_again_to_the_same_answers(session: Session) -> None:
+    through(session)
+    done(session, "set_parameter", name="battery.energy_capacity", value=45, unit="kWh")
+    session.call("check")
+    done(session, "check")
+    done(session, "list_runs")
+    text = session.graph.to_json()
+    again = Graph.from_json(text)
+    assert again == session.graph
+    assert again.to_json() == text
+    assert replay(again, session.root).same
+    problem = session.root / "brewery/problem.md"
+    problem.write_text(problem.read_text().replace("900 kWh", "800 kWh"))
+    changed = replay(again, session.root)
+    assert 0 in changed.differences
+    assert 4 in changed.differences
+
+
+def test_edges_lead_from_what_made_a_part_to_what_works_from_it(session: Session) -> None:
+    through(session)
+    done(session, "compile")
+    edges = session.graph.edges()
+    assert {(0, 1), (1, 2), (2, 3), (3, 4)} <= set(edges)
+    assert all(first < second for first, second in edges)
+    assert not any(first in (2, 3, 4) for first, second in edges if second == 5)
+
+
+def test_independent_calls_may_change_places(session: Session) -> None:
+    other = Session(session.root)
+    for one, order in ((session, ("lint", "audit")), (other, ("audit", "lint"))):
+        done(one, "load_problem", path="brewery")
+        done(one, "analyse")
+        for name in order:
+            done(one, name)
+    assert session.graph != other.graph
+    assert session.graph.signature() == other.graph.signature()
+    done(other, "compile")
+    assert session.graph.signature() != other.graph.signature()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{}", "[]", '{"schema": "engiagent-calls/1"}', '{"schema": "x", "calls": []}', "nonsense"],
+)
+def test_what_is_no_graph_is_refused(text: str) -> None:
+    with pytest.raises(InputError):
+        Graph.from_json(text)
+
+
+def test_a_graph_that_works_from_the_future_is_refused(session: Session) -> None:
+    done(session, "load_problem", path="brewery")
+    data = json.loads(session.graph.to_json())
+    Draft202012Validator(graph_schema()).validate(data)
+    data["calls"][0]["reads"] = {"problem": 0}
+    with pytest.raises(InputError, match="later"):
+        Graph.from_json(json.dumps(data))
+
+
+def test_an_unknown_tool_is_told(session: Session) -> None:
+    seen = session.call("delete_everything")
+    assert seen == Observation("delete_everything", "failed", seen.content)
+    assert "load_problem" in seen.content["error"]
+
+
+CHEAP = [name for name in WAY if name not in ("solve", "check")]
+
+
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(calls=st.lists(st.sampled_from([*CHEAP, "lint", "list_runs", "check"]), max_size=6))
+def test_no_call_is_made_on_what_is_absent_or_stale_unless_repeated(
+    session: Session, calls: list[str]
+) -> None:
+    fresh = Session(session.root)
+    for name in calls:
+        before, missing = fresh.state, fresh.missing(tools()[name])
+        arguments = {"path": "brewery"} if name == "load_problem" else {}
+        seen = fresh.call(name, arguments)
+        if missing:
+            assert seen.status in ("blocked", "failed")
+        if seen.status != "done":
+            assert fresh.state is before
+    assert replay(fresh.graph, session.root).same
+
+
+def test_the_page_says_what_happens(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Run the code of the page in a folder as it describes; each ``# value`` is what comes out."""
+    monkeypatch.chdir(tmp_path.parent)
+    page = (ROOT / "docs/tools.md").read_text("utf-8")
+    code = page.split("```py\n")[1].split("```")[0].replace('"work"', repr(tmp_path.name))
+    names: dict[str, Any] = {}
+    checked = 0
+    for statement in ast.parse(code).body:
+        source = ast.unparse(statement)
+        line = code.splitlines()[statement.end_lineno - 1]  # type: ignore[operator]
+        said = re.search(r"  # (.+)$", line)
+        if isinstance(statement, ast.Expr) and said and "folder" not in said[1]:
+            assert eval(source, names) == ast.literal_eval(said[1])
+            checked += 1
+        else:
+            exec(source, names)
+    assert checked == 3
+    table = re.findall(r"^\| `(.+?)` \| (read|write) \|", page, re.MULTILINE)
+    listed = {name: access for row, access in table for name in row.split("`, `")}
+    assert listed == {name: tool.access for name, tool in tools().items()}
