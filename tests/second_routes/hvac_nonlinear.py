@@ -30,7 +30,7 @@ def condenser_water_reset() -> float:
             speed = max(0.2, 7.2 * load / 1000 / (water - bulb))
             return float(load * (0.5 + 0.0078 * (water - 65)) + 62 * speed**3)
 
-        ends = (max(65.0, bulb + rated), 85.0)
+        ends = (max(74.0, bulb + rated), 85.0)
         best = minimize_scalar(power, bounds=ends, method="bounded", options={"xatol": 1e-9})
         total += 0.142 * min(best.fun, power(ends[0]), power(ends[1]))
     return total
