@@ -1,5 +1,6 @@
 """Bounds of requirements that speak of yes and no."""
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -85,3 +86,71 @@ def test_cases_with_curves_close_the_gap(tmp_path: Path, power: int, level: floa
     assert certificate.bound is not None
     assert certificate.bound["value"] == pytest.approx(5 * running + running * level**power)
     assert 0 <= certificate.bound["gap"] <= 1e-6
+
+
+STAGED = """\
+schema: engiagent-requirements/1
+sets:
+  - {name: S, kind: labels, elements: [half, full]}
+  - {name: K, kind: periods, periods: 4}
+  - {name: J, kind: instants, of: K}
+parameters:
+  - {name: share, index: [S], value: {half: 0.17, full: 0.34}, unit: "1"}
+  - {name: cost, index: [S], value: {half: 0.6, full: 4.6}, unit: "1"}
+  - {name: outside, index: [K], value: [23, 19, 16.5, 15.5], unit: "1"}
+quantities:
+  - {name: fan.on, type: binary, quote: "one stage or none"}
+requirements:
+  - id: R1
+    quote: "one stage or none"
+    forall: ["k in K"]
+    expression: "sum(fan.on[s, k] for s in S) <= 1"
+    tolerance: "1e-9"
+  - id: R2
+    quote: "takes away its share"
+    forall: ["k in K"]
+    expression: >-
+      room.level[k+1] == room.level[k]
+      - sum(share[s]*fan.on[s, k] for s in S)*(room.level[k] - outside[k])
+    tolerance: "1e-6"
+  - id: R3
+    quote: "begins at 27"
+    expression: "room.level[first(J)] == 27"
+    tolerance: "1e-6"
+  - id: R4
+    quote: "between 20 and 27"
+    forall: ["j in J"]
+    expression: "20 <= room.level[j] <= 27"
+    tolerance: "1e-6"
+objective:
+  sense: minimize
+  unit: "1"
+  expression: "4.2*room.level[last(J)] + sum(cost[s]*fan.on[s, k] for s in S for k in K)"
+  quote: "least"
+"""
+
+
+def test_cases_make_products_with_whole_numbers_exact(tmp_path: Path) -> None:
+    (tmp_path / "problem.md").write_text(
+        "A fan has one stage or none, which takes away its share. It begins at 27 and stays "
+        "between 20 and 27: least.\n"
+    )
+    (tmp_path / "requirements.yaml").write_text(STAGED)
+    plans = {}
+    for stages in product(((0.0, 0.0), (0.17, 0.6), (0.34, 4.6)), repeat=4):
+        levels = [27.0]
+        for (share, _), outside in zip(stages, (23, 19, 16.5, 15.5), strict=True):
+            levels.append(levels[-1] - share * (levels[-1] - outside))
+        if min(levels) >= 20:
+            plans[stages] = levels, 4.2 * levels[-1] + sum(cost for _, cost in stages)
+    best = min(plans, key=lambda stages: plans[stages][1])
+    for stages in (best, ((0.0, 0.0),) * 4):
+        on = [[float(share == level) for share, _ in stages] for level in (0.17, 0.34)]
+        plan = {"fan.on": (("S", "K"), on), "room.level": ("J", plans[stages][0])}
+        certificate = check(
+            Problem.load(tmp_path),
+            xr.Dataset(plan, coords={"S": ["half", "full"]}),
+            requirements=tmp_path / "requirements.yaml",
+        )
+        assert certificate.bound is not None
+        assert certificate.bound["value"] == pytest.approx(plans[best][1], rel=1e-6)

@@ -21,6 +21,7 @@ from engiagent.verify.documents import Bench
 from engiagent.verify.frames import Bools
 from engiagent.verify.levels.forms import Form, stacked
 from engiagent.verify.levels.goals import Objective
+from engiagent.verify.levels.minorants import Block, Pieces, pieces_of
 from engiagent.verify.levels.optimality import DualBound
 from engiagent.verify.levels.relaxation import CLOSE, least_violation, linear, needs_of, prepared
 from engiagent.verify.levels.relaxed import Relaxation, safe_bound
@@ -162,7 +163,27 @@ def _part(relaxation: Relaxation, case: Case) -> Relaxation:
         ),
         lower=case.lower,
         upper=case.upper,
+        pieces=[*relaxation.pieces, *_narrowed(relaxation, case)],
     )
+
+
+def _narrowed(relaxation: Relaxation, case: Case) -> Iterator[tuple[Block, Pieces]]:
+    """Yield McCormick's planes of the products whose factors have less room in a case.
+
+    A product with a whole number is exact where the case fixes that number.
+    """
+    for block in relaxation.blocks:
+        if block.kind != "product":
+            continue
+        ends = tuple(form.interval(case.lower, case.upper) for form in block.forms)
+        less = np.zeros(block.size, dtype=bool)
+        for (low, high), (least, most) in zip(ends, block.ends, strict=True):
+            less |= (low > least) | (high < most)
+        for side in (1, -1) if less.any() else ():
+            for piece in pieces_of(replace(block, ends=ends), side, None):
+                keep = np.flatnonzero(less[piece.rows])
+                if keep.size:
+                    yield block, Pieces(side, piece.rows[keep], piece.form.take(keep))
 
 
 def _solved(
@@ -206,6 +227,7 @@ def _halves(relaxation: Relaxation, at: _Open, whole: Floats) -> Iterator[Case]:
             worst = (float(miss[row] / scale), sided, block.start + row)
             turn = side
     if not worst[1]:
+        yield from _settled(relaxation, at, whole)
         return
     import scipy.sparse as sp
 
@@ -213,3 +235,36 @@ def _halves(relaxation: Relaxation, at: _Open, whole: Floats) -> Iterator[Case]:
     atom = Form(pick, np.zeros(1), np.zeros(1))
     for form in worst[1]:
         yield replace(at.case, rows=(*at.case.rows, form.plus(atom, -1.0)))
+
+
+def _settled(relaxation: Relaxation, at: _Open, whole: Floats) -> Iterator[Case]:
+    """Yield cases of a whole number with room in a product that the relaxation has wrong.
+
+    At its value in the optimum it is fixed in one of them, so that the product becomes exact.
+    """
+    x, case = at.optimum, at.case
+    room = (whole > 0) & (case.lower < case.upper)
+    worst, place = WHOLE, -1
+    for block in relaxation.blocks:
+        if block.kind != "product":
+            continue
+        should = block.forms[0].at(x) * block.forms[1].at(x)
+        miss = np.abs(x[block.start : block.start + block.size] - should)
+        miss = miss / np.maximum(1.0, np.abs(should))
+        for row in np.flatnonzero(miss > worst):
+            columns = np.concatenate([form.matrix[[row]].indices for form in block.forms])
+            columns = columns[room[columns]]
+            if columns.size and miss[row] > worst:
+                worst, place = float(miss[row]), int(columns[0])
+    if place < 0:
+        return
+    fixed = np.round(x[place])
+    for low, high in (
+        (case.lower[place], fixed - 1),
+        (fixed, fixed),
+        (fixed + 1, case.upper[place]),
+    ):
+        if low <= high:
+            lower, upper = case.lower.copy(), case.upper.copy()
+            lower[place], upper[place] = low, high
+            yield replace(case, lower=lower, upper=upper)
