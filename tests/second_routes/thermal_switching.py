@@ -1,5 +1,7 @@
 """Second routes to machines that switch: HiGHS on rows written by hand."""
 
+from itertools import product
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
@@ -111,3 +113,47 @@ def greenhouse_pad_stages() -> float:
         inside = inside + (0.48 * (out - inside) + gain - 11 * pumps) / 7.5
         total = total + np.where((inside >= 19) & (inside <= 31), 0.09 * (inside - 25) ** 2, np.inf)
     return float(total.min())
+
+
+FEES = {(7, 9): 310, (11, 13): 180, (17, 19): 420, (18, 21): 560, (20, 22): 260}
+POWER = "41 38 36 35 37 44 61 88 96 82 66 51 43 38 40 52 71 104 131 139 117 84 60 48"
+HARBOUR = "14 14 13 13 12 13 15 17 20 22 24 26 27 28 28 27 26 24 22 20 18 17 16 15"
+
+
+def cold_store_events() -> float:
+    """Return electricity less fees [EUR]: a linear programme for each choice of events."""
+    outside, price = np.array(HARBOUR.split(), float), np.array(POWER.split(), float)
+    keep = 1 - 14 / 750
+    free = np.full(25, -22.5)
+    for k in range(24):
+        free[k + 1] = free[k] + (14 * (outside[k] - free[k]) + 260) / 750
+    lags = np.subtract.outer(np.arange(25), np.arange(24))
+    colder = np.where(lags > 0, keep ** np.maximum(lags - 1, 0) * 1900 / 750, 0.0)
+    high = np.append(np.full(24, -20.0), -22.5)
+    rows = np.vstack([-colder, colder])[1:]
+    sides = np.concatenate([high - free, free + 24])[1:]
+    best = np.inf
+    for taken in product((False, True), repeat=5):
+        events = [event for event, is_in in zip(FEES, taken, strict=True) if is_in]
+        hours = [hour for event in events for hour in range(*event)]
+        if len(hours) > len(set(hours)):
+            continue
+        limits = [(0, 0.15 if k in hours else 0.62) for k in range(24)]
+        found = linprog(price, A_ub=rows, b_ub=sides, bounds=limits)
+        if found.success:
+            best = min(best, found.fun - sum(FEES[event] for event in events))
+    return float(best)
+
+
+def lecture_hall_night_flush() -> float:
+    """Return the largest saving [EUR] over all 81 sequences of stages."""
+    best = -np.inf
+    for stages in product(((0.0, 0.0), (2.6, 1.2), (5.2, 9.6)), repeat=4):
+        inside, paid, warm = 27.5, 0.0, True
+        for outside, (flow, power) in zip((23.0, 19.0, 16.5, 15.5), stages, strict=True):
+            inside -= 2 / 31 * 1.006 * flow * (inside - outside)
+            paid += 0.24 * 2 * power
+            warm = warm and inside >= 20.5
+        if warm:
+            best = max(best, 4.2 * (27.5 - inside) - paid)
+    return best
