@@ -16,6 +16,7 @@ from ruamel.yaml import YAML
 
 from engiagent.agents.budgets import Budget
 from engiagent.agents.engines.asking import Asking
+from engiagent.agents.engines.exchange import Exchange, Reply, Request
 from engiagent.agents.routing import Policy
 from engiagent.agents.team import ALONE, Guidance
 from engiagent.errors import EngiagentError, InputError
@@ -294,6 +295,39 @@ def test_a_run_that_was_cut_goes_on_without_asking_again(tmp_path: Path) -> None
     assert len(record["resumed"]) == 1
     assert record["asked"]["policy"]["coordination"] == "full"
     assert_no_key(tmp_path / "r")
+
+
+class Interrupted(Asking):
+    """Asks as usual, until somebody presses Ctrl-C."""
+
+    def _exchange(self) -> Exchange:
+        usual, sent = super()._exchange(), 0
+
+        class Cut:
+            def send(self, request: Request, seconds: float | None = None) -> Reply:
+                nonlocal sent
+                sent += 1
+                if sent > 1:
+                    raise KeyboardInterrupt
+                return usual.send(request, seconds)
+
+        return Cut()
+
+
+def test_a_run_that_was_interrupted_shows_what_it_waited_for(tmp_path: Path) -> None:
+    with serving(Plays(analyse=analysis(expert()))) as server:
+        asked = Interrupted(base_url=server.url)
+        outcome = run_problem(DAY, "anthropic", tmp_path / "r", asking=asked)
+        assert outcome.state == "interrupted"
+        first, second = exchanges(tmp_path / "r")
+        assert first["reply"] is not None
+        assert second["reply"] is None
+        assert "verifier: judge" in second["request"]["label"]
+        outcome = resume_run(tmp_path / "r")
+    assert outcome.verdict == "certified"
+    assert server.kinds() == ["analyse", "judge"]
+    # What was cut stays in the record; what was asked for it again comes after.
+    assert [e["reply"] is None for e in exchanges(tmp_path / "r")] == [False, True, False]
 
 
 def test_a_run_is_replayed_without_a_key_or_a_server(
