@@ -38,8 +38,8 @@ def condenser_water_reset() -> float:
 
 def museum_eir_chillers() -> float:
     """Return the least energy [kWh]: in each hour the best of three pairings."""
-    loads = numbers("180 260 410 560 690 740")
-    factors = 0.42 + 0.02 * numbers("24 25 27 29 31 32")
+    loads = numbers("260 410 560 690 740")
+    factors = 0.42 + 0.02 * numbers("25 27 29 31 32")
     # Capacity, full power, the three terms of part load and the least ratio of Atrium and Depot.
     atrium = (500.0, 500 / 5.6, 0.18, 0.24, 0.58, 0.25)
     depot = (320.0, 320 / 5.1, 0.09, 0.46, 0.45, 0.2)
@@ -91,7 +91,7 @@ def ring_main_pumps() -> float:
     """Return the least energy [kWh]: in each hour the best group of pumps, at equal slopes."""
     pumps = ((75.0, 30.0, 0.3), (55.0, 20.0, 0.3), (40.0, 17.5, 0.4))
     total = 0.0
-    for need in (38, 64, 97, 131, 88):
+    for need in (38, 64, 97, 131):
         best = float("inf")
         for group in (g for n in (1, 2, 3) for g in combinations(pumps, n)):
             low = np.array([flow * share for flow, _, share in group])
