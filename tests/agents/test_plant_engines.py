@@ -18,7 +18,7 @@ def cheapest(
     loss: float = 0.012,
 ) -> float:  # fmt: skip
     """Return the least cost of gas less sales: engine, boiler and tank, by branch and bound."""
-    power, on, boiler, charge, discharge = (slice(k * N, (k + 1) * N) for k in range(5))
+    power, on, boiler = (slice(k * N, (k + 1) * N) for k in range(3))
     gas = 0.041
     cost = np.zeros(5 * N)
     cost[power] = gas * fuel - np.array(SPOT) / 1000

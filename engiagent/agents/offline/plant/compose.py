@@ -5,6 +5,7 @@ import numpy as np
 from engiagent.agents.offline.draft import Json
 from engiagent.agents.offline.goals import Goal, wanted_currency
 from engiagent.agents.offline.plant.machines import add_unit
+from engiagent.agents.offline.plant.reserve import add_reserve
 from engiagent.agents.offline.plant.site import add_grid, add_prices
 from engiagent.agents.offline.plant.storing import add_store, add_weather
 from engiagent.agents.offline.plant.system import (
@@ -41,6 +42,7 @@ def build(system: System, goal: Goal | None, currency: str) -> Json | None:
     _exclusive(system)
     _from_sources(system)
     add_timed(system)
+    add_reserve(system)
     _balances(system)
     return _objective(system, goal, currency)
 

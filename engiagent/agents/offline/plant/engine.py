@@ -12,7 +12,15 @@ from engiagent.agents.offline.draft import Fact, Priced, Reading, amount_value
 from engiagent.agents.offline.goals import Goal
 from engiagent.agents.offline.owners import Owners, topic
 from engiagent.agents.offline.plant.discourse import Discourse
-from engiagent.agents.offline.plant.limits import TIMES, Ban, Timed, is_story, while_price
+from engiagent.agents.offline.plant.limits import (
+    TIMES,
+    Ban,
+    Timed,
+    is_question,
+    is_story,
+    running_state,
+    while_price,
+)
 from engiagent.agents.offline.plant.reading import Found, Scene, items_of, read
 from engiagent.agents.offline.plant.statements import bears, stated
 from engiagent.agents.offline.plant.units import Instance, Plant
@@ -24,6 +32,11 @@ from engiagent.blueprint.units import convert, parse_unit
 
 _STORES: Final = ("battery", "heat_store", "cold_store")
 _OF_STORES: Final = ("start_empty", "start_half", "start_full", "final_", "no_terminal")
+
+
+_PICKED: Final = re.compile(
+    r"(?<![a-z-])(?:one|either|any|only|neither)(?![a-z-])| or (?!to |until |up |more|less)"
+)
 
 
 @dataclass
@@ -57,6 +70,8 @@ class Reader(Discourse):
         ):
             return "a list of numbers has no place"
         marked = self.marked(n)
+        if self._state(n, marked):
+            return None
         free = [i for i in free if not (self._counts(n, i) or self._restated(n, i))]
         for first, last in self._clauses(marked):
             inside = [i for i in free if first <= i < last]
@@ -102,9 +117,12 @@ class Reader(Discourse):
             return [(first, last)]
         result: list[tuple[int, int]] = []
         start = first
-        for (a, b), has in zip(pieces, numbers, strict=True):
+        for k, ((a, b), has) in enumerate(zip(pieces, numbers, strict=True)):
             said = marked.said(a, b)
             named = bool(said) and all(c.startswith("@") for c in said)
+            if named and k + 1 < len(pieces):  # 'A and B have to …' belongs together
+                behind = [c for c in marked.concepts[slice(*pieces[k + 1])] if c != NEUTRAL]
+                named = not (behind and behind[0].startswith("@"))
             own = not has and bool(said) and (named or stated(said) is not None)
             if own:
                 if start < a:
@@ -200,12 +218,18 @@ class Reader(Discourse):
         money = currency_of(amount.unit) if amount.unit else None  # no exchange rate for a range
         if money in (None, "EUR") and not plausible(found.slot, amount) and found.slot.range_unit:
             return f"{amount.quote} is outside the plausible range of {found.slot.said}"
-        owner = self._owner(n, found)
-        if owner is None:
+        owners = self._owners(n, found)
+        if not owners:
             return f"{amount.quote}: of which {found.slot.component} is the {found.slot.said}?"
+        if len(owners) > 1 and (times or clocks or found.slot.options.get("priced")):
+            return f"{amount.quote}: of which of them is the {found.slot.said}?"
         value = amount_value(amount, self.draft.source(n, amount))
         said = " ".join(sorted(found.said))
-        reading = Reading(owner, found.slot, value, found.bound, n, line.sentence.span, said)
+        readings = [
+            Reading(owner, found.slot, value, found.bound, n, line.sentence.span, said)
+            for owner in owners
+        ]
+        reading = readings[0]
         if found.slot.options.get("priced"):
             period = period_of(line, times)
             self.priced.append(
@@ -216,8 +240,21 @@ class Reader(Discourse):
             clock = line.tokens[clocks[0]] if clocks else None
             self.timed.append(Timed(reading, limited, clock))
         else:
-            self.draft.readings.append(reading)
+            self.draft.readings += readings
         return None
+
+    def _owners(self, n: int, found: Found) -> list[str]:
+        """Return the units that a number is about: one, all, or those that its line lists."""
+        line = self.draft.lines[n]
+        units = self.plant.of(found.slot.component)
+        numbers = sum(token.amount is not None for token in line.tokens)
+        named = [u.name for u in units if len(units) > 1 and u.finder.search(line.line)]
+        if len(named) > 1 and numbers == 1 and _PICKED.search(line.line):
+            return []
+        if len(named) > 1 and numbers == 1 and n not in self.draft.table_lines:
+            return named
+        owner = self._owner(n, found)
+        return [] if owner is None else [owner]
 
     def _owner(self, n: int, found: Found) -> str | None:
         units = self.plant.of(found.slot.component)
@@ -232,6 +269,18 @@ class Reader(Discourse):
         finders = {u.name: u.finder for u in units}
         return topic(self.draft.lines, n, line.starts[found.token], finders)
 
+    def _state(self, n: int, marked: Marked) -> bool:
+        """Take a cell that says whether a unit runs at the start."""
+        owner = str(self.draft.table_lines.get(n, {}).get("owner"))
+        kinds = {i.name: i.unit.component for i in self.plant.instances}
+        state = running_state(marked, self.axis) if owner in kinds else None
+        if state is None:
+            return False
+        self.facts.setdefault(state, []).append(n)
+        self.fact_units.append((state, kinds[owner], n))
+        self.draft.take(n, range(len(marked.line.tokens)))
+        return True
+
     # -- statements ---------------------------------------------------------------------------
 
     def _statement(self, n: int, marked: Marked, first: int, last: int) -> str | None:
@@ -245,7 +294,7 @@ class Reader(Discourse):
         )
         if self.goal is not None and n == self.goal.line:
             return self._goal(marked, first, last)
-        if is_story(marked, first, last, said):
+        if is_story(marked, first, last, said) or self._asked(marked, first, last, said):
             return None
         asks = bears(marked, said, times) or self._asks(n, first, last, said)
         if not asks and stated(said) is None:
@@ -283,6 +332,16 @@ class Reader(Discourse):
         self.fact_units.append((fact, about, n))
         self.draft.take(n, range(first, last))
         return None
+
+    def _asked(self, marked: Marked, first: int, last: int, said: frozenset[str]) -> bool:
+        """Whether a clause only asks what should run, and names no times but the whole horizon."""
+        tokens = marked.line.tokens[first:last]
+        clocks = (self.axis.start_clock, self.axis.end_clock) if self.axis is not None else ()
+        whole = all(
+            t.period is not None and clocks and t.period.ranges == (clocks,)
+            for t in tokens if t.kind in TIMES
+        )  # fmt: skip
+        return whole and is_question(marked, first, last, said)
 
     def _ban(self, n: int, marked: Marked, first: int, last: int) -> str | None:
         """Take what is forbidden, or allowed only, at some times of the day."""

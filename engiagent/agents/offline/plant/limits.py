@@ -9,12 +9,25 @@ from engiagent.agents.offline.draft import Reading, Value, amount_value
 from engiagent.agents.offline.plant.discourse import Discourse
 from engiagent.agents.offline.plant.statements import bears, stated
 from engiagent.agents.offline.plant.words import NEUTRAL, THING, UNKNOWN, Marked
+from engiagent.agents.offline.timing import Axis
 from engiagent.agents.offline.tokens import Period, Token
 
 TIMES: Final = ("period", "period_open", "rest")
 _STORY: Final = re.compile(
     r"(?:last (?:spring|summer|autumn|fall|winter|year|month|week)|in the past"
     r"|(?:some|many|a few|several|two|three) (?:years|months|weeks) ago|years ago) "
+)
+_STATES: Final = {
+    **dict.fromkeys(("yes", "on", "running"), "units_on"),
+    **dict.fromkeys(("no", "off", "stopped"), "units_off"),
+}
+_QUESTION: Final = re.compile(
+    r"(?:which|how|when|what|in which order)(?: [a-z'-]+){0,6} (?:should|shall|ought to|to) "
+    r"(?:(?:it|they|we|the [a-z]+) )?(?:run|operate|be used|be run|be dispatched|be operated|charge"
+    r"|discharge|deliver|produce)"
+)
+_OF_QUESTIONS: Final = frozenset(
+    {"must", "onstate", "charge", "discharge", "loadedge", "outof", "each", "together", "vague"}
 )
 _OF_STORIES: Final = frozenset({"timeword", "loss", "cond", "vague", "each", "always"})
 _UNDER: Final = ("below", "under", "less than", "lower than")
@@ -86,3 +99,26 @@ def is_story(marked: Marked, first: int, last: int, said: frozenset[str]) -> boo
     """Whether a sentence tells what happened in an earlier year, and names nothing of the plant."""
     text = " ".join(t.text for t in marked.line.tokens[first:last])
     return _STORY.match(text) is not None and said <= _OF_STORIES
+
+
+def is_question(marked: Marked, first: int, last: int, said: frozenset[str]) -> bool:
+    """Whether a clause asks which units should run, and asks for nothing else."""
+    text = " ".join(t.text for t in marked.line.tokens[first:last] if t.kind == "word")
+    rest = {c for c in said if not c.startswith("@")} - {"cond"}  # 'when' asks here
+    return _QUESTION.search(text) is not None and rest <= _OF_QUESTIONS
+
+
+def running_state(marked: Marked, axis: Axis | None) -> str | None:
+    """Return whether a cell such as 'running at 06:00: yes' puts a unit on or off at the start."""
+    *label, last = marked.line.tokens or (None,)
+    state = _STATES.get(last.text) if last is not None else None
+    if state is None or last is None:
+        return None
+    said = {c for c in marked.said(0, len(label)) if not c.startswith("@")}
+    words = {token.text for token in label if token is not None}
+    spans = [t for t in label if t is not None and t.kind in TIMES]
+    if len(spans) == 1 and spans[0].text.startswith("before") and axis is not None:
+        ends = spans[0].period.ranges[-1][1] if spans[0].period is not None else None
+        said |= {"start"} if ends == axis.start_clock else set()
+    runs = "onstate" in said or "on" in words or last.text in ("on", "off", "running", "stopped")
+    return state if "start" in said and said <= {"onstate", "start", "cond"} and runs else None

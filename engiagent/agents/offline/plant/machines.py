@@ -229,5 +229,12 @@ def _running_costs(system: System, instance: Instance) -> None:
             text = system.text(name, f"({text} + {{no_load_fuel}}*{{c}}_on[t])")
         system.costs.append(("+", f"sum({at}*{text}*dt(t) for t in T)"))
         return
+    linear = system.has(name, "fuel_price", "no_load_cost") and not system.has(name, "efficiency")
+    if linear and card["output"] == "power":
+        # Fuel while running and per kWh: the line of a cost curve, not a price of fuel burnt.
+        draft.assume(f"{name}: the cost of fuel per kWh is for each kWh generated")
+        text = system.text(name, "{fuel_price}*{c}_power[t]*dt(t)")
+        system.costs.append(("+", f"sum({text} for t in T)"))
+        return
     slot = "efficiency" if price is not None else "fuel_price"
     lacking(system, instance, slot)

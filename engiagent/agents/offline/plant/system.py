@@ -97,11 +97,11 @@ def fill_slots(system: System, instance: Instance) -> None:
     readings = for_owner(builder.draft, unit.component, name)
     wanted = {
         slot.name: slot.unit for slot in unit.slots.values()
-        if not slot.options.get("constraint") and not slot.options.get("fills")
+        if not any(slot.options.get(key) for key in ("constraint", "fills", "reserve"))
     }  # fmt: skip
     plain = {
         k: v for k, v in readings.items()
-        if not v[0].slot.options.get("constraint") and not v[0].slot.options.get("wear")
+        if not any(v[0].slot.options.get(key) for key in ("constraint", "wear", "reserve"))
     }  # fmt: skip
     filled = parameters(builder, unit.component, name, plain, wanted)
     for (owner, slot), value in builder.draft.series.items():
