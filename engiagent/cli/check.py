@@ -45,6 +45,23 @@ if TYPE_CHECKING:
     help="Also write the results as JUnit XML.",
 )
 @click.option(
+    "--sarif",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Also write what is wrong as SARIF 2.1.0, with file and line.",
+)
+@click.option(
+    "--github",
+    is_flag=True,
+    help="Also print annotations for GitHub, and a table into $GITHUB_STEP_SUMMARY.",
+)
+@click.option(
+    "--summary",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Also write a table of all results as Markdown.",
+)
+@click.option(
     "--disturb",
     metavar="SPEC",
     help="Also run the plan with noise on series, as load.power=5%,outdoor=0.5K,runs=100,seed=1.",
@@ -57,6 +74,9 @@ def check(
     certificate: Path | None,
     out: Path | None,
     junit: Path | None,
+    sarif: Path | None,
+    github: bool,
+    summary: Path | None,
     disturb: str | None,
     exact: bool,
     second_solver: str | None,
@@ -100,14 +120,41 @@ def check(
     code = exit_codes.worst(result.code for result in results)
     if len(results) > 1:
         tell_table(results)
-    if junit is not None:
-        from engiagent.cli.junit import write_junit
-
-        write_junit(results, junit)
+    write_results(results, junit, sarif, summary, github=github)
     if as_json:
         only = len(results) == 1
         print_json(results[0].to_json() if only else overall(results, code))
     return int(code)
+
+
+def write_results(
+    results: Sequence["CheckResult"],
+    junit: Path | None,
+    sarif: Path | None,
+    summary: Path | None,
+    *,
+    github: bool,
+) -> None:
+    """Write the results in the forms that CI systems read."""
+    from engiagent.cli.complaints import annotations, append_summary, markdown
+    from engiagent.files import write_atomic
+
+    if junit is not None:
+        from engiagent.cli.junit import write_junit
+
+        write_junit(results, junit)
+    if sarif is not None:
+        from engiagent.cli.sarif import checks_to_sarif
+        from engiagent.jsontext import dumps_canonical
+
+        write_atomic(sarif, dumps_canonical(checks_to_sarif(results)))
+    if summary is not None:
+        write_atomic(summary, markdown(results))
+    if github:
+        # On standard error, which GitHub reads as well: standard output may be one JSON object.
+        for line in annotations(results):
+            click.echo(line, err=True)
+        append_summary(results)
 
 
 def overall(results: Sequence["CheckResult"], code: exit_codes.ExitCode) -> dict[str, object]:

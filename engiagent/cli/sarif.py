@@ -2,13 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from engiagent import __version__
 from engiagent.blueprint.explanations import Explanation, explanations
 from engiagent.cli.findings import Finding, LintedFile
 from engiagent.jsonplaces import Region
+
+if TYPE_CHECKING:
+    from engiagent.cli.checking import CheckResult
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS: Final = {"error": "error", "warning": "warning", "info": "note"}
@@ -28,22 +31,59 @@ def to_sarif(files: Sequence[LintedFile]) -> Json:
     invocation: Json = {"executionSuccessful": not unreadable}
     if unreadable:
         invocation["toolExecutionNotifications"] = unreadable
+    artifacts = [{"location": _artifact(file.path)} for file in files]
+    return _log(
+        [_rule(rule) for rule in rules], invocation, artifacts, list(_results(files, places))
+    )
+
+
+def checks_to_sarif(results: Sequence["CheckResult"]) -> Json:
+    """Return one SARIF log of checks: a result for each complaint."""
+    from engiagent.cli.complaints import RULES, complaints
+
+    found = [complaint for result in results for complaint in complaints(result)]
+    names = list(RULES)
+    entries = [
+        {
+            "ruleId": f"check-{item.rule}",
+            "ruleIndex": names.index(item.rule),
+            "level": "error",
+            "message": {"text": item.message},
+            "locations": [
+                {
+                    "physicalLocation": {
+                        "artifactLocation": _artifact(item.path),
+                        "region": {"startLine": item.line},
+                    }
+                }
+            ],
+        }
+        for item in found
+    ]
+    rules = [
+        {
+            "id": f"check-{name}",
+            "shortDescription": {"text": title},
+            "defaultConfiguration": {"level": "error"},
+        }
+        for name, title in RULES.items()
+    ]
+    files = dict.fromkeys(item.path for item in found)
+    artifacts = [{"location": _artifact(path)} for path in files]
+    return _log(rules, {"executionSuccessful": True}, artifacts, entries)
+
+
+def _log(rules: list[Json], invocation: Json, artifacts: list[Json], results: list[Json]) -> Json:
     return {
         "$schema": SCHEMA,
         "version": "2.1.0",
         "runs": [
             {
-                "tool": {
-                    "driver": {
-                        "name": "engiagent",
-                        "version": __version__,
-                        "rules": [_rule(rule) for rule in rules],
-                    }
-                },
+                "tool": {"driver": {"name": "engiagent", "version": __version__, "rules": rules}},
                 "columnKind": "unicodeCodePoints",
                 "invocations": [invocation],
-                "artifacts": [{"location": _artifact(file.path)} for file in files],
-                "results": list(_results(files, places)),
+                "artifacts": artifacts,
+                "results": results,
             }
         ],
     }

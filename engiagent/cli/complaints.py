@@ -1,0 +1,191 @@
+"""What checks found wrong, each with the file and the line it is about, for CI systems."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from engiagent.cli.exit_codes import MEANINGS, ExitCode
+from engiagent.cli.output import clean, item_text, number
+from engiagent.runinputs import EXPERT, REQUIREMENTS
+
+if TYPE_CHECKING:
+    from engiagent.cli.checking import CheckResult
+
+SHOWN: Final = 10
+"""Annotations that a code host shows of one step; all stand in table, JUnit and SARIF."""
+RULES: Final = {
+    "input": "An input cannot be read",
+    "data": "A number is not the problem's",
+    "algebra": "A requirement is broken",
+    "physics": "The plan does not work when it is executed",
+    "optimality": "A bound or a proof does not hold",
+    "answer": "Expert material and answer disagree",
+    "certificate": "A stored certificate does not hold",
+    "verdict": "There is no verdict to rely on",
+}
+_PLACE = re.compile(r"(?P<file>[^:\n]+\.\w+):(?P<line>\d+)(?::(?P<column>\d+))?: ")
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """One thing that is wrong.
+
+    Attributes
+    ----------
+    rule
+        One of :data:`RULES`.
+    path, line
+        The file it is about, and the line, from 1.
+    """
+
+    rule: str
+    message: str
+    path: Path
+    line: int = 1
+
+
+def complaints(result: "CheckResult") -> list[Complaint]:
+    """Return what is wrong with one checked path; nothing where all is as it should be."""
+    if result.code is ExitCode.FEASIBLE:
+        return []
+    base = Path(result.path)
+    if result.error is not None:
+        return [_of_error(clean(result.error), base)]
+    found = [_of_item(item, base) for item in result.violations]
+    if found:
+        return found
+    said = [result.verdict or MEANINGS[result.code], result.reason, *map(str, result.missing)]
+    return [Complaint("verdict", clean(": ".join(filter(None, said))), _text_of(base))]
+
+
+def _of_error(message: str, base: Path) -> Complaint:
+    match = _PLACE.match(message)
+    if match is None:
+        return Complaint("input", message, _text_of(base))
+    path = _found(base, match["file"])
+    return Complaint("input", message, path or _text_of(base), int(match["line"]) if path else 1)
+
+
+def _of_item(item: Any, base: Path) -> Complaint:
+    level = str(item.get("level", "")) if isinstance(item, Mapping) else ""
+    check = str(item.get("check", "")) if isinstance(item, Mapping) else ""
+    message = clean(item_text(item))
+    rule = level if level in RULES else "algebra"
+    if rule == "answer":
+        return Complaint(rule, message, *_about(message, base))
+    stated = base / EXPERT / REQUIREMENTS
+    if rule in ("algebra", "physics") and stated.is_file():
+        return Complaint(rule, message, stated, _line_of(stated, rf"id: *{re.escape(check)}\b"))
+    return Complaint(rule, message, _text_of(base))
+
+
+def _about(message: str, base: Path) -> tuple[Path, int]:
+    """Return the expert file that a disagreement is about."""
+    stated, blueprint = base / EXPERT / REQUIREMENTS, base / EXPERT / "blueprint.json"
+    if "is no number of the text" in message and stated.is_file():
+        name = re.match(r"(?:answer\.json: )?([^:]+): ", message)
+        pattern = rf"(?:id|name): *{re.escape(name[1])}\b" if name else "$^"
+        return stated, _line_of(stated, pattern)
+    if "the quote" in message and blueprint.is_file():
+        quote = re.search(r"the quote '(.{1,30})", message)
+        return blueprint, _line_of(blueprint, re.escape(quote[1][:20]) if quote else "$^")
+    answer = base / EXPERT / "answer.json"
+    word = next((w for w in ("objective", "verdict", "sense", "missing") if w in message), None)
+    if not answer.is_file():
+        return _text_of(base), 1
+    return answer, _line_of(answer, f'"{word}"' if word else "$^")
+
+
+def _text_of(base: Path) -> Path:
+    """Return the file that stands for a path: a folder's problem."""
+    if not base.is_dir():
+        return base
+    names = ("problem.md", "problem.txt", "problem/problem.md", "run.json")
+    return next((base / name for name in names if (base / name).is_file()), base)
+
+
+def _found(base: Path, name: str) -> Path | None:
+    folder = base if base.is_dir() else base.parent
+    places = (folder / name, folder / EXPERT / name, Path(name))
+    return next((place for place in places if place.is_file()), None)
+
+
+def _line_of(path: Path, pattern: str) -> int:
+    """Return the first line that fits a pattern, else 1."""
+    try:
+        text = path.read_text("utf-8", errors="replace")
+    except OSError:
+        return 1
+    match = re.search(pattern, text)
+    return 1 if match is None else text.count("\n", 0, match.start()) + 1
+
+
+# --- GitHub --------------------------------------------------------------------------------------
+
+
+def annotations(results: Iterable["CheckResult"]) -> Iterator[str]:
+    """Yield the first few complaints as commands that GitHub shows beside the lines concerned."""
+    found = [complaint for result in results for complaint in complaints(result)]
+    for item in found[:SHOWN]:
+        place = f"file={_escaped(shown(item.path))},line={item.line}"
+        title = _escaped(RULES[item.rule])
+        yield f"::error {place},title={title}::{_escaped_text(item.message)}"
+    if len(found) > SHOWN:
+        yield f"::notice::{len(found) - SHOWN} more findings are in the summary of this job"
+
+
+def _escaped_text(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _escaped(text: str) -> str:
+    return _escaped_text(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def shown(path: Path) -> str:
+    """Return a path relative to the working folder where it lies in it."""
+    whole = path.absolute()
+    return (
+        whole.relative_to(Path.cwd()).as_posix() if whole.is_relative_to(Path.cwd()) else str(path)
+    )
+
+
+# --- Markdown ------------------------------------------------------------------------------------
+
+
+def markdown(results: Sequence["CheckResult"]) -> str:
+    """Return a table of all results, and below it all complaints."""
+    good = sum(result.code is ExitCode.FEASIBLE for result in results)
+    lines = [
+        f"### engiagent check: {good} of {len(results)} as they should be",
+        "",
+        "| | Checked | Verdict | Objective |",
+        "|---|---|---|---|",
+    ]
+    for result in results:
+        goal = result.to_json()["objective"]
+        value = "" if goal["value"] is None else number(goal["value"], goal["unit"])
+        mark = "✅" if result.code is ExitCode.FEASIBLE else "❌"
+        verdict = result.verdict or ("error" if result.error else "no verdict")
+        lines.append(f"| {mark} | {_cell(shown(Path(result.path)))} | {verdict} | {_cell(value)} |")
+    found = [complaint for result in results for complaint in complaints(result)]
+    if found:
+        lines += ["", "| Where | What |", "|---|---|"]
+        lines += [f"| {_cell(shown(c.path))}:{c.line} | {_cell(c.message)} |" for c in found]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    plain = " ".join(text.split()).replace("\\", "\\\\").replace("|", "\\|")
+    return plain.replace("<", "&lt;").replace(">", "&gt;").replace("`", "'")
+
+
+def append_summary(results: Sequence["CheckResult"]) -> None:
+    """Add the table to the page that GitHub shows of a job, where there is one."""
+    place = os.environ.get("GITHUB_STEP_SUMMARY")
+    if place:
+        with Path(place).open("a", encoding="utf-8") as stream:
+            stream.write(markdown(results))

@@ -1,0 +1,195 @@
+"""What CI systems get: annotations, SARIF, a summary; the action and the hooks as they stand."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+from click.testing import CliRunner, Result
+from ruamel.yaml import YAML
+
+from engiagent.cli.app import app
+from engiagent.cli.complaints import SHOWN
+
+ROOT = Path(__file__).parents[2]
+SARIF = json.loads(Path(__file__).with_name("sarif-2.1.0.schema.json").read_text("utf-8"))
+PROBLEMS = ("planning/rooftop_pv", "battery/market_hall_infeasible")
+
+
+@pytest.fixture
+def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with two problems, which is the working folder."""
+    for name in PROBLEMS:
+        shutil.copytree(ROOT / "problems" / name, tmp_path / "problems" / name)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    return tmp_path
+
+
+def damage(corpus: Path) -> None:
+    file = corpus / "problems/planning/rooftop_pv/expert/answer.json"
+    file.write_text(file.read_text("utf-8").replace("16200", "16000"), "utf-8")
+    blueprint = corpus / "problems/battery/market_hall_infeasible/expert/blueprint.json"
+    blueprint.write_text(blueprint.read_text("utf-8")[:-40], "utf-8")
+
+
+def check(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["check", *map(str, arguments)])
+
+
+def load(name: str) -> Any:
+    return YAML(typ="safe").load((ROOT / name).read_text("utf-8"))
+
+
+# --- the check -----------------------------------------------------------------------------------
+
+
+def test_every_form_says_the_same(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    damage(corpus)
+    page = corpus / "page.md"
+    page.write_text("before\n", "utf-8")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(page))
+    result = check("problems", "--github", "--sarif", "s.sarif", "--junit", "j.xml", "--summary",
+                   "t.md", "--json")  # fmt: skip
+    assert result.exit_code != 0
+    json.loads(result.stdout)  # annotations do not get into it
+
+    shown = [line for line in result.stderr.splitlines() if line.startswith("::error ")]
+    assert len(shown) == 2
+    answer = "problems/planning/rooftop_pv/expert/answer.json"
+    line = next(i for i, text in enumerate(Path(answer).read_text("utf-8").splitlines(), 1)
+                if '"objective"' in text)  # fmt: skip
+    assert f"::error file={answer},line={line}," in "\n".join(shown)
+    assert "problems/battery/market_hall_infeasible/expert/blueprint.json,line=" in "\n".join(shown)
+
+    log = json.loads(Path("s.sarif").read_text("utf-8"))
+    jsonschema.validate(log, SARIF)
+    (run,) = log["runs"]
+    assert [r["ruleId"] for r in run["results"]] == ["check-input", "check-answer"]
+    for entry in run["results"]:
+        assert run["tool"]["driver"]["rules"][entry["ruleIndex"]]["id"] == entry["ruleId"]
+        place = entry["locations"][0]["physicalLocation"]
+        assert Path(place["artifactLocation"]["uri"]).is_file()
+
+    suite = ElementTree.parse("j.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "1", "1")
+
+    table = Path("t.md").read_text("utf-8")
+    assert "0 of 2 as they should be" in table
+    assert "the objective is 16200 EUR, the answer says 16000" in table
+    assert page.read_text("utf-8") == "before\n" + table
+
+
+def test_a_sound_corpus_has_no_annotations(corpus: Path) -> None:
+    result = check("problems", "--github", "--sarif", "s.sarif", "--summary", "t.md")
+    assert result.exit_code == 0
+    assert "::" not in result.stderr
+    assert json.loads(Path("s.sarif").read_text("utf-8"))["runs"][0]["results"] == []
+    assert "2 of 2 as they should be" in Path("t.md").read_text("utf-8")
+
+
+def test_what_a_file_says_cannot_forge_a_command_or_a_table(corpus: Path) -> None:
+    shutil.rmtree("problems/battery")
+    file = Path("problems/planning/rooftop_pv/expert/answer.json")
+    answer = json.loads(file.read_text("utf-8"))
+    answer["verdict"] = "x\n::error file=a::b | <script>alert(1)</script> %0A"
+    file.write_text(json.dumps(answer), "utf-8")
+    result = check("problems", "--github", "--summary", "t.md")
+    commands = [line for line in result.stderr.splitlines() if line.startswith("::")]
+    assert len(commands) == 1
+    assert "%250A" in commands[0]
+    assert "<script>" not in Path("t.md").read_text("utf-8")
+
+
+def test_only_the_first_few_are_annotated_and_the_rest_counted(corpus: Path) -> None:
+    shutil.rmtree("problems/battery")
+    for number in range(SHOWN + 3):
+        folder = Path(f"problems/p{number}")
+        shutil.copytree("problems/planning/rooftop_pv", folder)
+        (folder / "expert/blueprint.json").write_text("{", "utf-8")
+    shutil.rmtree("problems/planning")
+    lines = check("problems", "--github").stderr.splitlines()
+    assert sum(line.startswith("::error ") for line in lines) == SHOWN
+    assert "::notice::3 more findings are in the summary of this job" in lines
+
+
+# --- the action and the hooks --------------------------------------------------------------------
+
+
+def bash(script: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run a script as GitHub does, with the commands of this environment."""
+    given = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", **env}
+    words = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
+    return subprocess.run(words, env=given, capture_output=True, text=True, timeout=120)
+
+
+def steps() -> dict[str, Any]:
+    return {step["name"]: step for step in load("action.yml")["runs"]["steps"]}
+
+
+def env_of(step: dict[str, Any], **inputs: str) -> dict[str, str]:
+    """Return a step's environment with the action's inputs put in, or their defaults."""
+    declared = {name: entry["default"] for name, entry in load("action.yml")["inputs"].items()}
+    given = {**declared, **{name.replace("_", "-"): value for name, value in inputs.items()}}
+    return {
+        name: re.sub(r"\$\{\{ inputs\.([\w-]+) \}\}", lambda m: str(given[m[1]]), value)
+        for name, value in step["env"].items()
+    }
+
+
+def test_the_action_is_composite_and_every_input_is_used() -> None:
+    action = load("action.yml")
+    text = (ROOT / "action.yml").read_text("utf-8")
+    assert action["runs"]["using"] == "composite"
+    for name in action["inputs"]:
+        assert f"inputs.{name} " in text, name
+    for step in action["runs"]["steps"]:
+        if "run" in step:
+            assert step["shell"] == "bash"
+            # An input in a script could run anything: scripts get theirs from the environment.
+            assert "${{" not in step["run"]
+
+
+def test_the_action_checks_a_sound_repository_and_leaves_its_reports(corpus: Path) -> None:
+    for name in ("Static analysis of blueprints", "Check"):
+        step = steps()[name]
+        done = bash(step["run"], **env_of(step, paths="problems/planning\n problems/battery"))
+        assert done.returncode == 0, done.stderr
+    found = {path.name for path in Path("engiagent-reports").iterdir()}
+    assert found == {"junit.xml", "check.sarif", "lint.sarif", "summary.md"}
+
+
+def test_the_action_fails_on_a_damaged_one_and_shows_where(corpus: Path) -> None:
+    damage(corpus)
+    step = steps()["Check"]
+    done = bash(step["run"], **env_of(step), GITHUB_STEP_SUMMARY=str(corpus / "page.md"))
+    assert done.returncode != 0
+    assert "::error file=problems/planning/rooftop_pv/expert/answer.json" in done.stderr
+    assert "0 of 2" in (corpus / "page.md").read_text("utf-8")
+
+
+def hook(name: str, *files: str) -> Result:
+    """Run a hook as pre-commit does: its entry, its arguments, then the files that changed."""
+    entry = next(h for h in load(".pre-commit-hooks.yaml") if h["id"] == name)
+    passed = [f for f in files if re.search(entry["files"], f)]
+    words = [*shlex.split(entry["entry"]), *entry.get("args", ())]
+    words += passed if entry.get("pass_filenames", True) else []
+    assert words[0] == "engiagent"
+    return CliRunner().invoke(app, words[1:])
+
+
+def test_the_hooks_pass_and_fail_as_they_should(corpus: Path) -> None:
+    changed = [str(p.relative_to(corpus)) for p in corpus.rglob("*") if p.is_file()]
+    names = ("engiagent-check", "engiagent-lint")
+    assert {entry["id"] for entry in load(".pre-commit-hooks.yaml")} == set(names)
+    assert [hook(name, *changed).exit_code for name in names] == [0, 0]
+    damage(corpus)
+    assert all(hook(name, *changed).exit_code for name in names)
