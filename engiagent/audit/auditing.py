@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from engiagent.audit import absences, clashes, flows, gaps, slips
+from engiagent.audit import absences, clashes, flows, gaps, opposed, slips
 from engiagent.audit.blueprints import blueprint_gaps
 from engiagent.audit.evidence import Evidence, evidence_of
 from engiagent.audit.findings import Audit, Finding, ordered
@@ -117,7 +117,7 @@ class _Problem:
         findings = list(self._told(text))
         unknown, evidence = self._unread()
         nouns = [noun for _, noun in unknown]
-        left_open = gaps.open_values(self.found, evidence, nouns)
+        left_open = list(gaps.open_values(self.found, evidence, nouns))
         notes = [*analysis.assumptions, *analysis.notes, *left_open]
         if seconds is not None:
             examined = self._examined(text, seconds, notes)
@@ -130,7 +130,7 @@ class _Problem:
         return Audit(
             problem=self.problem.id,
             findings=kept,
-            not_understood=tuple(self._unclear(kept)),
+            not_understood=tuple(self._unclear(kept)) or (() if kept else tuple(left_open)),
             notes=tuple(dict.fromkeys(notes)),
         )
 
@@ -154,14 +154,15 @@ class _Problem:
         yield from gaps.unknown_limits(found, problem, text, evidence)
         if not found.analysis.complete:
             yield from flows.flow_clashes(found, problem, text)
+            yield from opposed.opposed_limits(found, text)
         if found.analysis.blueprint is not None:
             yield from _proportions(found.analysis.blueprint, problem.folder, text, alone=False)
 
     def _unread(self) -> tuple[list[tuple[Span, str]], Evidence]:
         """Return what the text says to be unknown, and what else was not understood."""
-        if self.found.analysis.complete:
-            return [], Evidence()
         unknown = list(absences.unknown_values(self.found, self.problem))
+        if self.found.analysis.complete:
+            return unknown, Evidence()
         return unknown, evidence_of(self.found, self.problem, [span for span, _ in unknown])
 
     def _examined(self, text: Text, seconds: float, notes: list[str]) -> list[Finding]:

@@ -50,12 +50,16 @@ class Evidence:
     """Whether a column of a file or table has no place."""
     lists: bool = False
     """Whether such a column stands in a list of things, which has no time stamps."""
+    told: str = ""
+    """All of the text as tokens, for what it says in words alone."""
     familiar: bool = True
     """Whether most of the text was understood, so that what it needs is known."""
 
     def could_give(self, quantity: Quantity) -> bool:
         """Whether something unread could be the quantity."""
         if self.lists or (quantity.series and self.columns):
+            return True
+        if "efficiency" in quantity.slots.pattern and absence_words().lossless.search(self.told):
             return True
         return any(
             bool(piece.kinds & quantity.kinds)
@@ -65,11 +69,15 @@ class Evidence:
         )
 
     def asks(self) -> bool:
-        """Whether something unread could say what is to be best."""
+        """Whether something unread, or a plain word anywhere, could say what is to be best."""
+        if absence_words().plain_goals.search(self.told):
+            return True
         return any(absence_words().goals.search(piece.words) for piece in self.unread)
 
     def tells_time(self) -> bool:
-        """Whether something unread could say which periods are planned."""
+        """Whether something unread, or a date anywhere, could say which periods are planned."""
+        if absence_words().plain_times.search(self.told):
+            return True
         return any(absence_words().times.search(piece.words) for piece in self.unread)
 
     def covers(self, spans: Iterable[Span]) -> bool:
@@ -106,12 +114,13 @@ def evidence_of(found: Understanding, problem: "Problem", without: Iterable[Span
         for entry in analysis.not_understood
         if entry.text.startswith("column ")
     ]
-    told = sum(not line.sentence.is_heading for line in found.draft.lines)
+    told = [line.line for line in found.draft.lines if not line.sentence.is_heading]
     return Evidence(
         tuple(pieces),
         bool(columns),
         any(not _is_series(name, problem) for name in columns),
-        len(pieces) <= _FAMILIAR * told,
+        " ; ".join(told),
+        len(pieces) <= _FAMILIAR * len(told),
     )
 
 

@@ -58,7 +58,7 @@ class Statement:
 
 def flow_clashes(found: Understanding, problem: "Problem", text: Text) -> Iterator[Finding]:
     """Yield powers at all times that cannot be had with a stated energy."""
-    statements = list(_statements(found.draft))
+    statements = [*_statements(found.draft), *_bans(found)]
     totals = [s for s in statements if s.kind == "energy"]
     hours = found.axis.hours if found.axis is not None else _hours(found.draft)
     for total in totals:
@@ -116,10 +116,52 @@ def _statements(draft: Draft) -> Iterator[Statement]:
         if any(token.kind in _CLOCKS for token in line.tokens):
             continue
         for i, token in enumerate(line.tokens):
-            if token.amount is not None:
+            if token.amount is not None and not _may_be_paid(draft, n):
                 found = _statement(line, i, token.amount, subject, running)
                 if found is not None:
                     yield found
+
+
+def _bans(found: Understanding) -> Iterator[Statement]:
+    """Yield the flows that are forbidden over the whole time."""
+    words, draft = flow_words(), found.draft
+    for n, line in enumerate(draft.lines):
+        match = words["ban"].search(line.line)
+        if match is None or line.sentence.is_heading or n in draft.table_lines:
+            continue
+        open_ended = any(t.kind in ("period_open", "rest", "clock") for t in line.tokens)
+        limited = words["conditional"].search(line.line) or words["alternative"].search(line.line)
+        periods = [t.period for t in line.tokens if t.period is not None]
+        flow = _flow(line.line[match.start() :], 0)
+        amounts = any(t.amount is not None for t in line.tokens)
+        if flow is None or open_ended or limited or amounts:
+            continue
+        if all(_planned(found, n, period.ranges) for period in periods):
+            span = line.sentence.span
+            zero = Amount(0.0, "kW", "power", span, "nothing")
+            yield Statement(
+                "power", _grid(line.line[match.start() :], flow), flow, "upper", 0.0, zero, span
+            )
+
+
+def _grid(clause: str, flow: str | None) -> str | None:
+    """Return the grid where a clause speaks of it as where a flow comes from or goes to."""
+    return "grid" if flow in ("import", "export") and " grid" in clause else None
+
+
+def _planned(found: Understanding, here: int, ranges: tuple[tuple[float, float], ...]) -> bool:
+    """Whether times of the day are all that is planned, on a day that another sentence names."""
+    axis = found.axis
+    if axis is not None and axis.known_start and len(ranges) == 1:
+        (start, end), hours = ranges[0], axis.hours
+        if abs(start - axis.start_clock) < _SLACK and (end - start) % 24 >= hours - _SLACK:
+            return True
+    return any(
+        t.period is not None and t.period.ranges == ranges
+        for n, line in enumerate(found.draft.lines)
+        if n != here and any(token.kind == "date" for token in line.tokens)
+        for t in line.tokens
+    )
 
 
 def _statement(
@@ -138,15 +180,28 @@ def _statement(
     if amount.kind == "power" and bound == "lower" and not held:
         return None
     units = words["units"].findall(clause)
+    done = words["done"].search(clause)
+    flow = _flow(done["verb"], 0) if done is not None else None
     return Statement(
         "power" if amount.kind == "power" else "energy",
-        units[0] if units else subject,
-        _flow(clause, place),
+        _grid(clause, flow) or (units[0] if units else subject),
+        flow or _flow(clause, place),
         bound,
         convert(amount.value, parse_unit(amount.unit), parse_unit(_UNITS[amount.kind])),
         amount,
         line.sentence.span,
     )
+
+
+def _may_be_paid(draft: Draft, n: int) -> bool:
+    """Whether a sentence names an alternative, and the next one does not exclude it."""
+    words, line = flow_words(), draft.lines[n]
+    if not words["alternative"].search(line.line):
+        return False
+    after = draft.lines[n + 1] if n + 1 < len(draft.lines) else None
+    near = after is not None and after.sentence.passage == line.sentence.passage
+    said = line.line + (f" ; {after.line}" if near and after is not None else "")
+    return words["firm"].search(said) is None
 
 
 def _clause(line: str, position: int) -> tuple[str, int]:
@@ -201,6 +256,8 @@ def _finding(
         f"{power.amount.quote} over {hours:g} h are {most}{shown(energy, total.amount.unit)}, "
         f"but {wanted}{total.amount.quote} in all are asked for"
     )
+    if power.value == 0.0:
+        said = f"{power.flow} is forbidden, but {wanted}{total.amount.quote} of it are asked for"
     return Finding(
         code="energy-against-power",
         severity="contradictory",

@@ -70,6 +70,9 @@ class AbsenceWords:
 
     quantities: tuple[Quantity, ...]
     goals: re.Pattern[str]
+    plain_goals: re.Pattern[str]
+    plain_times: re.Pattern[str]
+    lossless: re.Pattern[str]
     times: re.Pattern[str]
     nouns: re.Pattern[str]
     says: tuple[re.Pattern[str], ...]
@@ -137,6 +140,9 @@ def absence_words() -> AbsenceWords:
     return AbsenceWords(
         quantities=quantities,
         goals=re.compile(table["goals"]),
+        plain_goals=bounded(table["plain_goals"]),
+        plain_times=re.compile(table["plain_times"]),
+        lossless=bounded(table["lossless"]),
         times=re.compile(table["times"]),
         nouns=bounded(table["nouns"]),
         says=tuple(bounded(text) for text in table["says"]),

@@ -218,3 +218,132 @@ at least 4 MWh over the whole day of 24 hours. Minimise the bill in EUR.
     "heat capacity without degrees": Case(
         room(mass="the walls do", extra="The heat capacity is 4 kWh."), WEATHER, "suspicious", "confused-unit", "zone.capacitance", ("4 kWh",)),
 }  # fmt: skip
+
+
+CASES |= {
+    # --- what a text says itself to be unknown ----------------------------------------------
+    "record is lost": Case(
+        """# A chiller at a dairy
+
+The compressor of the dairy cools 40 kW on 3 May 2026 from 06:00 to 10:00. Its efficiency was measured once,
+but the record is lost. A kWh costs 0.30 EUR. What is the least cost in EUR?
+""", {}, "missing", "said-unknown", "text.efficiency", ("record is lost",)),
+    "premium to be announced": Case(
+        site(extra="The grid operator pays a premium for what we do not draw at noon; its rate is still to be announced."),
+        SITE, "missing", "said-unknown", "text.rate"),
+    "cells withheld": Case(
+        """# Six hours
+
+| Hour | Price (EUR/MWh) | Load (kW) |
+|---|---|---|
+| 08:00 | 80 | 12 |
+| 09:00 | n/a | 14 |
+| 10:00 | 75 | 13 |
+| 11:00 | 71 | 12 |
+
+Buy the energy of the load on 3 May 2026. What does it cost in EUR?
+""", {}, "missing", "missing-cells", "data.Price (EUR/MWh)", ("n/a",)),
+    # --- limits and bans that no plan meets ---------------------------------------------------
+    "supply water": Case(
+        """# Heating circuit
+
+On 3 May 2026 the boiler runs. The supply water must never be warmer than 45 °C because of the screed. By order of
+the hygienist the supply water must at no time fall below 55 °C. What is the least cost in EUR?
+""", {}, "contradictory", "limits-opposed", "supply water.temperature", ("45 °C", "55 °C")),
+    "ban and duty": Case(
+        """# Panels on a barn
+
+The panels give 20 kW on 3 May 2026, 10:00 to 14:00. No energy may be exported between 10:00 and 14:00. The lease demands that
+at least 30 kWh in these hours must be exported. What is the best plan?
+""", {}, "contradictory", "energy-against-power", "", ("30 kWh", "No energy")),
+}  # fmt: skip
+
+INNOCENT: dict[str, tuple[str, Mapping[str, str]]] = {
+    "numbers in strange words": (
+        """# A drum of energy
+
+Our accumulator swallows 12 kW and spits out 11 kW; a dozen times 5 kWh go into it. Of ten units that go in nine come
+out. At dawn it is as good as drained. Energy is 30 ct/kWh till noon and 20 ct/kWh after it (euro cents), on 3 May 2026
+from 06:00 to 18:00 by the hour. The shop wants 4 kW without a pause. Least money, in EUR?
+""",
+        {},
+    ),
+    "losses told without a number": (
+        trading().replace(
+            "the efficiency is 95 % when charging\nand 94 % when discharging",
+            "it loses nothing on the way in or out",
+        ),
+        SPOT,
+    ),
+    "two masses in one sentence": (
+        room(start="At the beginning the slab has 24 °C and the studio 20.5 °C."),
+        WEATHER,
+    ),
+    "unknown in advance, but forecast": (
+        trading("The real prices are not known in advance; the forecast is what counts."),
+        SPOT,
+    ),
+    "unknown, but to be assumed": (
+        site(extra="The age of the cells is unknown, so assume that they are as good as new."),
+        SITE,
+    ),
+    "unknown, and something is taken instead": (
+        site(extra="The fee of the operator is not known yet. Take 0.02 EUR/kWh for it."),
+        SITE,
+    ),
+    "limits of two things": (
+        """# Two circuits
+
+On 3 May 2026 the boiler serves two circuits. The floor circuit must never be warmer than 45 °C. The tap water must never
+be colder than 55 °C. What is the least cost in EUR?
+""",
+        {},
+    ),
+    "limits at two times": (
+        """# Night setback
+
+The supply water must never be colder than 55 °C by day, from 06:00 to 22:00. The supply water must not be warmer than 45 °C
+from 22:00 to 06:00. What is the least cost in EUR on 3 May 2026?
+""",
+        {},
+    ),
+    "a ban for some hours": (
+        """# Panels on a barn
+
+The panels give 20 kW on 3 May 2026, 08:00 to 18:00. No energy may be exported between 10:00 and 14:00. The lease demands that
+at least 30 kWh over the day must be exported. What is the best plan?
+""",
+        {},
+    ),
+    "a duty that may be bought off": (
+        """# Panels on a barn
+
+The panels give 20 kW on 3 May 2026, 10:00 to 14:00. No energy may be exported between 10:00 and 14:00. At least 30 kWh in these
+hours must be exported, or a penalty of 12 EUR is due. What is the best plan?
+""",
+        {},
+    ),
+    "a list of things with a column in other words": (
+        "# Cells\n\nPlan the cells of `cells.csv` for 3 May 2026 so that we earn most; a battery is made of them.\n",
+        {"cells.csv": "cell,room_kwh,pump_kw\nA,12,3\nB,14,4\n"},
+    ),
+    "blocks beside hours": (
+        """# Reserve in blocks
+
+The battery of 2 MWh and 1 MW bids on 3 May 2026; reserve is sold in six blocks of four hours, energy by the hour.
+
+| Block | Reserve (EUR/MW) |
+|---|---|
+| 0 | 4 |
+| 4 | 5 |
+| 8 | 9 |
+| 12 | 8 |
+| 16 | 12 |
+| 20 | 6 |
+
+Prices are in `market.csv`. What do we earn at best?
+""",
+        SPOT,
+    ),
+}
+"""Texts in which nothing is missing and nothing clashes, whether the engine understands them or not."""
