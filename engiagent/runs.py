@@ -153,7 +153,8 @@ def _ready(engine: str, asking: "Asking | None") -> "Asking | None":
 def _engine(asking: "Asking | None", run: Run, *, resumed: bool) -> "Engine":
     if asking is None:
         return OfflineEngine()
-    return asking.engine(run.folder.path, run.guidance.budget or Budget(), resumed=resumed)
+    budget = run.guidance.budget or Budget()
+    return asking.engine(run.folder.path, budget, run.problem, resumed=resumed)
 
 
 def solve_blueprint(

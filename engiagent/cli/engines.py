@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from engiagent.agents.team import Guidance
 
 ENGINES: Final = ("offline", "anthropic")
+EXEMPLARS: Final = 1
 NO_MEMORY: Final = "none"
 ENGINE_OPTIONS: Final = (
-    "engine", "model", "base_url", "prices", "max_cost", "max_tokens", "max_minutes",
+    "engine", "model", "base_url", "prices", "exemplars", "max_cost", "max_tokens", "max_minutes",
     "coordination", "no_verifier", "no_forced_switching", "memory", "replay", "resume", "dry_run",
 )  # fmt: skip
 """The keywords in which the options arrive."""
-_OF_A_MODEL: Final = ("model", "base_url", "prices", "replay")
+_OF_A_MODEL: Final = ("model", "base_url", "prices", "exemplars", "replay")
 """Options that say nothing to the offline engine."""
 _RUN: Final = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -65,6 +66,10 @@ def engines(command: Callable[..., Any]) -> Callable[..., Any]:
             "--prices", type=click.Path(path_type=Path), metavar="FILE",
             help="What tokens cost, in place of the packaged prices.",
         ),
+        click.option(
+            "--exemplars", type=click.IntRange(0, 3), metavar="N",
+            help="How many solved problems that resemble to show at most; 1 without it.",
+        ),
         click.option("--base-url", metavar="URL", help="A server that speaks the Messages API."),
         click.option("--model", metavar="NAME", help="Who answers, for every agent."),
         click.option(
@@ -98,12 +103,12 @@ def asking_of(given: Mapping[str, Any]) -> "Asking":
     from engiagent.agents.engines.asking import Asking
     from engiagent.runfolder import read_record
 
-    found = Asking(given["model"], given["base_url"], given["prices"], given["replay"])
-    if found.replay is None or found.model is not None:
-        return found
-    # The same request goes to the same model.
-    model = read_record(found.replay)["asked"].get("model")
-    return Asking(model, found.base_url, found.prices, found.replay)
+    said = {name: given[name] for name in _OF_A_MODEL if given[name] is not None}
+    if given["replay"] is None:
+        return Asking(**{"exemplars": EXEMPLARS, **said})
+    # The same request is made again: by the same model's name, with the same exemplars.
+    before = Asking.of_record(read_record(given["replay"])["asked"])
+    return replace(Asking(before.model, exemplars=before.exemplars), **said)
 
 
 def asking_again(before: Mapping[str, Any], given: Mapping[str, Any]) -> "Asking":

@@ -17,6 +17,10 @@ def _key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ENGIAGENT_MEMORY", str(tmp_path / "memory.sqlite"))
 
 
+ALONE = ("--exemplars", 0)
+"""Without a look through the whole corpus."""
+
+
 def invoke(*args: object) -> Result:
     return CliRunner().invoke(app, [str(arg) for arg in args])
 
@@ -27,13 +31,13 @@ def test_a_run_by_options_is_traced_resumed_and_replayed(tmp_path: Path) -> None
     broken["core_model_elements"]["constraints"][0]["expression"] = "soc[last(I)] >="
     script = Plays(analyse=analysis(broken), repair=NOTHING, diagnose=NOBODY)
     with serving(script) as server:
-        options = ("--engine", "anthropic", "--base-url", server.url, "--max-tokens", 60_000)
+        asked = ("--engine", "anthropic", "--base-url", server.url, "--max-tokens", 60_000)
         policy = ("--coordination", "fixed", "--no-forced-switching")
-        cut = invoke("run", DAY, *options, *policy, "--out", out, "--json")
+        cut = invoke("run", DAY, *asked, *ALONE, *policy, "--out", out, "--json")
         assert json.loads(cut.stdout)["verdict"] == "undecided"
-    asked = json.loads((out / "run.json").read_text())["asked"]
-    assert asked["budget"]["tokens"] == 60_000
-    assert asked["policy"] == {
+    kept = json.loads((out / "run.json").read_text())["asked"]
+    assert kept["budget"]["tokens"] == 60_000
+    assert kept["policy"] == {
         "coordination": "fixed", "verifier": True, "forced_switching": False,
     }  # fmt: skip
 
@@ -58,14 +62,14 @@ def test_a_run_by_options_is_traced_resumed_and_replayed(tmp_path: Path) -> None
 
     replayed = invoke("run", "--replay", out, *policy, "--memory", "none", "--out", tmp_path / "s")
     assert replayed.exit_code == cut.exit_code
-    kept = [sorted(p.name for p in (d / "exchanges").iterdir()) for d in (out, tmp_path / "s")]
-    assert kept[0] == kept[1]
+    names = [sorted(p.name for p in (d / "exchanges").iterdir()) for d in (out, tmp_path / "s")]
+    assert names[0] == names[1]
 
 
 def test_what_a_cut_run_left_of_its_trace_is_shown(tmp_path: Path) -> None:
     out = tmp_path / "r"
     with serving(Plays(analyse=Say(status=404, error="no such model"))) as server:
-        invoke("run", DAY, "--engine", "anthropic", "--base-url", server.url, "--out", out)
+        invoke("run", DAY, *ALONE, "--engine", "anthropic", "--base-url", server.url, "--out", out)
     with open(out / "trace.jsonl", "a") as file:
         file.write('{"event": "rou')
     said = invoke("trace", out)
@@ -89,7 +93,7 @@ def test_a_dry_run_prints_prompts_and_costs_and_asks_nobody(
 ) -> None:
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     (tmp_path / "p.md").write_text("# A store\n\nIt holds 5 kWh.\n")
-    options = ("--engine", "anthropic", "--base-url", "http://127.0.0.1:9", "--dry-run")
+    options = ("--engine", "anthropic", "--base-url", "http://127.0.0.1:9", "--dry-run", *ALONE)
     said = invoke("run", tmp_path / "p.md", *options)
     assert said.exit_code == 0
     assert "It holds 5 kWh." in said.stdout

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
 from engiagent.agents.budgets import Budget
@@ -15,7 +15,11 @@ from engiagent.agents.engines.recording import FOLDER, Recorder, kept_exchanges
 from engiagent.agents.protocol import Fault
 from engiagent.errors import EngiagentError, InputError
 
-NAME: Final = "anthropic"
+if TYPE_CHECKING:
+    from engiagent.problems import Problem
+
+EXEMPLAR_TOKENS: Final = 1500
+"""Of all exemplars together: more than one or two teach little and cost as much as the language."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,9 @@ class Asking:
     seconds, retries
         The longest wait for a reply, and how often it is tried again.
     exemplars
-        Solved problems to show, as text.
+        How many solved problems to show at most; those that resemble, never the problem itself.
+    corpus
+        Where they come from; None for the packaged corpus.
     """
 
     model: str | None = None
@@ -44,7 +50,8 @@ class Asking:
     replay: Path | None = None
     seconds: float | None = None
     retries: int | None = None
-    exemplars: tuple[str, ...] = ()
+    exemplars: int = 0
+    corpus: Path | None = None
 
     def ready(self) -> None:
         """Make sure that there is somebody to ask.
@@ -71,7 +78,9 @@ class Asking:
         """Return the prices that costs are reckoned by."""
         return packaged() if self.prices is None else load(self.prices)
 
-    def engine(self, run: Path, budget: Budget, *, resumed: bool = False) -> LanguageModel:
+    def engine(
+        self, run: Path, budget: Budget, problem: "Problem | None" = None, *, resumed: bool = False
+    ) -> LanguageModel:
         """Return the engine of a run, which keeps its exchanges in the run's folder.
 
         Parameters
@@ -83,12 +92,22 @@ class Asking:
         kept = [] if source is None else kept_exchanges(source)
         asked = None if self.replay is not None else self._exchange()
         recorder = Recorder(asked, run / FOLDER, kept, copies=not resumed)
-        prompting = Prompting(self.model, self.exemplars)
+        prompting = Prompting(self.model, self.shown(problem))
         return LanguageModel(recorder, self.known_prices(), prompting, budget)
 
-    def silent(self, budget: Budget) -> LanguageModel:
+    def shown(self, problem: "Problem | None") -> tuple[str, ...]:
+        """Return the solved problems to show beside a problem, as text."""
+        if problem is None or self.exemplars == 0:
+            return ()
+        from engiagent.agents.retrieval import exemplars
+        from engiagent.problems import corpus_root
+
+        root = self.corpus or corpus_root()
+        return exemplars(problem, root, most=self.exemplars, most_tokens=EXEMPLAR_TOKENS)
+
+    def silent(self, budget: Budget, problem: "Problem | None" = None) -> LanguageModel:
         """Return an engine that makes requests and sends none, with no folder to keep them in."""
-        prompting = Prompting(self.model, self.exemplars)
+        prompting = Prompting(self.model, self.shown(problem))
         return LanguageModel(_Nobody(), self.known_prices(), prompting, budget)
 
     def _exchange(self) -> Exchange:
@@ -107,6 +126,7 @@ class Asking:
             "base_url": None if self.base_url is None else _bare(self.base_url),
             "prices": None if self.prices is None else str(self.prices),
             "replay": None if self.replay is None else str(self.replay),
+            "exemplars": self.exemplars,
         }
 
     @classmethod
@@ -118,6 +138,7 @@ class Asking:
             asked.get("base_url"),
             None if prices is None else Path(prices),
             None if replay is None else Path(replay),
+            exemplars=int(asked.get("exemplars") or 0),
         )
 
 

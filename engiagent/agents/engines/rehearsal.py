@@ -54,7 +54,7 @@ def rehearsed(
         problem=problem, data=Path(problem.folder), name=problem.id, options=SolveOptions(),
         overrides=overrides,
     )  # fmt: skip
-    engine = asking.silent(budget)
+    engine = asking.silent(budget, problem)
     read = Question("analyzer", "analyse", board, {}, SCHEMAS["analyse"])
     demands = Question("verifier", "requirements", board, {}, SCHEMAS["requirements"])
     questions = (read, demands) if problem.expert is None else (read,)
