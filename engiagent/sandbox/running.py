@@ -207,6 +207,8 @@ def _first(watched: _Watched) -> dict[str, Any]:
 def _how_it_ended(
     why: str | None, code: int | None, ended_by: int | None, output: str, limits: Limits
 ) -> tuple[Status, str | None]:
+    if why is None and code is None:
+        return "failed", "the sandbox was ended from outside"
     if why is not None:
         return "limit", _WHY[why].format(f"{getattr(limits, why):g}")
     last = output.strip().splitlines()[-1] if output.strip() else "it printed nothing"

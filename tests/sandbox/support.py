@@ -11,6 +11,15 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
+
+from engiagent.sandbox import layers
+
+_MISSING: Final = layers().missing if hasattr(os, "fork") else ("fork",)
+CONFINED: Final = pytest.mark.skipif(
+    bool(_MISSING), reason=f"this machine has no {' and no '.join(_MISSING)}"
+)
+"""Marks what runs scripts; where the machine cannot confine them, they are refused."""
 ROOT: Final = Path(__file__).parents[2]
 SCRIPTS: Final = Path(__file__).parent / "scripts"
 WORD: Final = "kestrel-and-quince"

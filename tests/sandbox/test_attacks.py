@@ -1,7 +1,11 @@
 """What a hostile script tries, and that none of it has an effect."""
 
 import json
+import os
+import signal
+import subprocess
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -9,6 +13,8 @@ import pytest
 
 from engiagent.sandbox import run_script
 from tests.sandbox.support import (
+    CONFINED,
+    ROOT,
     SCRIPTS,
     WORD,
     as_nobody,
@@ -17,7 +23,7 @@ from tests.sandbox.support import (
     targets,
 )
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux only")
+pytestmark = CONFINED
 
 
 @pytest.fixture
@@ -99,13 +105,60 @@ def test_what_an_unsafe_script_leaves_running_is_ended(tmp_path: Path) -> None:
     said = launch(script, tmp_path, without=("seccomp", "landlock"), isolation="unsafe")
     folder, orphans = said["output"].split()
     assert orphans == "1"
-    assert not any(folder.encode() in line for line in command_lines())
+    assert not processes(folder)
 
 
-def command_lines() -> list[bytes]:
-    """Return the command lines of all processes; each that a script started has its folder's."""
-    lines = []
+@pytest.mark.parametrize("who", ["the caller", "the supervisor"])
+def test_a_script_does_not_outlive_those_above_it(tmp_path: Path, who: str) -> None:
+    script = tmp_path / "model.py"
+    mark = f"{tmp_path.name}-{os.getpid()}"
+    script.write_text("import time\nopen('begun', 'w')\nwhile True: time.sleep(1)")
+    code = (
+        "import sys, tempfile\n"
+        "from pathlib import Path\n"
+        "from engiagent.sandbox import Limits, run_script\n"
+        f"tempfile.tempdir = {str(tmp_path)!r}\n"
+        f"print(run_script(Path({str(script)!r}), limits=Limits(seconds=30)).reason)  # {mark}"
+    )
+    caller = subprocess.Popen(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    folder = f"{tmp_path}/engiagent-script-"
+    with caller:
+        running = begun(tmp_path, folder)
+        if who == "the caller":
+            caller.kill()
+        else:
+            os.kill(min(running), signal.SIGKILL)
+            said, _ = caller.communicate(timeout=20)
+            assert "ended from outside" in said
+    assert not left(folder)
+
+
+def begun(place: Path, folder: str) -> list[int]:
+    """Return the processes of a script once it runs."""
+    for _ in range(400):
+        if list(place.glob("engiagent-script-*/begun")):
+            break
+        time.sleep(0.05)
+    return processes(folder)
+
+
+def left(folder: str) -> list[int]:
+    """Return the processes of a script that are there when they should have ended."""
+    for _ in range(200):
+        if not processes(folder):
+            return []
+        time.sleep(0.05)
+    return processes(folder)
+
+
+def processes(folder: str) -> list[int]:
+    """Return the processes that have a folder in their command line."""
+    found = []
     for entry in Path("/proc").iterdir():
         with suppress(OSError):
-            lines.append((entry / "cmdline").read_bytes())
-    return lines
+            if entry.name.isdigit() and folder.encode() in (entry / "cmdline").read_bytes():
+                found.append(int(entry.name))
+    return found

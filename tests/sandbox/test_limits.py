@@ -1,6 +1,5 @@
 """Scripts that take too much, say too much or answer wrongly; each ends with its reason."""
 
-import sys
 import time
 from pathlib import Path
 
@@ -10,8 +9,9 @@ import pytest
 from engiagent.errors import InputError
 from engiagent.sandbox import Limits, ScriptResult, run_script
 from engiagent.sandbox.answer import read_answer
+from tests.sandbox.support import CONFINED
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux only")
+pytestmark = CONFINED
 
 SMALL = Limits(
     seconds=5, cpu_seconds=4, memory_mb=400, file_mb=2, folder_mb=4, files=50, open_files=40,

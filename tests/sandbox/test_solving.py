@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,9 @@ from engiagent.cli.exit_codes import ExitCode, of_error
 from engiagent.errors import InputError
 from engiagent.problems import Problem
 from engiagent.sandbox import SandboxError, ScriptSolution, solve_by_script
-from tests.sandbox.support import ROOT, SCRIPTS
+from tests.sandbox.support import CONFINED, ROOT, SCRIPTS
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux only")
+pytestmark = CONFINED
 
 FOLDER = ROOT / "problems/battery/merchant_day"
 BLUEPRINT = FOLDER / "expert/blueprint.json"
