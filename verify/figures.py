@@ -12,6 +12,9 @@ _NUMBER = re.compile(
     rf"(?![\d])"
 )
 _CLOCK = re.compile(r"(?<!\d)([01]?\d|2[0-4]):([0-5]\d)(?!\d)")
+_HALF_DAY = re.compile(
+    r"(?<![\d.:])(0?[1-9]|1[0-2])(?::([0-5]\d))?\s?([ap])(?:\.\s?m\.|m)(?![A-Za-z0-9])", re.IGNORECASE
+)
 _WORDS = {
     "zero": 0.0, "empty": 0.0, "one": 1.0, "two": 2.0, "three": 3.0, "four": 4.0,
     "five": 5.0, "six": 6.0, "seven": 7.0, "eight": 8.0, "nine": 9.0, "ten": 10.0, "eleven": 11.0,
@@ -43,8 +46,15 @@ def figures(text: str) -> Iterator[Figure]:
     [(1200.0, 'kWh'), (96.0, '%'), (5.0, 'EUR/MWh')]
     """
     plain = _EACH.sub("/", " ".join(text.split()))
-    clocks = [match.span() for match in _CLOCK.finditer(plain)]
+    clocks = []
+    for match in _HALF_DAY.finditer(plain):
+        clocks.append(match.span())
+        hours = int(match[1]) % 12 + (12 if match[3] in "pP" else 0)
+        yield Figure(hours + int(match[2] or 0) / 60.0, parse_unit("h"))
     for match in _CLOCK.finditer(plain):
+        if any(start <= match.start() < stop for start, stop in clocks):
+            continue
+        clocks.append(match.span())
         yield Figure(int(match[1]) + int(match[2]) / 60.0, parse_unit("h"))
     for match in _NUMBER.finditer(plain):
         if any(start <= match.start(2) < stop for start, stop in clocks):
