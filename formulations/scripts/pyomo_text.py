@@ -29,7 +29,8 @@ SOLVERS = {{  # {reason}
 def relation(left, op, right):
     """Return left op right; a relation between plain numbers is kept only as true or false."""
     result = left <= right if op == "<=" else left >= right if op == ">=" else left == right
-    if pyo.is_potentially_variable(left) or pyo.is_potentially_variable(right):
+    expression = hasattr(result, "is_expression_type")  # numbers compare to true or false
+    if expression and (pyo.is_potentially_variable(left) or pyo.is_potentially_variable(right)):
         return result
     return pyo.Constraint.Feasible if result else pyo.Constraint.Infeasible
 '''
@@ -75,15 +76,17 @@ def rows(name, values, lower, upper):
 
     def rule(_, k):
         low, high = (side[k] if isinstance(side, list) else side for side in (lower, upper))
+        value = values[k]
+        fixed = isinstance(value, (int, float)) or not pyo.is_potentially_variable(value)
         if low is not None and low == high:
-            return relation(values[k], "==", low)
+            return relation(value, "==", low)
         if low is None:
-            return pyo.Constraint.Skip if high is None else relation(values[k], "<=", high)
-        if high is None or not pyo.is_potentially_variable(values[k]):
-            above = relation(values[k], ">=", low)
-            below = above if high is None else relation(values[k], "<=", high)
+            return pyo.Constraint.Skip if high is None else relation(value, "<=", high)
+        if high is None or fixed:
+            above = relation(value, ">=", low)
+            below = above if high is None else relation(value, "<=", high)
             return above if above is pyo.Constraint.Infeasible else below
-        return pyo.inequality(low, values[k], high)
+        return pyo.inequality(low, value, high)
 
     model.add_component(name, pyo.Constraint(range(len(values)), rule=rule))
 ''',

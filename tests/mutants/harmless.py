@@ -146,6 +146,7 @@ def redundant_constraint(run: Run) -> Blueprints:
 def needless_limit_dropped(run: Run) -> Blueprints:
     """Drop a bound beyond which nothing could ever go: a million times the scale."""
     for definition in run.blueprint.core.decision_variables:
-        if definition.upper is None and definition.role == "decision" and definition.unit:
+        bare = definition.upper is None and definition.source_reference is None
+        if bare and definition.role == "decision" and definition.unit:
             changed: Any = replace(definition, upper=1e9)
             yield definition.name, _with_variable(run, definition, changed)

@@ -87,11 +87,10 @@ def schedule_of(program: Program) -> xr.Dataset:
 
 LARGEST = 4_000
 """Columns of a program beyond which thousands of mutants would take hours."""
-JUDGED = ("LP", "QP", "MILP")
-"""Classes in which HiGHS alone can say what is true of a schedule."""
+JUDGED = ("LP", "MILP")
+"""Classes in which HiGHS alone can say what is true of a schedule, to nine digits."""
 
 
-@lru_cache(maxsize=4)
 def certified(of_each_family: int | None = None) -> tuple[Run, ...]:
     """Return runs of corpus problems that have a certified answer, by name.
 
@@ -100,11 +99,22 @@ def certified(of_each_family: int | None = None) -> tuple[Run, ...]:
     of_each_family
         How many of each family, the smallest; None for all that :func:`judged` has.
     """
+    return tuple(
+        run_of(folder) for rank, folder in in_turn() if rank < (of_each_family or rank + 1)
+    )
+
+
+def in_turn() -> list[tuple[int, Path]]:
+    """Return the problems by their rank in their family, the smallest of every family first."""
     families: dict[str, list[tuple[int, Path]]] = {}
     for folder, size in judged():
         families.setdefault(folder.parent.name, []).append((size, folder))
-    chosen = [folder for found in families.values() for _, folder in sorted(found)[:of_each_family]]
-    return tuple(run_of(folder) for folder in sorted(chosen))
+    ranked = [
+        (rank, folder)
+        for found in families.values()
+        for rank, (_, folder) in enumerate(sorted(found))
+    ]
+    return sorted(ranked)
 
 
 def judged() -> list[tuple[Path, int]]:
