@@ -47,6 +47,10 @@ _ATOM = re.compile(r"[A-Za-zµ°º€$£%¢Ω℃℉][A-Za-z²³_°]*[23]?")
 _JOIN = re.compile(
     r"\s?/\s?|\s?[·⋅*]\s?|\s+per\s+|\s+(?:for|on)\s+(?:every|each)\s+|\s+an?\s+(?=[kM]?W|kilo|mega|h)"
 )
+_OF_FUEL: Final = re.compile(
+    r"\s+of\s+(?:diesel|fuel|heating oil|fuel oil|oil|petrol|natural gas|gas|biogas)"
+    r"(?=\s+(?:per|for)\s)"
+)
 _WORDS: Final = {
     "degrees celsius": "degC", "degree celsius": "degC", "deg c": "degC", "degrees c": "degC",
     "°c": "degC", "ºc": "degC", "° c": "degC", "celsius": "degC", "°f": "degF", "ºf": "degF",
@@ -111,7 +115,8 @@ def read_unit(text: str, start: int, currency: str | None) -> tuple[str, int] | 
         return None
     unit, end = atom
     while True:
-        join = _JOIN.match(text, end)
+        fuel = _OF_FUEL.match(text, end) if kind_of(unit) == "volume" else None
+        join = _JOIN.match(text, end if fuel is None else fuel.end())
         if join is None:
             return unit, end
         divides = join[0].strip() not in {"·", "⋅", "*"}
@@ -154,7 +159,9 @@ def _atom(
         if currency is None:
             return None
         unit = f"ct_{currency}"
-    if (word in _REFUSED and not (below and word in {"d", "s", "a"})) or not _known(unit):
+    litres = word in {"l", "L"} and (below or text.startswith("/kWh", match.end()))
+    allowed = litres or (below and word in {"d", "s", "a"})
+    if (word in _REFUSED and not allowed) or not _known(unit):
         return None
     if unit == "%" or _known(unit):
         return _in_product(unit, below), match.end()
@@ -191,7 +198,7 @@ _KINDS: Final[Mapping[str, str]] = {
     "kWh": "energy", "kW": "power", "h": "duration", "K": "difference", "kWh/K": "heat_capacity",
     "K/kW": "resistance", "kW/K": "conductance", "1/h": "rate", "cycle": "cycles",
     "cycle/d": "daily_cycles", "kW/h": "ramp", "m2": "area", "m3": "volume", "m": "length",
-    "kg": "mass", "kg/kWh": "intensity", "K/h": "temperature_rate",
+    "kg": "mass", "kg/kWh": "intensity", "m3/kWh": "specific_volume", "K/h": "temperature_rate",
 }  # fmt: skip
 
 
@@ -226,6 +233,7 @@ def _money_kind(unit: Unit) -> str:
     for name, kind in (
         ("", "money"),
         ("/kWh", "price"),
+        ("/m3", "volume_price"),
         ("/kW", "capacity_price"),
         ("/kW/d", "capacity_price"),
         ("/cycle", "cycle_price"),

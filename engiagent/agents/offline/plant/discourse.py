@@ -44,13 +44,14 @@ class Discourse:
         tabled = [i.unit.component for i in self.plant.instances if i.name == owner]
         if tabled:
             return tabled[0]
-        here = self._units_in(n)
+        words = {t.text for t in self.draft.lines[n].tokens[:token]}
+        pronoun = bool(words & _PRONOUNS)
+        # 'Its fuel' is about what burns it.
+        here = [(i, c) for i, c in self._units_in(n) if not (pronoun and c == "fuel")]
         before = [c for i, c in here if i < token]
         if before:
             return before[-1]
         sentence = self.draft.lines[n].sentence
-        words = {t.text for t in self.draft.lines[n].tokens[:token]}
-        pronoun = bool(words & _PRONOUNS)
         if here and not pronoun:
             return here[0][1]
         for k in range(n - 1, -1 if sentence.passage >= 0 else n - 1, -1):

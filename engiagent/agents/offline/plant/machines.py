@@ -229,6 +229,20 @@ def _running_costs(system: System, instance: Instance) -> None:
             text = system.text(name, f"({text} + {{no_load_fuel}}*{{c}}_on[t])")
         system.costs.append(("+", f"sum({at}*{text}*dt(t) for t in T)"))
         return
+    litre = next((system.filled[f.name]["volume_price"] for f in fuels
+                  if "volume_price" in system.filled[f.name]), None)  # fmt: skip
+    if litre is not None and system.has(name, "fuel_volume") and card["output"] == "power":
+        _one_fuel(system)
+        twice = price is not None or system.has(name, "efficiency")
+        if twice or system.has(name, "fuel_ratio"):
+            line = max(system.line_of(name, "fuel_volume"), 0)
+            draft.doubt(line, f"{name}: what it burns is given in two ways")
+        text = system.text(name, "{fuel_volume}*{c}_power[t]*dt(t)")
+        system.costs.append(("+", f"sum({litre}*{text} for t in T)"))
+        return
+    if system.has(name, "fuel_volume"):
+        lacking(system, instance, "fuel_price")
+        return
     linear = system.has(name, "fuel_price", "no_load_cost") and not system.has(name, "efficiency")
     if linear and card["output"] == "power":
         # Fuel while running and per kWh: the line of a cost curve, not a price of fuel burnt.
