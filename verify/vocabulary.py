@@ -103,6 +103,7 @@ SERIES: Final[Mapping[str, Mapping[str, Meaning]]] = MappingProxyType(
             "source_heat": _result("kW"),
             **_SWITCHED,
         },
+        "emitter": {"heat": _decision("kW"), "cooling": _decision("kW")},
         "heater": {"electric_power": _decision("kW"), "heat": _result("kW")},
         "hot_water_tank": {
             "charge": _decision("kW"),
@@ -116,6 +117,7 @@ SERIES: Final[Mapping[str, Mapping[str, Meaning]]] = MappingProxyType(
         "load": {"power": _result("kW")},
         "pump": {"flow": _decision("kg/s"), "electric_power": _result("kW"), **_SWITCHED},
         "pv": _POWER,
+        "rc_network": {"heating": _result("kW"), "cooling": _result("kW")},
         "shiftable_load": {
             "shift_up": _decision("kW"),
             "shift_down": _decision("kW"),
@@ -138,6 +140,11 @@ SERIES: Final[Mapping[str, Mapping[str, Meaning]]] = MappingProxyType(
         },
         "two_zone_tank": {**_STORE, "energy": _state("kWh"), "fraction": _state("1")},
         "wind_turbine": _POWER,
+        "zone_5r1c": {
+            "heating": _decision("kW"),
+            "cooling": _decision("kW"),
+            "discomfort": _decision("K"),
+        },
     }
 )
 """By model and by the last word of a quantity."""

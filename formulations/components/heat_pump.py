@@ -1,11 +1,12 @@
 r"""A heat pump: electric power in, heat out, by the temperatures of source and sink and part load.
 
 .. math::
-    P_t = \frac{\dot Q_t}{\mathrm{COP}_t\,m(\dot Q_t/Y_t)} + P^{standby}, \qquad
-    \dot Q^{source}_t = \dot Q_t - (P_t - P^{standby})
+    P_t = \frac{\dot Q_t}{\mathrm{COP}_t\,m(\dot Q_t/Y_t)} + n P^{standby}, \qquad
+    \dot Q^{source}_t = \dot Q_t - (P_t - n P^{standby})
 
 with a coefficient of performance that is a series, a share of Carnot's, or a curve, and a factor
-:math:`m` by part load (1 unless a curve or a table is given). With a least part load it switches.
+:math:`m` by part load (1 unless a curve or a table is given). Each of :math:`n` machines
+alike stands by. With a least part load it switches.
 """
 
 from engiagent.blueprint.document import ComponentDef
@@ -53,7 +54,7 @@ SLOTS = {
                              "load"),
     "minimum_part_load": LIMITS["minimum_part_load"],
     **TABLE,
-    "standby_power": Slot("kW", low=0, default="0", meaning="drawn on or off"),
+    "standby_power": Slot("kW", low=0, default="0", meaning="of each, drawn on or off"),
     "electric_power_max": Slot("kW", series=True, low=0, default="no limit", meaning="of each"),
     **switching("EUR"),
 }  # fmt: skip
@@ -71,7 +72,8 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
     standby = reader.optional("standby_power") or ""
     kind = Machine("heat", "kW", "electric_power", capacity, f"{capacity}/{cop}", "heat")
     built = machine(reader, kind, _shape(reader), standby)
-    less = f"({name}_electric_power[t] - {standby})" if standby else f"{name}_electric_power[t]"
+    power = f"{name}_electric_power[t]"
+    less = f"({power} - {built.run.all(standby)})" if standby else power
     result = helper + built.fragment + expression(
         reader, "source_heat", "kW", f"{name}_heat[t] - {less}", "heat from the source"
     )  # fmt: skip

@@ -112,8 +112,9 @@ class Built:
 
 
 def machine(reader: Reader, kind: Machine, shape: Shape, standing: str = "") -> Built:
-    """Return the algebra of a machine; ``standing`` is an input [kW] that never stops."""
+    """Return the algebra of a machine; ``standing`` is an input [kW] of each that never stops."""
     run = running(reader, (kind.least_slot,), always=shape.idle)
+    standing = run.all(standing) if standing else ""
     name, most = f"{reader.name}_{kind.output}", reader.optional("maximum_part_load")
     largest = kind.capacity if most is None else f"{most}*{kind.capacity}"
     limit = run.all(largest)

@@ -254,6 +254,20 @@ class Plant:
             raise EvaluationError(f"{name} is {symbol.value.unit}, needed is {wanted}")
         return np.asarray((symbol.value.data - float(wanted.zero or 0)) / float(wanted.factor))
 
+    def member(self, name: str, label: str, over: IndexSet, unit_text: str) -> Floats | None:
+        """Return one row of a quantity over labels and a set; None when the plan has none."""
+        try:
+            symbol = self.bench.evaluator.environment.symbol(name)
+        except MissingQuantity:
+            return None
+        labels = symbol.dims[0].labels if len(symbol.dims) == 2 else ()
+        if symbol.value is None or label not in labels or symbol.dims[1].size != over.size:
+            return None
+        wanted = parse_unit(unit_text)
+        rows = np.asarray(symbol.value.data).reshape(len(labels), over.size)
+        row = rows[list(labels).index(label)]
+        return np.asarray((row - float(wanted.zero or 0)) / float(wanted.factor))
+
     # -- running --------------------------------------------------------------------------------
 
     def run(self) -> Iterator[Run]:
@@ -334,7 +348,7 @@ class Plant:
             if output is not None
             and u.connections.get("zone") == zone.name
             and u.model in MODELS
-            and entry_of(u.model).supplies.get("zone") == output
+            and output in _given(u)
         ]
 
     def value(self, unit: Dynamics, word: str) -> Floats:
@@ -372,6 +386,13 @@ class Plant:
         claimed = self.claimed(unit, word, text)
         names = tuple(self.names(unit, word))
         return Result(names, text, values_, self.periods(unit), claimed, why)
+
+
+def _given(unit: Dynamics) -> tuple[str | None, ...]:
+    """Return what a unit gives to the zone that it serves."""
+    entry = entry_of(unit.model)
+    by_port = [word for port, word in entry.serves.items() if port in unit.connections]
+    return (entry.supplies.get("zone"), *by_port)
 
 
 def _same(unit: Dynamics, written: Any, found: Unit, wanted: Unit) -> None:

@@ -21,6 +21,7 @@ MODELS: Final[Mapping[str, str]] = MappingProxyType(
         "cooling_tower": "cooling",
         "curtailable_load": "loads",
         "demand_response": "loads",
+        "emitter": "emitters",
         "ev": "vehicles",
         "extraction_chp": "cogeneration",
         "fan": "machines",
@@ -36,6 +37,7 @@ MODELS: Final[Mapping[str, str]] = MappingProxyType(
         "load": "terminals",
         "pump": "machines",
         "pv": "generation",
+        "rc_network": "networks",
         "shiftable_load": "loads",
         "stratified_tank": "stratified",
         "tank": "tanks",
@@ -43,6 +45,7 @@ MODELS: Final[Mapping[str, str]] = MappingProxyType(
         "thermal_zone": "zones",
         "two_zone_tank": "tanks",
         "wind_turbine": "generation",
+        "zone_5r1c": "networks",
     }
 )
 """By model the file of its family, which is read only when a problem has such a unit."""

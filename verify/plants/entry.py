@@ -62,6 +62,8 @@ class Entry:
         What it may be connected to, with the meaning.
     supplies, demands
         By connection the quantity that flows into what it is connected to, or out of it.
+    serves
+        By connection what goes to the zone that the unit serves, where that depends on it.
     only_with
         Quantities that are there only where one of some slots is given.
     answered
@@ -79,6 +81,7 @@ class Entry:
     connections: Mapping[str, str] = field(default_factory=dict)
     supplies: Mapping[str, str] = field(default_factory=dict)
     demands: Mapping[str, str] = field(default_factory=dict)
+    serves: Mapping[str, str] = field(default_factory=dict)
     only_with: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     answered: tuple[str, ...] = ()
     rows: Rows | None = None

@@ -170,6 +170,24 @@ PART_LOAD: Final = {
     "part_load_power": _table("1", "input over that of full load there"),
     "segments": Slot("1", "chords by which the plan replaces the curve; they then are declared"),
 }
+ZONE_5R1C: Final = {
+    "mass_capacity": _given("kWh/K", "of the mass"),
+    "mass_area": _given("m2", "of the mass"),
+    "surface_area": _given("m2", "of all surfaces"),
+    "window_conductance": _given("kW/K", "of parts without mass"),
+    "opaque_conductance": _given("kW/K", "of walls, roof and floor"),
+    "ventilation": _given("kW/K", "of the air that is exchanged"),
+    "ambient_temperature": _given("degC", "outside", "series"),
+    "supply_temperature": _series("degC", "of the air; that outside when absent"),
+    "internal_gains": _usual("kW", 0.0, "of people and devices", "series"),
+    "solar_gains": _usual("kW", 0.0, "through windows", "series"),
+    "initial_temperature": _given("degC", "of the mass at the start"),
+    "temperature_min": _series("degC", "of the air, mean; no limit when absent"),
+    "temperature_max": _series("degC", "of the air, mean; no limit when absent"),
+    "heating_power_max": _series("kW", "heat; no limit when absent"),
+    "cooling_power_max": _series("kW", "heat taken away; no limit when absent"),
+}
+EMITTER: Final = {"power_max": _series("kW", "into the zone; no limit when absent")}
 CONVERTER: Final = {
     "electric_power_max": _series("kW", "no limit when absent"),
     "cop": Slot("1", "useful over electric power", "series", 1.0),
@@ -189,7 +207,7 @@ HEAT_PUMP: Final = {
     "modulation_curve": _table("1", "coefficients, factor on the COP by part load"),
     "minimum_part_load": _usual("1", 0.0, "below which it cycles"),
     "cycling_coefficient": _usual("1", 0.9, "of EN 14825, to water"),
-    "standby_power": _usual("kW", 0.0, "drawn on or off"),
+    "standby_power": _usual("kW", 0.0, "of each, drawn on or off"),
     "electric_power_max": _series("kW", "of each; no limit when absent"),
     **PART_LOAD,
     **STARTING,
@@ -321,6 +339,7 @@ SLOTS: Final[Mapping[str, Mapping[str, Slot]]] = MappingProxyType(
         "cooling_tower": COOLING_TOWER,
         "curtailable_load": CURTAILABLE,
         "demand_response": DEMAND_RESPONSE,
+        "emitter": EMITTER,
         "ev": EV,
         "extraction_chp": EXTRACTION_CHP,
         "fan": FLOW_MACHINE,
@@ -339,6 +358,7 @@ SLOTS: Final[Mapping[str, Mapping[str, Slot]]] = MappingProxyType(
         "load": {"power": _series("kW", "the demand; the plan's own when absent")},
         "pump": FLOW_MACHINE,
         "pv": PV,
+        "rc_network": {},
         "shiftable_load": SHIFTABLE,
         "stratified_tank": STRATIFIED,
         "tank": {**BODY, **DISCHARGED},
@@ -346,6 +366,7 @@ SLOTS: Final[Mapping[str, Mapping[str, Slot]]] = MappingProxyType(
         "thermal_zone": ZONE,
         "two_zone_tank": TWO_ZONES,
         "wind_turbine": WIND,
+        "zone_5r1c": ZONE_5R1C,
     }
 )
 """By model."""

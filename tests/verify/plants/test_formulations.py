@@ -21,6 +21,38 @@ COMPONENTS: dict[str, list[tuple[str, str, dict[str, Any]]]] = {
                           "temperature_min": 40}),
         ("heat", "load", {"bus": "warm", "power": [8, 6, 4, 2]}),
     ],
+    "heat pumps alike that stand by": [
+        ("u", "heat_pump", {"bus": "site", "heat_bus": "warm", "rated_capacity": 4, "count": 3,
+                            "cop": 3, "standby_power": 0.1, "minimum_part_load": 0.5}),
+        ("tank", "tank", {"heat_bus": "warm", "mass": 1000, "initial_temperature": 45,
+                          "temperature_max": 60, "temperature_min": 40}),
+        ("heat", "load", {"bus": "warm", "power": [8, 6, 4, 2]}),
+    ],
+    "radiator and zone": [
+        ("b", "heat_pump", {"bus": "site", "heat_bus": "warm", "rated_capacity": 9, "cop": 3}),
+        ("u", "emitter", {"heat_bus": "warm", "zone": "room", "power_max": 6}),
+        ("room", "thermal_zone", {"capacitance": 3, "resistance": 5, "initial_temperature": 20,
+                                  "ambient_temperature": [0, 2, 4, 1]}),
+    ],
+    "network of rooms and walls": [
+        ("b", "heat_pump", {"bus": "site", "heat_bus": "warm", "rated_capacity": 9, "cop": 3}),
+        ("u", "rc_network", {
+            "heat_bus": "warm",
+            "nodes": {"air": {}, "wall": {"capacity": 4, "initial_temperature": 20}},
+            "links": {"out": {"one": "ambient", "other": "air", "conductance": 0.1},
+                      "in": {"one": "air", "other": "wall", "conductance": 0.5}},
+            "boundaries": {"ambient": "2[degC]"}, "heat": {"air": 0.3}, "heated": {"air": 6},
+            "comfort": {"air": {"low": "20[degC]"}}}),
+    ],
+    "zone of ISO 13790": [
+        ("b", "heat_pump", {"bus": "site", "heat_bus": "warm", "rated_capacity": 9, "cop": 3}),
+        ("u", "zone_5r1c", {"heat_bus": "warm", "mass_capacity": 5, "mass_area": 250,
+                            "surface_area": 450, "window_conductance": 0.03,
+                            "opaque_conductance": 0.05, "ventilation": 0.04,
+                            "ambient_temperature": [0, 2, 4, 1], "internal_gains": 0.4,
+                            "solar_gains": [0, 0.5, 1, 0], "initial_temperature": 20,
+                            "temperature_min": 20}),
+    ],
     "boiler and thermal store": [
         ("u", "boiler", {"fuel_bus": "gas", "heat_bus": "warm", "rated_capacity": 20,
                          "rated_efficiency": 0.9, "minimum_part_load": 0.3}),
@@ -91,6 +123,8 @@ def test_what_a_formulation_plans_is_what_physics_does(tmp_path: Path, name: str
     prices: dict[str, Any] = {"net": [0.3, 0.1, 0.4, 0.2]}
     if any(unit == "gas" for unit, _, _ in COMPONENTS[name]):
         prices["gas"] = 0.1
+    if name == "radiator and zone":
+        site.require("room_temperature[t+1] >= 20[degC]", name="warm enough")
     site.minimise_cost(prices)
     certificate = certify(None, site.solve(), site.blueprint(), folder=tmp_path, name="site")
     level = certificate.levels["physics"]
