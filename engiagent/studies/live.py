@@ -175,6 +175,8 @@ class Live:
         self, result: SolverResult, new: Mapping[str, Floats], program: Program | None = None
     ) -> Json:
         """Return what is kept of a result: no seconds, which are never the same twice."""
+        if result.status == "interrupted":
+            raise KeyboardInterrupt  # what was cut off is no result that a folder may keep
         program = program or self.program
         values, absent = self.requests.read(program, result)
         kept: Json = {

@@ -158,6 +158,8 @@ class _Front:
             result = find()
         except EngiagentError as error:
             return {"status": "error", "reason": " ".join(str(error).split())}
+        if result.status == "interrupted":
+            raise KeyboardInterrupt
         if result.x is None:
             return {"status": result.status, "reason": result.reason}
         values = goal_values(self.program, result.x)

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,14 @@ from engiagent.cli.app import app
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations import compile_blueprint
 from engiagent.formulations.compile import Compiler
-from engiagent.solvers import SolveOptions, solve
+from engiagent.formulations.program import Program
+from engiagent.solvers import SolveOptions, SolverResult, solve
 from engiagent.studies.checkpoint import NAME
 from engiagent.studies.live import Setting
 from engiagent.studies.outcome import Outcome
 from engiagent.studies.sweep import CHAIN, SweepRequest, run_sweep
 from engiagent.studies.variation import Variation, points_of
+from tests.studies.test_pareto import plant
 from tests.studies.test_study import best, storage, with_value
 
 PROBLEMS = Path(__file__).parents[2] / "problems"
@@ -184,6 +187,28 @@ def test_cut_off_anywhere_it_ends_with_the_same_bytes(tmp_path: Path) -> None:
         (folder / NAME).write_bytes(content[:end])
         assert run_sweep(storage(), asked, HERE, folder).to_json() == whole
         assert (folder / NAME).read_bytes() == content
+
+
+@dataclass(frozen=True)
+class Stopped(Setting):
+    """Solves so many points, then somebody presses Ctrl-C in the middle of one."""
+
+    left: list[int] = field(default_factory=lambda: [2])
+
+    def solve(self, program: Program, options: SolveOptions | None = None) -> SolverResult:
+        """Solve, or be interrupted."""
+        result = super().solve(program, options)
+        self.left[0] -= 1
+        return replace(result, status="interrupted") if self.left[0] < 0 else result
+
+
+def test_a_point_that_was_interrupted_is_solved_again(tmp_path: Path) -> None:
+    asked = request("price=*1,2,3,4")
+    whole = run_sweep(plant(whole=True), asked, HERE)
+    with pytest.raises(KeyboardInterrupt):
+        run_sweep(plant(whole=True), asked, Stopped(isolate=False), tmp_path)
+    assert (tmp_path / NAME).read_bytes().count(b"\n") == 3
+    assert run_sweep(plant(whole=True), asked, HERE, tmp_path).to_json() == whole.to_json()
 
 
 def test_what_is_done_is_not_solved_again(tmp_path: Path) -> None:
