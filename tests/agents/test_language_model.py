@@ -308,6 +308,27 @@ def test_a_wire_schema_has_nothing_that_servers_refuse(kind: str) -> None:
     closed(wire_schema(kind))
 
 
+def test_quotes_come_back_as_the_text_has_them(tmp_path: Path) -> None:
+    problem = problem_of(
+        tmp_path, "It holds 5 –\n6 MWh and the owner\N{RIGHT SINGLE QUOTATION MARK}s 8 MW.\n"
+    )
+    said = {"quote": "5 - 6 MWh", "why": "a range"}
+    clash = {"quotes": ["the owner's 8 MW", "nothing"], "why": "so"}
+    answer = {**analysis(None), "not_understood": [said], "contradictions": [clash]}
+    value = read_reply("analyse", json.dumps(answer), problem)
+    assert value["not_understood"][0]["quote"] == "5 – 6 MWh"
+    assert value["contradictions"][0]["quotes"] == [
+        "the owner\N{RIGHT SINGLE QUOTATION MARK}s 8 MW",
+        "nothing",
+    ]
+    found = {"verdict": "wrong", "findings": [{**said, "kind": "misread", "place": ""}]}
+    value = read_reply("judge", json.dumps(found), problem)
+    assert value["findings"][0]["quote"] == "5 – 6 MWh"
+    demand = json.dumps({"requirements": [{"id": "R1", **said}]})
+    value = read_reply("requirements", json.dumps({"requirements": demand}), problem)
+    assert value["requirements"]["requirements"][0]["quote"] == "5 – 6 MWh"
+
+
 def test_the_values_of_a_patch_travel_as_text() -> None:
     problem = Problem.load(DAY)
     path = "/core_model_elements/parameters/wear"

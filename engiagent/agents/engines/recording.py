@@ -77,10 +77,6 @@ class Recorder:
         self._keep(request, reply)
         return reply
 
-    def knows(self, request: Request) -> bool:
-        """Whether a kept exchange would answer a request."""
-        return any(item.key == request.key for item in self.kept)
-
     def _known(self, key: str) -> Reply | None:
         for place, item in enumerate(self.kept):
             if item.key == key:

@@ -100,27 +100,46 @@ def _analysis(value: dict[str, Json], problem: "Problem | None") -> dict[str, Js
         if not isinstance(blueprint, dict):
             raise WireError("'blueprint' is no JSON object")
         blueprint = in_full(blueprint, problem)
-    return {**value, "blueprint": blueprint}
+    quoted = _all_quoted(value, problem, "contradictions", "not_understood")
+    return {**quoted, "blueprint": blueprint}
 
 
 def _requirements(value: dict[str, Json], problem: "Problem | None") -> dict[str, Json]:
     document = _json(value.get("requirements"), "requirements")
     if isinstance(document, dict):
-        document = {"schema": _REQUIREMENTS, **document}
-        entries = document.get("requirements")
-        if problem is not None and isinstance(entries, list):
-            quoting = Quoting(problem.text, problem.body_start)
-            document["requirements"] = [_quoted(entry, quoting) for entry in entries]
+        document = _all_quoted({"schema": _REQUIREMENTS, **document}, problem, "requirements")
     return {**value, "requirements": document}
 
 
 def _quoted(entry: Json, quoting: Quoting) -> Json:
-    """Return a requirement with its quote as the text has it, dashes and marks included."""
-    quote = entry.get("quote") if isinstance(entry, dict) else None
-    place = quoting.place(quote) if isinstance(quote, str) else None
-    if place is None:
+    """Return an entry with its quotes as the text has them, dashes and marks included."""
+    if not isinstance(entry, dict):
         return entry
-    return {**entry, "quote": " ".join(quoting.text[slice(*place)].split())}
+    kept = dict(entry)
+    if isinstance(kept.get("quote"), str):
+        kept["quote"] = _words(kept["quote"], quoting)
+    if isinstance(kept.get("quotes"), list):
+        kept["quotes"] = [_words(q, quoting) if isinstance(q, str) else q for q in kept["quotes"]]
+    return kept
+
+
+def _words(quote: str, quoting: Quoting) -> str:
+    """Return the words of the text that a quote means; the quote itself where there are none."""
+    place = quoting.place(quote)
+    return quote if place is None else " ".join(quoting.text[slice(*place)].split())
+
+
+def _all_quoted(value: dict[str, Json], problem: "Problem | None", *names: str) -> dict[str, Json]:
+    """Return an answer with the quotes in some of its lists as the text has them."""
+    if problem is None:
+        return value
+    quoting = Quoting(problem.text, problem.body_start)
+    lists = {n: value[n] for n in names if isinstance(value.get(n), list)}
+    return {**value, **{n: [_quoted(e, quoting) for e in part] for n, part in lists.items()}}
+
+
+def _judgement(value: dict[str, Json], problem: "Problem | None") -> dict[str, Json]:
+    return _all_quoted(value, problem, "findings")
 
 
 def _repair(value: dict[str, Json], problem: "Problem | None") -> dict[str, Json]:
@@ -175,4 +194,5 @@ _CONVERSIONS: Final[
     "analyse": _analysis,
     "repair": _repair,
     "requirements": _requirements,
+    "judge": _judgement,
 }
