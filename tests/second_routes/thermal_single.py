@@ -165,3 +165,16 @@ def farmhouse_sun_in_the_tank() -> float:
     net = pump + need - roof
     cost = cp.sum(cp.maximum(0.284 * net, 0.071 * net))
     return float(cp.Problem(cp.Minimize(cost), limits).solve(solver=cp.HIGHS))
+
+
+def laboratory_small_connection() -> float:
+    """Return the cost of the air conditioner [EUR], in its electric powers."""
+    outdoor, base, price = (
+        column("laboratory_small_connection", "day.csv", c)
+        for c in ("outdoor_degC", "base_kw", "price")
+    )
+    free, matrix = response(22.5, outdoor + 1.9 * 3.5, 1.9, math.exp(-1 / (1.9 * 6.8)))
+    power = cp.Variable(24, bounds=[0, 5])
+    inside = free - matrix @ power * 3
+    limits = [inside >= 19, inside <= 24, inside[24] <= 22.5, power + base <= 8.5]
+    return float(cp.Problem(cp.Minimize(price @ power / 1000), limits).solve(solver=cp.HIGHS))
