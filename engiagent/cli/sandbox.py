@@ -1,5 +1,6 @@
 """``engiagent sandbox``: what this machine can hold a script to, and a script held to it."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +49,7 @@ def probe(as_json: bool) -> int:
     "--blueprint",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Also check against this blueprint of the problem.",
+    help="Check against this blueprint; by default the expert's, or what is read offline.",
 )
 @click.option(
     "--out",
@@ -81,21 +82,45 @@ def run(
     Landlock or seccomp; nothing is run then.
     """
     from engiagent.blueprint import Blueprint
+    from engiagent.certify import with_gaps
     from engiagent.files import open_inside
     from engiagent.problems import Problem
     from engiagent.sandbox import Limits, solve_by_script
 
     posed = Problem.load(problem)
-    given = None if blueprint is None else Blueprint.load(blueprint)
+    given, unclear = _against(posed) if blueprint is None else (Blueprint.load(blueprint), ())
     real = script.resolve()  # the user's own link may be followed
     limits = Limits(seconds=time_limit, cpu_seconds=_cpu(time_limit), memory_mb=memory_limit)
     text = open_inside(real.parent, real.name).decode("utf-8", errors="replace")
     found = solve_by_script(
         text, posed, blueprint=given, limits=limits, isolation="unsafe" if unsafe else "auto"
     )
-    if out is not None and found.certificate is not None:
-        _keep(out, found, posed, given)
+    if found.certificate is not None:
+        found = replace(found, certificate=with_gaps(found.certificate, unclear))
+        if out is not None:
+            _keep(out, found, posed, given, unclear)
     return _tell(found, posed, as_json)
+
+
+def _against(problem: "Problem") -> "tuple[Blueprint | None, tuple[str, ...]]":
+    """Return what a schedule is held to beside annotations, and what of the text is open.
+
+    It is the expert's blueprint, or what the offline engine reads.
+    """
+    from engiagent.blueprint import Blueprint
+    from engiagent.runfolder import BLUEPRINT, REQUIREMENTS
+
+    expert = problem.expert
+    if expert is not None and (expert / BLUEPRINT).is_file():
+        return Blueprint.load(expert / BLUEPRINT), ()
+    if expert is not None and (expert / REQUIREMENTS).is_file():
+        return None, ()
+    from engiagent.agents.offline import analyse
+    from engiagent.stages import gaps
+
+    analysis = analyse(problem, {})
+    missing, unclear = gaps(analysis)
+    return (None if missing else analysis.blueprint), (*missing, *unclear)
 
 
 def _cpu(seconds: float) -> int:
@@ -104,7 +129,11 @@ def _cpu(seconds: float) -> int:
 
 
 def _keep(
-    out: Path, found: "ScriptSolution", problem: "Problem", blueprint: "Blueprint | None"
+    out: Path,
+    found: "ScriptSolution",
+    problem: "Problem",
+    blueprint: "Blueprint | None",
+    unclear: tuple[str, ...],
 ) -> None:
     import tempfile
 
@@ -115,7 +144,7 @@ def _keep(
     with tempfile.TemporaryDirectory(prefix="engiagent-") as place:
         schedule = Path(place) / "schedule.json"
         schedule.write_text(found.answer, encoding="utf-8")
-        kept = KeptSchedule(schedule)
+        kept = KeptSchedule(schedule, not_understood=unclear)
         keep_check(out, found.certificate, kept, problem, blueprint, problem.folder)
 
 

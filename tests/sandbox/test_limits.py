@@ -178,3 +178,24 @@ def test_a_script_sees_the_data_it_is_given_and_nothing_else(tmp_path: Path) -> 
 def test_limits_are_positive_numbers(value: float) -> None:
     with pytest.raises(InputError, match="seconds"):
         Limits(seconds=value)
+
+
+LIBRARIES = {
+    "highspy": "import highspy; h = highspy.Highs(); h.silent(); x = h.addVariable(ub=3); "
+    "h.maximize(x); answer = h.val(x)",
+    "pyscipopt": "from pyscipopt import Model; m = Model(); m.hideOutput(); "
+    "x = m.addVar(ub=3.9, vtype='I'); m.setObjective(x, 'maximize'); m.optimize(); "
+    "answer = m.getVal(x)",
+    "casadi": "import casadi as c; x = c.SX.sym('x'); s = c.nlpsol('s', 'ipopt', "
+    "{'x': x, 'f': (x - 3)**2}, {'print_time': 0}); answer = float(s()['x'])",
+    "scipy": "from scipy.optimize import linprog; answer = linprog([-1], bounds=(0, 3)).x[0]",
+}
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_libraries_that_bring_their_solver_along_work_as_ever(tmp_path: Path, library: str) -> None:
+    pytest.importorskip(library)
+    tail = "import json, sys; json.dump({'x': answer}, open(sys.argv[1], 'w'))"
+    result = run(tmp_path, f"{LIBRARIES[library]}\n{tail}", seconds=30, cpu_seconds=30)
+    assert result.status == "done", result.output
+    assert result.schedule["x"] == pytest.approx(3, abs=1e-6)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,20 @@ def test_a_kept_certificate_says_the_layers_and_can_be_made_again(tmp_path: Path
     code, again = invoke("check", "--certificate", out / "certificate.json")
     assert (code, again["verified"]) == (0, True)
     assert [entry["place"] for entry in again["differences"]] == ["$.versions.sandbox"]
+
+
+def test_a_problem_without_annotations_is_read_offline(tmp_path: Path) -> None:
+    """A script's schedule is judged as the same schedule from a file is."""
+    shutil.copytree(FOLDER, tmp_path / "p", ignore=shutil.ignore_patterns("expert"))
+    out = tmp_path / "kept"
+    code, said = invoke(
+        "sandbox", "run", SCRIPTS / "merchant_pyomo.txt", tmp_path / "p", "--out", out
+    )
+    assert said["objective"]["value"] == pytest.approx(ANSWER, rel=1e-9)
+    other, foreign = invoke("check", tmp_path / "p", "--solution", out / "schedule.json")
+    assert (code, said["verdict"], said["bound"]) == (other, foreign["verdict"], foreign["bound"])
+    code, again = invoke("check", "--certificate", out / "certificate.json")
+    assert (code, again["verified"]) == (0, True)
 
 
 def test_the_command_line_says_why_there_is_no_schedule(tmp_path: Path) -> None:
