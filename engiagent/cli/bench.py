@@ -13,15 +13,67 @@ from engiagent.cli.output import clean, print_json, say
 if TYPE_CHECKING:
     from engiagent.bench.corpus import Row
     from engiagent.bench.faults.ablation import Result
+    from engiagent.bench.suite import Cell, Measured
 
 RESULTS = Path("benchmarks") / "results"
 FAULT_RUNS, QUICK_RUNS = 512, 32
 FAULT_PROBLEMS, QUICK_PROBLEMS = 12, 4
 
 
-@click.group()
+class Bench(click.Group):
+    """A group in which the name of a suite file stands for the command that runs it."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command of the first argument; of a suite file ``suite``."""
+        if args and args[0] not in self.commands and args[0].endswith((".yaml", ".yml")):
+            return "suite", self.commands["suite"], args
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=Bench)
 def bench() -> None:
-    """Measure engiagent itself."""
+    """Measure engiagent itself; 'engiagent bench SUITE.yaml' runs a suite."""
+
+
+@bench.command("suite")
+@click.argument("path", metavar="SUITE", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER",
+              help="Where results and checkpoints go; by default beside the suite.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def suite(path: Path, out: Path | None, as_json: bool) -> int:
+    """Run problems × engines × coordination × repetitions as SUITE has them.
+
+    Finished runs are kept in FOLDER/runs.sqlite; the same suite again runs only what is missing.
+    Written are runs.csv, figures.json and report.html. The exit code is 0 when no run claims what
+    the experts' annotations contradict.
+    """
+    from engiagent.bench.figures import figures, rows, table, to_csv, to_html
+    from engiagent.bench.suite import load_suite, run_suite
+    from engiagent.files import write_atomic
+
+    known = load_suite(path)
+    folder = out or path.with_suffix("")
+    found = run_suite(known, folder / "runs.sqlite", on_run=_say_run)
+    content = {"suite": known.name, "figures": figures(found), "runs": rows(found)}
+    write_atomic(folder / "runs.csv", to_csv(found))
+    write_atomic(folder / "figures.json", json.dumps(content, indent=1) + "\n")
+    write_atomic(folder / "report.html", to_html(known.name, found))
+    if as_json:
+        print_json(content)
+    else:
+        for line in table(found):
+            click.echo(line)
+        say(f"results in {folder}")
+    return int(exit_codes.ExitCode.VIOLATED if any(m.false for m in found.values()) else 0)
+
+
+def _say_run(cell: "Cell", measured: "Measured", kept: bool) -> None:
+    state = "FALSE" if measured.false else "right" if measured.right else "open"
+    again = ", kept" if kept else ""
+    say(f"{state:<6} {cell.problem} {cell.engine} {cell.coordination} #{cell.repetition} "
+        f"({measured.verdict}, {measured.seconds:.1f} s{again})")  # fmt: skip
 
 
 @bench.command("corpus")
