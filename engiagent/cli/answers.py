@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from engiagent.blueprint import Blueprint
 
 if TYPE_CHECKING:
-    from engiagent.cli.checking import CheckResult
+    from engiagent.cli.checked import CheckResult
 
 DEFAULT_TOLERANCE = 1e-6
 

@@ -14,7 +14,7 @@ from engiagent.errors import InputError
 from engiagent.proofs import Proofs
 
 if TYPE_CHECKING:
-    from engiagent.cli.checking import CheckResult
+    from engiagent.cli.checked import CheckResult
 
 
 @click.command(epilog=exit_codes.table())

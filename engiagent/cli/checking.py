@@ -1,6 +1,6 @@
 """What ``engiagent check`` does with one path: which kind it is, and the result of looking."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,14 +21,14 @@ from engiagent.cli.answers import (
     against_schedule,
     quotes_astray,
 )
+from engiagent.cli.checked import CheckResult, of_certificate, read_offline, undecided_result
 from engiagent.cli.exit_codes import ExitCode
-from engiagent.cli.output import summary
 from engiagent.errors import EngiagentError, InputError
 from engiagent.files import open_inside
 from engiagent.jsontext import loads_strict
 from engiagent.kept import KeptSchedule, keep_check, kept_schedule
 from engiagent.proofs import PLAIN, Proofs
-from engiagent.reverify import Difference, compare
+from engiagent.reverify import compare
 from engiagent.runfolder import (
     BLUEPRINT,
     CERTIFICATE,
@@ -54,78 +54,6 @@ if TYPE_CHECKING:
     from engiagent.verify.disturbances import Disturbances
     from engiagent.verify.foreign import Reading
     from engiagent.verify.opinions import Opinion
-
-
-@dataclass(frozen=True, kw_only=True)
-class CheckResult:
-    """What a check of one path found.
-
-    Attributes
-    ----------
-    disagreements
-        With the stored answer.
-    differences
-        From the stored certificate; None when there was none to compare with.
-    """
-
-    path: str
-    code: ExitCode
-    problem: str | None = None
-    certificate: Mapping[str, Any] | None = None
-    verdict: str | None = None
-    reason: str | None = None
-    missing: tuple[str, ...] = ()
-    disagreements: tuple[str, ...] = ()
-    differences: tuple[Difference, ...] | None = None
-    error: str | None = None
-
-    def certified(self, key: str) -> Any:
-        """Return an entry of the certificate; None without one."""
-        return (self.certificate or {}).get(key)
-
-    @property
-    def violations(self) -> list[Any]:
-        """Broken requirements, then what the stored answer and the stored certificate say else."""
-        found = list(self.certified("violations") or ())
-        found += [
-            {"level": "answer", "check": ANSWER, "message": text} for text in self.disagreements
-        ]
-        if self.differences is not None and not self.verified:
-            worst = next(d for d in self.differences if not d.allowed)
-            text = f"the stored certificate is not what the check gives now: {worst}"
-            found.append({"level": "certificate", "check": CERTIFICATE, "message": text})
-        return found
-
-    @property
-    def disturbance(self) -> Mapping[str, Any] | None:
-        """What the runs with disturbances found; None where there were none."""
-        levels = self.certified("levels") or {}
-        found: Mapping[str, Any] | None = levels.get("physics", {}).get("disturbance")
-        return found
-
-    @property
-    def verified(self) -> bool:
-        """Whether there is a stored certificate that holds."""
-        return self.differences is not None and all(d.allowed for d in self.differences)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the object that ``--json`` prints for one path."""
-        bound = self.certified("bound")
-        found = summary(
-            problem=self.problem,
-            verdict=self.verdict,
-            objective=self.certified("objective"),
-            bound=bound.get("value") if isinstance(bound, Mapping) else None,
-            missing=self.certified("missing") or self.missing,
-            not_understood=self.certified("not_understood") or (),
-            violations=self.violations,
-            run=self.path if is_run_folder(Path(self.path)) else None,
-            error=self.error,
-        )
-        if self.differences is not None:
-            found["verified"] = self.verified
-            found["differences"] = [difference.to_dict() for difference in self.differences]
-        return found
 
 
 @dataclass(frozen=True)
@@ -265,7 +193,7 @@ class Examiner:
         again = replace(again, proofs=replace(self.proofs, exact=self.proofs.exact or kept.exact))
         again = replace(again, disturb=self.disturb or _disturbances(path / CERTIFICATE))
         certificate = again._certificate(problem, kept.path, blueprint, folder, name)
-        return _of_certificate(path, with_gaps(certificate, kept.not_understood))
+        return of_certificate(path, with_gaps(certificate, kept.not_understood))
 
     def _without_schedule(
         self, path: Path, problem: "Problem | None", blueprint: Blueprint | None, name: str
@@ -274,13 +202,13 @@ class Examiner:
         reason = "the run has no schedule to check"
         stored = path / CERTIFICATE
         if problem is None or not stored.is_file():
-            return _undecided(path, name, reason)
+            return undecided_result(path, name, reason)
         from engiagent.certify import without_schedule
 
         text = open_inside(path, CERTIFICATE).decode("utf-8", errors="replace")
         given = read_certificate(text, str(stored))
         again = without_schedule(problem, blueprint, given["missing"], given["not_understood"])
-        return replace(_of_certificate(path, again), reason=reason)
+        return replace(of_certificate(path, again), reason=reason)
 
     def _blueprint(self, path: Path) -> CheckResult:
         """Check a schedule against a blueprint, or solve the blueprint and check that."""
@@ -320,7 +248,7 @@ class Examiner:
         missing, not_understood = gaps(analysis)
         if analysis.blueprint is None or missing:
             nothing = without_schedule(problem, analysis.blueprint, missing, not_understood)
-            return _of_certificate(path, nothing)
+            return of_certificate(path, nothing)
         return self._schedule(path, problem, analysis.blueprint, tuple(not_understood))
 
     def _schedule(
@@ -347,7 +275,7 @@ class Examiner:
             exact, opinion = self.proofs.exact, again.opinion
             kept = KeptSchedule(self.solution, self.reading, not_understood, exact, opinion)
             keep_check(self.out, certificate, kept, problem, blueprint, folder)
-        return _of_certificate(path, certificate)
+        return of_certificate(path, certificate)
 
     def _expert(self, path: Path, problem: "Problem", expert: Path) -> CheckResult:
         """Check that blueprint and answer of a corpus problem agree with the certificate."""
@@ -359,9 +287,9 @@ class Examiner:
                 result = self._solved(path, problem, blueprint)
             except MissingDataError as error:
                 missing = tuple(slots_of(blueprint, error.names))
-                result = _undecided(path, problem.id, str(error), missing)
+                result = undecided_result(path, problem.id, str(error), missing)
         else:
-            result = _read_offline(path, problem)
+            result = read_offline(path, problem)
         disagreements += absent_files(expert)
         disagreements += self._taken(problem.id, path)
         if (expert / REQUIREMENTS).is_file():
@@ -438,7 +366,7 @@ class Examiner:
         folder = problem_folder_of(path)
         name = name_of(path)
         again = self._informed(problem, solution, blueprint, folder, name)
-        return _of_certificate(path, again._certificate(problem, solution, blueprint, folder, name))
+        return of_certificate(path, again._certificate(problem, solution, blueprint, folder, name))
 
     def _informed(
         self,
@@ -480,40 +408,3 @@ def _disturbances(path: Path) -> "Disturbances | None":
         return None
     text = open_inside(path.parent, path.name).decode("utf-8", errors="replace")
     return disturbances_of(read_certificate(text, str(path)))
-
-
-def _of_certificate(path: Path, certificate: "Certificate") -> CheckResult:
-    return CheckResult(
-        path=str(path),
-        code=exit_codes.of_verdict(certificate.verdict),
-        problem=certificate.problem,
-        certificate=certificate.to_dict(),
-        verdict=certificate.verdict,
-    )
-
-
-def _undecided(path: Path, problem: str, reason: str, missing: tuple[str, ...] = ()) -> CheckResult:
-    return CheckResult(
-        path=str(path),
-        code=ExitCode.UNDECIDED,
-        problem=problem,
-        verdict="undecided",
-        reason=reason,
-        missing=missing,
-    )
-
-
-def _read_offline(path: Path, problem: "Problem") -> CheckResult:
-    """Return what the offline engine makes of a problem that has no blueprint."""
-    from engiagent.agents.offline import analyse
-    from engiagent.stages import gaps
-
-    missing, not_understood = gaps(analyse(problem, {}))
-    return CheckResult(
-        path=str(path),
-        code=ExitCode.UNDECIDED,
-        problem=problem.id,
-        verdict="undecided" if missing or not_understood else None,
-        missing=missing,
-        reason="no blueprint; read by the offline engine",
-    )

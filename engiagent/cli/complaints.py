@@ -12,7 +12,7 @@ from engiagent.cli.output import clean, item_text, number
 from engiagent.runinputs import EXPERT, REQUIREMENTS
 
 if TYPE_CHECKING:
-    from engiagent.cli.checking import CheckResult
+    from engiagent.cli.checked import CheckResult
 
 SHOWN: Final = 10
 """Annotations that a code host shows of one step; all stand in table, JUnit and SARIF."""

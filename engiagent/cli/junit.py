@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
-from engiagent.cli.checking import CheckResult
+from engiagent.cli.checked import CheckResult
 from engiagent.cli.exit_codes import MEANINGS, ExitCode
 from engiagent.cli.output import clean, item_text
 from engiagent.files import write_atomic

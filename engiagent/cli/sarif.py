@@ -11,7 +11,7 @@ from engiagent.cli.findings import Finding, LintedFile
 from engiagent.jsonplaces import Region
 
 if TYPE_CHECKING:
-    from engiagent.cli.checking import CheckResult
+    from engiagent.cli.checked import CheckResult
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS: Final = {"error": "error", "warning": "warning", "info": "note"}

@@ -1,0 +1,130 @@
+"""The result of checking one path."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engiagent.cli import exit_codes
+from engiagent.cli.annotations import ANSWER
+from engiagent.cli.exit_codes import ExitCode
+from engiagent.cli.output import summary
+from engiagent.reverify import Difference
+from engiagent.runfolder import CERTIFICATE, is_run_folder
+
+if TYPE_CHECKING:
+    from engiagent.problems import Problem
+    from engiagent.verify import Certificate
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckResult:
+    """What a check of one path found.
+
+    Attributes
+    ----------
+    disagreements
+        With the stored answer.
+    differences
+        From the stored certificate; None when there was none to compare with.
+    """
+
+    path: str
+    code: ExitCode
+    problem: str | None = None
+    certificate: Mapping[str, Any] | None = None
+    verdict: str | None = None
+    reason: str | None = None
+    missing: tuple[str, ...] = ()
+    disagreements: tuple[str, ...] = ()
+    differences: tuple[Difference, ...] | None = None
+    error: str | None = None
+
+    def certified(self, key: str) -> Any:
+        """Return an entry of the certificate; None without one."""
+        return (self.certificate or {}).get(key)
+
+    @property
+    def violations(self) -> list[Any]:
+        """Broken requirements, then what the stored answer and the stored certificate say else."""
+        found = list(self.certified("violations") or ())
+        found += [
+            {"level": "answer", "check": ANSWER, "message": text} for text in self.disagreements
+        ]
+        if self.differences is not None and not self.verified:
+            worst = next(d for d in self.differences if not d.allowed)
+            text = f"the stored certificate is not what the check gives now: {worst}"
+            found.append({"level": "certificate", "check": CERTIFICATE, "message": text})
+        return found
+
+    @property
+    def disturbance(self) -> Mapping[str, Any] | None:
+        """What the runs with disturbances found; None where there were none."""
+        levels = self.certified("levels") or {}
+        found: Mapping[str, Any] | None = levels.get("physics", {}).get("disturbance")
+        return found
+
+    @property
+    def verified(self) -> bool:
+        """Whether there is a stored certificate that holds."""
+        return self.differences is not None and all(d.allowed for d in self.differences)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the object that ``--json`` prints for one path."""
+        bound = self.certified("bound")
+        found = summary(
+            problem=self.problem,
+            verdict=self.verdict,
+            objective=self.certified("objective"),
+            bound=bound.get("value") if isinstance(bound, Mapping) else None,
+            missing=self.certified("missing") or self.missing,
+            not_understood=self.certified("not_understood") or (),
+            violations=self.violations,
+            run=self.path if is_run_folder(Path(self.path)) else None,
+            error=self.error,
+        )
+        if self.differences is not None:
+            found["verified"] = self.verified
+            found["differences"] = [difference.to_dict() for difference in self.differences]
+        return found
+
+
+def of_certificate(path: Path, certificate: "Certificate") -> CheckResult:
+    """Return the result that a certificate is."""
+    return CheckResult(
+        path=str(path),
+        code=exit_codes.of_verdict(certificate.verdict),
+        problem=certificate.problem,
+        certificate=certificate.to_dict(),
+        verdict=certificate.verdict,
+    )
+
+
+def undecided_result(
+    path: Path, problem: str, reason: str, missing: tuple[str, ...] = ()
+) -> CheckResult:
+    """Return the result of a path without a plan."""
+    return CheckResult(
+        path=str(path),
+        code=ExitCode.UNDECIDED,
+        problem=problem,
+        verdict="undecided",
+        reason=reason,
+        missing=missing,
+    )
+
+
+def read_offline(path: Path, problem: "Problem") -> CheckResult:
+    """Return what the offline engine makes of a problem that has no blueprint."""
+    from engiagent.agents.offline import analyse
+    from engiagent.stages import gaps
+
+    missing, not_understood = gaps(analyse(problem, {}))
+    return CheckResult(
+        path=str(path),
+        code=ExitCode.UNDECIDED,
+        problem=problem.id,
+        verdict="undecided" if missing or not_understood else None,
+        missing=missing,
+        reason="no blueprint; read by the offline engine",
+    )
