@@ -117,7 +117,11 @@ SERIES: Final[Mapping[str, Mapping[str, Meaning]]] = MappingProxyType(
         "load": {"power": _result("kW")},
         "pump": {"flow": _decision("kg/s"), "electric_power": _result("kW"), **_SWITCHED},
         "pv": _POWER,
-        "rc_network": {"heating": _result("kW"), "cooling": _result("kW")},
+        "rc_network": {
+            "heating": _result("kW"),
+            "cooling": _result("kW"),
+            "mean_temperature": _result("degC"),
+        },
         "shiftable_load": {
             "shift_up": _decision("kW"),
             "shift_down": _decision("kW"),
@@ -144,6 +148,7 @@ SERIES: Final[Mapping[str, Mapping[str, Meaning]]] = MappingProxyType(
             "heating": _decision("kW"),
             "cooling": _decision("kW"),
             "discomfort": _decision("K"),
+            "mean_temperature": _result("degC"),
         },
     }
 )

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 WAYS = (("heating", "heated", "heat_bus", 1.0), ("cooling", "cooled", "cooling_bus", -1.0))
 SIZES = ("mass_capacity", "mass_area", "surface_area", "window_conductance", "opaque_conductance")
+BY_NODE: Mapping[str, tuple[str, ...]] = {"mean_temperature": ()}
+"""What a plan may have by node, and is not asked for."""
 BUSES = {"heat_bus": "heating", "cooling_bus": "cooling"}
 
 
@@ -216,6 +218,7 @@ ENTRIES = {
             "cooling_bus": "to which heat goes",
         },
         demands=BUSES,
+        only_with=BY_NODE,
     ),
     "zone_5r1c": Entry(
         "zone_5r1c",
@@ -224,5 +227,6 @@ ENTRIES = {
         _execute_zone,
         connections={"heat_bus": "from which it takes heat", "cooling_bus": "to which heat goes"},
         demands=BUSES,
+        only_with=BY_NODE,
     ),
 }

@@ -33,12 +33,17 @@ LinDistFlow, which a component of a blueprint does unless it says otherwise.""",
 times kW. A set without `on` in the plan runs where it has power.""",
     "heat_pump": """The coefficient of performance is `cop`, or a share of Carnot's, or a curve. The
 plan's `heat` is kept where it has one, else its `electric_power`.""",
+    "rc_network": """Temperatures go by node, as `<name>.<node>.temperature` and
+`<name>.<node>.mean_temperature`, powers into several nodes as `<name>.heating_<node>` and
+`<name>.cooling_<node>`.""",
     "stratified_tank": """Heat comes in at `heater_layer`; `discharge` is taken from the uppermost
 layer, a draw (`use`) from there with cold water behind it. `temperature` is that of the uppermost
 layer.""",
     "tank": "On a `cooling_bus` charging cools it.",
     "thermal_zone": """A zone called `kitchen` has the quantities `zone.kitchen.…`, one called
 `zone` has `zone.…`.""",
+    "zone_5r1c": """The nodes are `air`, `surface` and `mass`, with `<name>.mass.temperature` and
+`<name>.<node>.mean_temperature`. The step is exact and not the standard's.""",
 }
 
 

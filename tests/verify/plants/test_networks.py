@@ -1,0 +1,86 @@
+"""Networks of heat, zones of ISO 13790, emitters, machines that stand by: faults are caught."""
+
+from math import exp
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.verify.plants.yard import broken, executed, passes
+
+BOX = """  - name: u
+    model: rc_network
+    index: T
+    connections:
+      nodes: {mass: {capacity: 2, initial_temperature: 20}}
+      links: {out: {one: ambient, other: mass, conductance: 0.5}}
+      boundaries: {ambient: 10}
+      heated: {mass: 6}
+"""
+ZONE = """  - name: u
+    model: zone_5r1c
+    index: T
+    parameters: {mass_capacity: 5, mass_area: 250, surface_area: 450, window_conductance: 0.03,
+      opaque_conductance: 0.05, ventilation: 0.04, ambient_temperature: 20, initial_temperature: 20,
+      temperature_min: 19, heating_power_max: 4}
+"""
+EMITTER = """  - name: u
+    model: emitter
+    index: T
+    parameters: {power_max: 5}
+    connections: {heat_bus: warm, zone: room}
+  - name: room
+    model: thermal_zone
+    index: T
+    parameters: {capacitance: 2, resistance: 2, initial_temperature: 20, ambient_temperature: 10}
+"""
+PUMPS = """  - name: u
+    model: heat_pump
+    index: T
+    parameters: {rated_capacity: 4, count: 3, cop: 4, standby_power: 0.1}
+"""
+
+
+def box(heat: float) -> list[float]:
+    """Return the temperatures of the box over two hours: 1/4 of the distance decays by the hour."""
+    temperatures, end = [20.0], 10.0 + heat / 0.5
+    for _ in range(2):
+        temperatures.append(end + (temperatures[-1] - end) * exp(-0.25))
+    return temperatures
+
+
+CASES: list[tuple[str, dict[str, Any], str]] = [
+    (BOX, {"u.heating": [5, 5], "u.mass.temperature": box(5.0)}, ""),
+    (BOX, {"u.heating": [3, 3], "u.mass.temperature": box(3.0)}, ""),
+    (BOX, {"u.heating": [3, 3], "u.mass.temperature": box(3.1)}, "drift:u.mass.temperature"),
+    (BOX, {"u.heating": [7, 3]}, "limit:u.heating_mass"),
+    (BOX, {"u.heating": [-1, 3]}, "sign:u.heating_mass"),
+    # Everything at 20 °C stays there without heat.
+    (ZONE, {"u.heating": [0, 0], "u.mass.temperature": [20, 20, 20],
+            "u.air.mean_temperature": [20, 20]}, ""),
+    (ZONE, {"u.heating": [0, 0], "u.air.mean_temperature": [20, 21]}, "output:u.air.mean_temp"),
+    (ZONE, {"u.heating": [5, 0]}, "limit:u.heating"),
+    (ZONE.replace("temperature: 20, initial", "temperature: 0, initial"), {"u.heating": [0, 0]},
+     "below:u.air.mean_temperature"),
+    (EMITTER, {"u.heat": [5, 5], "room.temperature": [20, 20, 20]}, ""),
+    (EMITTER, {"u.heat": [6, 5]}, "limit:u.heat"),
+    (EMITTER, {"u.heat": [-1, 5]}, "sign:u.heat"),
+    (EMITTER, {"u.heat": [2, 5], "room.temperature": [20, 20, 20]}, "drift:zone.room.temperature"),
+    # 0.3 kW stand by, however many run.
+    (PUMPS, {"u.heat": [8, 4, 0], "u.on": [2, 1, 0], "u.electric_power": [2.3, 1.3, 0.3]}, ""),
+    (PUMPS, {"u.heat": [8, 4, 0], "u.on": [2, 1, 0], "u.electric_power": [2.1, 1.1, 0.1]},
+     "output:u.electric_power"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("dynamics", "schedule", "check"), CASES)
+def test_a_plan_is_judged_by_the_physics_of_its_units(
+    tmp_path: Path, dynamics: str, schedule: dict[str, Any], check: str
+) -> None:
+    certificate = executed(tmp_path, dynamics, schedule)
+    found = broken(certificate)
+    if check:
+        assert any(name.startswith(check) for name in found), found
+    else:
+        assert found == set()
+        assert passes(certificate)
