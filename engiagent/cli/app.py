@@ -24,6 +24,7 @@ from engiagent.cli.explain import explain
 from engiagent.cli.finance import finance
 from engiagent.cli.importing import import_model
 from engiagent.cli.lint import lint, schema
+from engiagent.cli.memory import memory
 from engiagent.cli.output import print_json, say, summary
 from engiagent.cli.pareto import pareto
 from engiagent.cli.problems import problems
@@ -125,7 +126,7 @@ def app() -> None:
 
 COMMANDS = (
     run, audit, explain, solve, study, sweep, pareto, sensitivity, check, bench, emit,
-    import_model, report, problems, lint, schema, doctor, finance, weather, sandbox, trace,
+    import_model, report, problems, lint, memory, schema, doctor, finance, weather, sandbox, trace,
 )  # fmt: skip
 for command in COMMANDS:
     app.add_command(command)
