@@ -266,6 +266,12 @@ def is_run_folder(path: Path) -> bool:
     return True
 
 
+def is_under_way(record: Mapping[str, Any]) -> bool:
+    """Whether a run goes on: its record says so, and its process, here, has not ended."""
+    pid = record.get("pid")
+    return record.get("state") == "running" and (pid == os.getpid() or _alive(pid))
+
+
 def _clear(path: Path, force: bool) -> None:
     """Make sure that nothing but an earlier run, and that only by request, is overwritten."""
     if path.is_symlink() or (path.exists() and not path.is_dir()):

@@ -1,0 +1,99 @@
+"""A list of runs: everything that ran is in it, whatever state its folder is in."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engiagent.errors import InputError
+from engiagent.runlist import DEPTH, find_runs
+
+GONE = 2**22 + 1  # above the kernel's largest process number
+
+
+def put(folder: Path, **record: Any) -> Path:
+    folder.mkdir(parents=True)
+    whole = {"schema": "engiagent-run/1", "problem": folder.name, "state": "done"} | record
+    (folder / "run.json").write_text(json.dumps(whole), encoding="utf-8")
+    return folder
+
+
+def test_the_latest_comes_first_with_what_it_found(tmp_path: Path) -> None:
+    put(tmp_path / "old", started="2026-01-01T00:00:00+00:00", verdict="undecided")
+    new = put(
+        tmp_path / "week" / "new",
+        started="2026-01-02T00:00:00+00:00",
+        finished="2026-01-02T00:01:30+00:00",
+        verdict="certified",
+        asked={"engine": "offline"},
+    )
+    goal = {"value": 12.5, "unit": "EUR", "sense": "minimize"}
+    text = json.dumps({"objective": goal, "bound": {"value": 12.25, "gap": 0.02}})
+    (new / "certificate.json").write_text(text, encoding="utf-8")
+    first, second = find_runs(tmp_path)
+    assert (first.name, second.name) == ("week/new", "old")
+    assert (first.seconds, second.seconds) == (90.0, None)
+    assert first.to_json() | {"objective": None} == {
+        "schema": "engiagent-run-summary/1", "run": "week/new", "problem": "new",
+        "engine": "offline", "state": "done", "stage": None, "verdict": "certified",
+        "reason": None, "started": "2026-01-02T00:00:00+00:00",
+        "finished": "2026-01-02T00:01:30+00:00", "seconds": 90.0, "objective": None,
+        "bound": 12.25, "gap": 0.02,
+    }  # fmt: skip
+    assert first.to_json()["objective"] == goal
+
+
+def test_a_run_whose_process_is_gone_has_stopped(tmp_path: Path) -> None:
+    put(tmp_path / "here", state="running", pid=os.getpid())
+    put(tmp_path / "gone", state="running", pid=GONE)
+    assert {run.name: run.state for run in find_runs(tmp_path)} == {
+        "here": "running",
+        "gone": "stopped",
+    }
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"schema": "other/1"}', '{"a": NaN}', "\udcff"])
+def test_a_damaged_record_is_listed_as_such(tmp_path: Path, text: str) -> None:
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "run.json").write_bytes(text.encode("utf-8", errors="surrogateescape"))
+    (run,) = find_runs(tmp_path)
+    assert run.state == "unreadable"
+    assert run.reason
+    assert run.to_json()["verdict"] is None
+
+
+def test_strange_values_in_a_record_do_no_harm(tmp_path: Path) -> None:
+    folder = put(tmp_path / "odd", started=3, finished=[], verdict={}, asked=[], pid="x")
+    (folder / "certificate.json").write_text('{"objective": [], "bound": {"gap": true}}')
+    (run,) = find_runs(tmp_path)
+    assert (run.started, run.verdict, run.objective, run.gap) == (None, None, None, None)
+
+
+def test_links_hidden_folders_and_the_inside_of_a_run_are_passed_over(tmp_path: Path) -> None:
+    root = tmp_path / "runs"
+    outside = put(tmp_path / "outside")
+    run = put(root / "run")
+    put(run / "problem" / "inner")
+    put(root / ".cache" / "hidden")
+    (root / "link").symlink_to(outside, target_is_directory=True)
+    assert [run.name for run in find_runs(root)] == ["run"]
+
+
+def test_the_folder_may_itself_be_a_run(tmp_path: Path) -> None:
+    assert [run.name for run in find_runs(put(tmp_path / "run"))] == ["."]
+
+
+def test_folders_are_looked_into_as_deep_as_said(tmp_path: Path) -> None:
+    deep = tmp_path
+    for name in "abcde"[:DEPTH]:
+        deep = deep / name
+    put(deep / "run")
+    assert len(find_runs(tmp_path)) == 1
+    assert find_runs(tmp_path, depth=DEPTH - 1) == ()
+
+
+def test_no_folder_is_an_error_that_says_so(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such folder"):
+        find_runs(tmp_path / "nothing")
