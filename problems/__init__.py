@@ -6,7 +6,7 @@
 24
 """
 
-from engiagent.problems.corpus import corpus_root, find_problems
+from engiagent.problems.corpus import corpus_root, find_problems, locate
 from engiagent.problems.datafile import Column, DataFile
 from engiagent.problems.parts import Cell, Quantity, Sentence, Table
 from engiagent.problems.problem import Problem
@@ -21,4 +21,5 @@ __all__ = [
     "Table",
     "corpus_root",
     "find_problems",
+    "locate",
 ]

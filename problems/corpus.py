@@ -17,6 +17,30 @@ def corpus_root() -> Path:
     return Path(__file__).resolve().parent
 
 
+def locate(name: str) -> Path:
+    """Return where a problem of the corpus is, by its place in it or by its id.
+
+    >>> locate("battery/merchant_day") == locate("merchant_day")
+    True
+
+    Raises
+    ------
+    InputError
+        When the corpus has none of that name; close names are suggested.
+    """
+    from difflib import get_close_matches
+
+    root = corpus_root()
+    places = {place.relative_to(root).as_posix(): place for place in find_problems(root)}
+    ids = {place.name: place for place in places.values()}
+    found = places.get(name) or ids.get(name)
+    if found is not None:
+        return found
+    close = get_close_matches(name, [*places, *ids], n=3, cutoff=0.4)
+    hint = f"; did you mean {' or '.join(close)}?" if close else ""
+    raise InputError(f"there is no problem {name!r}{hint}")
+
+
 def find_problems(root: Path) -> list[Path]:
     """Return the problems at and below a path, sorted.
 

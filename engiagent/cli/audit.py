@@ -8,6 +8,7 @@ import click
 from engiagent.cli import exit_codes
 from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.output import WORST, clean, print_json, say, say_items
+from engiagent.cli.places import PROBLEM
 
 if TYPE_CHECKING:
     from engiagent.audit import Audit, Finding
@@ -22,7 +23,7 @@ _STYLES = {
 
 
 @click.command(epilog=exit_codes.table())
-@click.argument("problem", type=click.Path(path_type=Path))
+@click.argument("problem", type=PROBLEM)
 @click.option(
     "--blueprint",
     type=click.Path(path_type=Path, dir_okay=False),

@@ -8,6 +8,7 @@ import click
 
 from engiagent.cli import exit_codes
 from engiagent.cli.output import WORST, clean, number, print_json, say, say_verdict
+from engiagent.cli.places import PROBLEM
 from engiagent.cli.run import further_proofs, limits, solve_options
 from engiagent.cli.schedules import READING, reading_of, schedule_options
 from engiagent.errors import InputError
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command(epilog=exit_codes.table())
-@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="PATH…")
+@click.argument("paths", nargs=-1, type=PROBLEM, metavar="PATH…")
 @click.option(
     "--solution",
     type=click.Path(path_type=Path, dir_okay=False),

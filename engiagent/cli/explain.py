@@ -8,6 +8,7 @@ import click
 from engiagent.cli import exit_codes
 from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.output import clean, print_json, say
+from engiagent.cli.places import PROBLEM
 
 if TYPE_CHECKING:
     from engiagent.explain import Explanation
@@ -22,7 +23,7 @@ _STYLES = {
 
 
 @click.command(epilog=exit_codes.table())
-@click.argument("source", type=click.Path(path_type=Path))
+@click.argument("source", type=PROBLEM)
 @click.option(
     "--set",
     "settings",

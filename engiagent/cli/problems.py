@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 import click
 
 from engiagent.cli.output import clean, print_json, say
-from engiagent.errors import EngiagentError
 
 if TYPE_CHECKING:
     from engiagent.problems import Problem
@@ -78,19 +77,6 @@ def find_problem(name: str) -> "Problem":
     EngiagentError
         When there is none of that name; close names are suggested.
     """
-    from difflib import get_close_matches
+    from engiagent.problems import Problem, locate
 
-    from engiagent.problems import Problem, corpus_root, find_problems
-
-    if Path(name).exists():
-        return Problem.load(name)
-    root = corpus_root()
-    folders = {place.relative_to(root).as_posix(): place for place in find_problems(root)}
-    if name in folders:
-        return Problem.load(folders[name])
-    ids = {folder.name: place for place, folder in folders.items()}
-    if name in ids:
-        return Problem.load(folders[ids[name]])
-    close = get_close_matches(name, [*folders, *ids], n=3, cutoff=0.4)
-    hint = f"; did you mean {' or '.join(close)}?" if close else ""
-    raise EngiagentError(f"there is no problem {name!r}{hint}")
+    return Problem.load(name if Path(name).exists() else locate(name))

@@ -30,6 +30,7 @@ from engiagent.cli.output import (
     say_verdict,
     summary,
 )
+from engiagent.cli.places import PROBLEM
 from engiagent.proofs import Proofs
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def outputs(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.command(epilog=exit_codes.table())
-@click.argument("problem", type=click.Path(path_type=Path), required=False)
+@click.argument("problem", type=PROBLEM, required=False)
 @click.option(
     "--set",
     "settings",

@@ -8,6 +8,7 @@ import click
 
 from engiagent.cli import exit_codes
 from engiagent.cli.output import print_json, say, say_verdict, summary
+from engiagent.cli.places import PROBLEM
 
 if TYPE_CHECKING:
     from engiagent.blueprint import Blueprint
@@ -44,7 +45,7 @@ def probe(as_json: bool) -> int:
 
 @sandbox.command(epilog=exit_codes.table())
 @click.argument("script", type=click.Path(path_type=Path, dir_okay=False))
-@click.argument("problem", type=click.Path(path_type=Path))
+@click.argument("problem", type=PROBLEM)
 @click.option(
     "--blueprint",
     type=click.Path(path_type=Path, dir_okay=False),

@@ -10,6 +10,7 @@ import click
 from engiagent.cli import exit_codes
 from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.output import clean, console, number, print_json, say
+from engiagent.cli.places import PROBLEM
 from engiagent.cli.run import limits, parse_settings, solve_options
 from engiagent.errors import EngiagentError, InputError
 from engiagent.files import write_atomic
@@ -53,7 +54,7 @@ def study_options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="NAME=VALUE",
             help="Give a problem's missing value, as run --set does; repeatable.",
         ),
-        click.argument("source", type=click.Path(path_type=Path), metavar="PROBLEM|BLUEPRINT"),
+        click.argument("source", type=PROBLEM, metavar="PROBLEM|BLUEPRINT"),
     ):
         command = option(command)
     return limits(command)

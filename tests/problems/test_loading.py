@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engiagent.blueprint.units import parse_unit
+from engiagent.errors import InputError
 from engiagent.headers import split_header
-from engiagent.problems import Problem, corpus_root, find_problems
+from engiagent.problems import Problem, corpus_root, find_problems, locate
 from engiagent.problems.numerals import parse_number
 from engiagent.tabular import read_table
 
@@ -266,8 +267,6 @@ def test_parquet_and_netcdf_say_the_same_as_csv(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["p.parquet", "p.nc"])
 def test_broken_binary_files_are_refused(name: str, tmp_path: Path) -> None:
-    from engiagent.errors import InputError
-
     (tmp_path / name).write_bytes(b"PAR1 no such thing PAR1")
     with pytest.raises(InputError, match=rf"{name}: no readable"):
         read_table(tmp_path, name)
@@ -327,3 +326,13 @@ def test_stamps_of_named_things_are_no_time_axis(tmp_path: Path) -> None:
     assert vans.time_column is None
     assert vans.columns["from"].dtype == "text"
     assert list(vans.columns["kwh"].values) == [14, 22, 9]
+
+
+def test_a_problem_of_the_corpus_is_found_by_its_place_and_by_its_id() -> None:
+    place = locate("battery/merchant_day")
+    assert place == corpus_root() / "battery" / "merchant_day"
+    assert locate("merchant_day") == place
+    with pytest.raises(InputError, match="did you mean merchant_day or battery/merchant_day"):
+        locate("merchant_dya")
+    with pytest.raises(InputError, match="there is no problem"):
+        locate("../problems/battery/merchant_day")
