@@ -1,14 +1,8 @@
-"""The package list, the folder mapping, the links and the wheel say the same thing."""
+"""The package list, the folder mapping and the links say the same thing."""
 
 import ast
-import shutil
-import subprocess
-import sys
 import tomllib
-import zipfile
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 LINKED = ("formulations", "models", "problems", "solvers", "verify")
@@ -55,33 +49,6 @@ def test_doctests_are_collected_by_the_linked_path_only() -> None:
     paths = SETTINGS["tool"]["pytest"]["ini_options"]["testpaths"]
     assert "engiagent" in paths
     assert not set(paths) & set(LINKED)
-
-
-@pytest.fixture(scope="module")
-def wheel_names(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
-    """Build the wheel from a copy, so that no old ``build/`` slips in and none stays behind."""
-    source = tmp_path_factory.mktemp("source")
-    junk = shutil.ignore_patterns("__pycache__", "*.pyc")
-    for name in ("engiagent", *LINKED):
-        shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=junk)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, source / name)
-    command = "from setuptools import build_meta; print(build_meta.build_wheel('dist'))"
-    done = subprocess.run(
-        [sys.executable, "-c", command], cwd=source, capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
-    with zipfile.ZipFile(source / "dist" / done.stdout.strip().splitlines()[-1]) as wheel:
-        return set(wheel.namelist())
-
-
-def test_the_wheel_holds_every_file_and_nothing_else(wheel_names: set[str]) -> None:
-    code = {name for name in wheel_names if ".dist-info/" not in name}
-    assert code == set(shipped_files())
-
-
-def test_the_wheel_holds_the_licence(wheel_names: set[str]) -> None:
-    assert any(name.endswith("/licenses/LICENSE") for name in wheel_names)
 
 
 def test_the_checker_names_no_optimiser() -> None:

@@ -1,0 +1,120 @@
+"""The distributions as `python -m build` makes them, and an environment with one of them in it."""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from email import message_from_string
+from importlib.metadata import Distribution, distribution
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def source_files() -> list[str]:
+    """Return the files that git keeps, or would keep once they are added."""
+    done = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, check=True, text=True,
+    )  # fmt: skip
+    names = (name for name in done.stdout.split("\0") if name)
+    return sorted(name for name in names if os.path.lexists(ROOT / name))
+
+
+@dataclass(frozen=True)
+class Built:
+    """Where the two distributions are."""
+
+    sdist: Path
+    wheel: Path
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """Build the sdist from what git keeps, and the wheel from the sdist."""
+    source = tmp_path_factory.mktemp("source")
+    for name in source_files():
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, source / name, follow_symlinks=False)
+    out = tmp_path_factory.mktemp("dist")
+    done = subprocess.run(
+        [sys.executable, "-m", "build", "--no-isolation", "--outdir", out, source],
+        cwd=out, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    (sdist,), (wheel,) = out.glob("*.tar.gz"), out.glob("*.whl")
+    return Built(sdist, wheel)
+
+
+def needed(names: list[str]) -> Iterator[Distribution]:
+    """Yield the installed distributions of these requirements and of all that they require."""
+    waiting, seen = [Requirement(name) for name in names], set()
+    while waiting:
+        wanted = waiting.pop()
+        key = (wanted.name.lower(), *sorted(wanted.extras))
+        if key in seen:
+            continue
+        seen.add(key)
+        found = distribution(wanted.name)
+        yield found
+        for text in found.requires or []:
+            further = Requirement(text)
+            settings = [{"extra": extra} for extra in ("", *wanted.extras)]
+            if not further.marker or any(further.marker.evaluate(s) for s in settings):
+                waiting.append(further)
+
+
+def lend(found: Distribution, folder: Path) -> None:
+    """Show an installed distribution in another folder of packages."""
+    home = Path(str(found.locate_file("")))
+    tops = {file.parts[0] for file in found.files or [] if file.parts[0] not in ("..", "/")}
+    for top in tops - {"__pycache__"}:
+        if not (folder / top).exists():
+            (folder / top).symlink_to(home / top)
+
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="session")
+def installed(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Command:
+    """Install the wheel where nothing is but what it declares; return how to run its command.
+
+    The libraries are borrowed from this environment, one by one as the metadata name them, so that
+    no network is needed and nothing that an extra would bring is there. pip then installs the wheel
+    itself and finds every requirement met.
+    """
+    place = tmp_path_factory.mktemp("clean")
+    subprocess.run(
+        [sys.executable, "-m", "venv", "--without-pip", str(place)], check=True, timeout=60
+    )
+    packages = Path(
+        sysconfig.get_path("purelib", "venv", vars={"base": str(place), "platbase": str(place)})
+    )
+    with zipfile.ZipFile(built.wheel) as wheel:
+        (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+        declared = message_from_string(wheel.read(name).decode()).get_all("Requires-Dist", [])
+    for found in needed([text for text in declared if "extra ==" not in text]):
+        lend(found, packages)
+    kept = {"HOME": str(place), "PATH": f"{place / 'bin'}:/usr/bin:/bin", "LANG": "C.UTF-8"}
+    pip = [sys.executable, "-m", "pip", "--python", str(place / "bin" / "python")]
+    done = subprocess.run(
+        [*pip, "install", "--no-index", "-qq", str(built.wheel)],
+        env=kept, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+    def run(*words: str | Path, cwd: Path, **settings: str) -> subprocess.CompletedProcess[str]:
+        command = [place / "bin" / words[0], *words[1:]]
+        return subprocess.run(
+            command, cwd=cwd, env=kept | settings, capture_output=True, text=True, timeout=120
+        )
+
+    return run
