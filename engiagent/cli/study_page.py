@@ -7,9 +7,10 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from engiagent.cli.study_figures import Bar, Trace, plot, tornado
+from engiagent.charts import Bar, Plot, Tornado, Trace, draw
+from engiagent.charts import style as chart_style
+from engiagent.charts.markup import printable
 from engiagent.report import words
-from engiagent.report.markup import printable
 from engiagent.studies.outcome import Outcome
 
 TITLES = {"sweep": "Sweep", "pareto": "Pareto front", "sensitivity": "Sensitivity"}
@@ -21,6 +22,7 @@ def page(outcome: Outcome, name: str) -> str:
     title = f"{TITLES[outcome.kind]}: {name}"
     drawn = {"sweep": _sweep, "pareto": _pareto, "sensitivity": _sensitivity}[outcome.kind](outcome)
     style = files("engiagent.report").joinpath("templates", "report.css").read_text("utf-8")
+    style += chart_style()
     figures = Markup("").join(
         Markup(
             '<figure><figcaption>{}</figcaption><div class="scroll" role="region" tabindex="0" '
@@ -84,8 +86,8 @@ def _sweep(outcome: Outcome) -> list[tuple[str, Markup]]:
     for axis in names:
         for title, values in shown.items():
             traces = _traces(axis, names, done, values) if is_grid else _cloud(axis, done, values)
-            svg = plot(f"{title} over {axis}", (axis, title), traces, f"c{len(figures)}")
-            figures.append((f"{title} over {axis}", svg))
+            chart = Plot(f"{title} over {axis}", axis, title, tuple(traces))
+            figures.append((chart.title, draw(chart, f"c{len(figures)}")))
     return figures
 
 
@@ -119,10 +121,9 @@ def _pareto(outcome: Outcome) -> list[tuple[str, Markup]]:
             points = tuple(sorted((row["goals"][second], row["goals"][first]) for row in rows))
             joined = len(names) == 2 and not outcome.program.is_mip
             title = f"{heads[first]} against {heads[second]}"
-            traces = [Trace("front", points, joined)]
-            figures.append(
-                (title, plot(title, (heads[second], heads[first]), traces, f"c{len(figures)}"))
-            )
+            front = (Trace("front", points, joined),)
+            chart = Plot(title, heads[second], heads[first], front)
+            figures.append((title, draw(chart, f"c{len(figures)}")))
     return figures
 
 
@@ -139,7 +140,7 @@ def _sensitivity(outcome: Outcome) -> list[tuple[str, Markup]]:
     order = sorted(ends, key=lambda name: (-width[name], name))
     bars = [Bar(name, ends[name].get("low"), ends[name].get("high")) for name in order]
     title = f"{_goal(outcome)} when one factor changes"
-    return [(title, tornado(title, base, bars, outcome.unit, "tornado"))]
+    return [(title, draw(Tornado(title, outcome.unit, base, tuple(bars)), "tornado"))]
 
 
 def _is_number(value: Any) -> bool:

@@ -28,8 +28,8 @@ from engiagent.blueprint.grammar import (
     parse,
     parse_binder,
 )
+from engiagent.charts.markup import Element, element, render
 from engiagent.report import words
-from engiagent.report.markup import Element, element, render
 
 _GREEK = {
     "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "eta": "η",

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from engiagent import charts
+from engiagent.charts.markup import printable
 from engiagent.files import write_atomic
-from engiagent.report import charts, findings, model, words
+from engiagent.report import findings, model, words
 from engiagent.report.artefacts import Run, load_run
 from engiagent.report.explanation import explanation
-from engiagent.report.markup import printable
 from engiagent.report.schedule import build_schedule
 
 if TYPE_CHECKING:
@@ -79,14 +80,14 @@ def _environment() -> "jinja2.Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["style"] = Markup(sources["report.css"])
+    environment.globals["style"] = Markup(sources["report.css"] + charts.style())
     return environment
 
 
 def _context(run: Run) -> dict[str, Any]:
     schedule = build_schedule(run)
     drawn = [
-        Chart(number, _caption(panel.title, panel.unit), charts.draw(panel, f"chart-{number}"))
+        Chart(number, charts.caption(panel), charts.draw(panel, f"chart-{number}"))
         for number, panel in enumerate(schedule.panels, start=1)
     ]
     return {
@@ -121,11 +122,6 @@ def _notes(run: Run) -> list[str]:
     """Return what the run and the checker took for granted on the way."""
     said = [*(run.record.get("notes") or ()), *(run.certificate.get("notes") or ())]
     return list(dict.fromkeys(str(note) for note in said))
-
-
-def _caption(title: str, unit: str) -> str:
-    shown = words.unit(unit)
-    return f"{title}, in {shown}" if shown else title
 
 
 def _verdict_name(run: Run) -> Any:

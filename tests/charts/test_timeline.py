@@ -9,8 +9,8 @@ import xarray
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engiagent.report.charts import thin
-from engiagent.report.timeline import clock_ticks, nice_ticks, read_axis, time_ticks
+from engiagent.charts.thinning import thin
+from engiagent.charts.timeline import clock_ticks, nice_ticks, read_axis, time_ticks
 
 FINITE = st.floats(-1e9, 1e9, allow_nan=False)
 

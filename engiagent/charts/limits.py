@@ -10,9 +10,9 @@ from engiagent.blueprint.document import ConstraintDef, VariableDef
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.grammar import Binder, Compare, Node, Ref, parse, walk
 from engiagent.blueprint.timeaxis import Ints
+from engiagent.charts.plan import Plan
+from engiagent.charts.timeline import Floats
 from engiagent.errors import EngiagentError
-from engiagent.report.artefacts import Run
-from engiagent.report.timeline import Floats
 
 Side = Literal["lower", "upper"]
 
@@ -26,12 +26,12 @@ class Limit:
     values: Floats
 
 
-def find_limits(run: Run) -> list[Limit]:
+def find_limits(plan: Plan) -> list[Limit]:
     """Return the limits of every variable that can be read off without solving anything."""
-    if run.blueprint is None or run.elaboration is None:
+    if plan.blueprint is None or plan.elaboration is None:
         return []
     found: dict[tuple[str, Side], Floats] = {}
-    for name, side, values in _all(run.elaboration):
+    for name, side, values in _all(plan.elaboration):
         tighter = np.fmin if side == "upper" else np.fmax
         known = found.get((name, side))
         found[name, side] = values if known is None else tighter(known, values)

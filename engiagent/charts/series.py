@@ -9,9 +9,9 @@ import numpy as np
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.timeaxis import Ints
+from engiagent.charts.plan import Plan
+from engiagent.charts.timeline import Axis, Floats, Kind, read_axis, time_label
 from engiagent.errors import EngiagentError
-from engiagent.report.artefacts import Run
-from engiagent.report.timeline import Axis, Floats, Kind, read_axis, time_label
 
 if TYPE_CHECKING:
     import xarray
@@ -71,16 +71,16 @@ class Scalar:
     unit: str
 
 
-def solution_series(run: Run) -> tuple[list[Series], list[Scalar]]:
+def solution_series(plan: Plan) -> tuple[list[Series], list[Scalar]]:
     """Return the solution's variables and named expressions."""
     series: list[Series] = []
     scalars: list[Scalar] = []
-    if run.solution is None:
+    if plan.solution is None:
         return series, scalars
-    for name, array in run.solution.data_vars.items():
+    for name, array in plan.solution.data_vars.items():
         if str(name).startswith(PREFIXES) or not np.issubdtype(array.dtype, np.number):
             continue
-        dimensions = solution_dimensions(run, array)
+        dimensions = solution_dimensions(plan, array)
         label = str(array.attrs.get("quantity") or name)
         values = np.asarray(array.values, dtype=np.float64)
         unit = str(array.attrs.get("units", ""))
@@ -90,19 +90,19 @@ def solution_series(run: Run) -> tuple[list[Series], list[Scalar]]:
     return series, scalars
 
 
-def given_series(run: Run) -> list[Series]:
+def given_series(plan: Plan) -> list[Series]:
     """Return the parameters that run over an axis, as prices and loads."""
-    if run.blueprint is None or run.elaboration is None:
+    if plan.blueprint is None or plan.elaboration is None:
         return []
     result: list[Series] = []
-    for definition in run.blueprint.core.parameters:
+    for definition in plan.blueprint.core.parameters:
         if not definition.index or (definition.type or "number") != "number":
             continue
         if definition.status == "missing":
             continue
         try:
-            table = run.elaboration.table(definition.name)
-            unit = str(run.elaboration.unit(definition.name))
+            table = plan.elaboration.table(definition.name)
+            unit = str(plan.elaboration.unit(definition.name))
         except EngiagentError:
             continue
         dimensions = [set_dimension(index_set) for index_set in table.sets]
@@ -141,13 +141,13 @@ def split(
     return result, []
 
 
-def solution_dimensions(run: Run, array: "xarray.DataArray") -> list[Dimension]:
+def solution_dimensions(plan: Plan, array: "xarray.DataArray") -> list[Dimension]:
     """Return the dimensions of a variable of the solution."""
-    return [_solution_dimension(run, array, str(dim)) for dim in array.dims]
+    return [_solution_dimension(plan, array, str(dim)) for dim in array.dims]
 
 
-def _solution_dimension(run: Run, array: "xarray.DataArray", dim: str) -> Dimension:
-    known = _known_set(run.elaboration, dim.split("__")[0], array.sizes[dim])
+def _solution_dimension(plan: Plan, array: "xarray.DataArray", dim: str) -> Dimension:
+    known = _known_set(plan.elaboration, dim.split("__")[0], array.sizes[dim])
     if known is not None:
         return set_dimension(known)
     if dim in array.coords:

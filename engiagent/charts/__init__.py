@@ -1,0 +1,61 @@
+"""Charts as light SVG: the one place that draws for reports, studies and notebooks.
+
+A chart is data: :class:`Panel`, :class:`Plot` or :class:`Tornado`. :func:`draw` makes it an element
+for a page that carries :func:`style`, :func:`document` a picture that stands alone. Nothing drawn
+here has a script or refers to anything outside itself.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from engiagent.charts.drawing import Chart, caption, document, draw
+    from engiagent.charts.palette import style
+    from engiagent.charts.panels import Band, Curve, Panel
+    from engiagent.charts.plan import Plan
+    from engiagent.charts.studies import Bar, Plot, Tornado, Trace
+    from engiagent.charts.timeline import Axis
+    from engiagent.charts.views import plan_panels
+
+__all__ = [
+    "Axis",
+    "Band",
+    "Bar",
+    "Chart",
+    "Curve",
+    "Panel",
+    "Plan",
+    "Plot",
+    "Tornado",
+    "Trace",
+    "caption",
+    "document",
+    "draw",
+    "plan_panels",
+    "style",
+]
+
+_HOMES = {
+    "Axis": "timeline",
+    "Band": "panels",
+    "Bar": "studies",
+    "Chart": "drawing",
+    "Curve": "panels",
+    "Panel": "panels",
+    "Plan": "plan",
+    "Plot": "studies",
+    "Tornado": "studies",
+    "Trace": "studies",
+    "caption": "drawing",
+    "document": "drawing",
+    "draw": "drawing",
+    "plan_panels": "views",
+    "style": "palette",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when somebody asks for it."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
