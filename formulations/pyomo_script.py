@@ -218,11 +218,11 @@ class _Script:
             yield from lines
 
     def _blocks_of(self, constraint: Constraint) -> list[RowBlock]:
-        """Return the rows of a comparison: one block for each of its signs."""
+        """Return the rows of a comparison: one block, a range too, or one for each of its signs."""
         assert isinstance(constraint.relation, Compare)
         name = constraint.definition.constraint_id
         count = len(constraint.relation.ops)
-        wanted = {name} if count == 1 else {f"{name}__{k}" for k in range(1, count + 1)}
+        wanted = {name, *(f"{name}__{k}" for k in range(1, count + 1) if count > 1)}
         return [b for b in self.program.rows if b.constraint_id in wanted and not b.generated]
 
     def _may_be_said(self, constraint: Constraint) -> bool:

@@ -162,6 +162,7 @@ def test_the_python_of_the_page_on_explanations_runs(
 def test_only_pages_whose_python_runs_in_a_test_have_any() -> None:
     having = {page.name for page in PAGES if "\n```python\n" in page.read_text("utf-8")}
     tested = {"README.md", "components.md", "definitions.md", "economics.md", "explanations.md"}
+    tested |= {"agents.md"}  # in tests/agents/test_anthropic_runs.py
     assert having <= tested
 
 

@@ -13,7 +13,8 @@ _NUMBER = re.compile(
 )
 _CLOCK = re.compile(r"(?<!\d)([01]?\d|2[0-4]):([0-5]\d)(?!\d)")
 _HALF_DAY = re.compile(
-    r"(?<![\d.:])(0?[1-9]|1[0-2])(?::([0-5]\d))?\s?([ap])(?:\.\s?m\.|m)(?![A-Za-z0-9])", re.IGNORECASE
+    r"(?<![\d.:])(0?[1-9]|1[0-2])(?::([0-5]\d))?\s?([ap])(?:\.\s?m\.|m)(?![A-Za-z0-9])",
+    re.IGNORECASE,
 )
 _WORDS = {
     "zero": 0.0, "empty": 0.0, "one": 1.0, "two": 2.0, "three": 3.0, "four": 4.0,

@@ -43,6 +43,16 @@ _SWITCHED: Final = {"on": _decision("1"), "start": _result("1"), "stop": _result
 
 SERIES: Final[Mapping[str, Mapping[str, Meaning]]] = MappingProxyType(
     {
+        "air_handler": {
+            "flow": _decision("kg/s"),
+            "outdoor_share": _decision("1"),
+            "supply_temperature": _decision("degC"),
+            "heating_coil": _decision("kW"),
+            "cooling_coil": _decision("kW"),
+            "cooling": _result("kW"),
+            "mixed_temperature": _result("degC"),
+            "electric_power": _result("kW"),
+        },
         "battery": {
             **_STORE,
             "state_of_charge": _state("kWh"),

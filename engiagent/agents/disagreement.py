@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.document import thaw
-from engiagent.blueprint.units import UnitError, parse_unit
+from engiagent.blueprint.units import DIMENSIONLESS, UnitError, parse_unit
 from engiagent.jsontext import loads_strict
 
 if TYPE_CHECKING:
@@ -71,15 +71,19 @@ def _literals(text: str) -> Iterator[float]:
 
 
 def _forms(value: float, unit: object) -> tuple[float, ...]:
-    """Return a number as it is written and in the base units of its dimension, sign left out."""
-    forms = [abs(value)]
+    """Return a number as it is written and in the base units of its dimension, sign left out.
+
+    A percentage is given as a fraction only: as it is written, 10 % would be 10 of anything.
+    """
     try:
         known = parse_unit(str(unit)) if unit else None
     except UnitError:
         known = None
-    if known is not None:
-        forms.append(abs(value * float(known.factor) + float(known.zero or 0)))
-    return tuple(forms)
+    if known is None:
+        return (abs(value),)
+    base = abs(value * float(known.factor) + float(known.zero or 0))
+    fraction = known.dimension == DIMENSIONLESS and known.factor != 1
+    return (base,) if fraction else (abs(value), base)
 
 
 def _among(forms: tuple[float, ...], known: list[float]) -> bool:

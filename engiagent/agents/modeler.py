@@ -19,6 +19,7 @@ from engiagent.agents.protocol import (
 )
 from engiagent.agents.questions import SCHEMAS, ask, unanswered
 from engiagent.blueprint import Blueprint
+from engiagent.blueprint.diagnostics import BlueprintError
 from engiagent.blueprint.patching import PatchError
 from engiagent.blueprint.patching import patched as apply_patch
 from engiagent.errors import EngiagentError
@@ -134,5 +135,7 @@ def patched(
         return (Fault("reply-malformed", said),)
     try:
         return Blueprint.from_json(dumps_canonical(changed))
-    except EngiagentError as error:
+    except BlueprintError as error:
         return of_error(error)
+    except EngiagentError as error:
+        return (Fault("blueprint-invalid", str(error)),)

@@ -391,7 +391,13 @@ def _copy(source: Path | None, files: tuple[str, ...] | None, work: Path) -> Non
         return
     names = files
     if names is None:
-        found = (entry for entry in os.scandir(source) if entry.is_file(follow_symlinks=False))
+        try:
+            found = [entry for entry in os.scandir(source) if entry.is_file(follow_symlinks=False)]
+        except OSError as error:
+            raise InputError(
+                "the data folder cannot be read",
+                file=str(source), found=error.strerror, expected="a readable folder",
+            ) from None  # fmt: skip
         names = tuple(sorted(entry.name for entry in found))
     for name in names:
         content = open_inside(source, name)

@@ -86,6 +86,8 @@ def rows(name, values, lower, upper):
             above = relation(value, ">=", low)
             below = above if high is None else relation(value, "<=", high)
             return above if above is pyo.Constraint.Infeasible else below
+        if low > high:
+            return pyo.Constraint.Infeasible
         return pyo.inequality(low, value, high)
 
     model.add_component(name, pyo.Constraint(range(len(values)), rule=rule))

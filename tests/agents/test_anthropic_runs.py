@@ -5,6 +5,7 @@ model is asked.
 """
 
 import json
+import re
 import shutil
 import statistics
 from collections.abc import Callable
@@ -99,6 +100,24 @@ def test_experts_answers_are_solved_in_every_domain_for_few_tokens(tmp_path: Pat
         assert told == server.tokens, name
     assert len(tokens) >= 8
     assert statistics.median(tokens.values()) < 12_000, tokens
+
+
+def test_the_python_of_the_page_on_agents_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = Path(__file__).parents[2] / "docs/agents.md"
+    (snippet,) = re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)
+    shutil.copytree(DAY, tmp_path, ignore=shutil.ignore_patterns("expert"), dirs_exist_ok=True)
+    (tmp_path / "problem.md").rename(tmp_path / "my_problem.md")
+    monkeypatch.chdir(tmp_path)
+    annotated = (DAY / "expert/requirements.yaml").read_text(encoding="utf-8")
+    reading = json.loads(json.dumps(YAML(typ="safe").load(annotated), default=str))
+    extracted = {"requirements": json.dumps(reading), "not_expressible": []}
+    script = Plays(analyse=analysis(expert()), requirements=extracted)
+    with serving(script) as server:
+        scope: dict[str, Any] = {}
+        exec(snippet.replace("http://localhost:11434", server.url), scope)
+    assert scope["outcome"].verdict == "certified"
 
 
 def test_the_run_folder_tells_the_story(tmp_path: Path) -> None:

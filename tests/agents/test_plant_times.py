@@ -46,6 +46,11 @@ def cheapest(**limits: object) -> float:
         least = max(least, 50.0) if t == n - 1 else least
         rows += [held, -held]
         right += [50.0, 50.0 - least]
+    if "discharged" in limits:
+        row = np.zeros(cost.size)
+        row[2 * n : 3 * n] = 1.0
+        rows.append(row)
+        right.append(float(str(limits["discharged"])))
     for k, (hours, charge) in enumerate(limits.get("peaks", ())):  # type: ignore[var-annotated,arg-type]
         cost[3 * n + k] = charge
         for hour in hours:
@@ -88,6 +93,14 @@ CASES: tuple[tuple[str, dict[str, object]], ...] = (
 )
 
 
+ENERGY = (
+    "The battery must not be discharged by more than 15 kWh in total.",
+    "No more than 15 kWh may be discharged during the day.",
+    "The energy taken out of the battery over the day must not exceed 15 kWh.",
+)
+CASES += tuple((sentence, {"discharged": 15.0}) for sentence in ENERGY)
+
+
 def shop_files() -> dict[str, str]:
     """Return the data of the shop."""
     rows = [f"2025-06-03 {h:02d}:00,{v}" for h, v in zip(HOURS, LOAD, strict=True)]
@@ -128,6 +141,11 @@ CHANGED = (
     "The demand charge of 2 EUR/kW is for the second highest import.",
     "The demand charge is 2 EUR/kW for every kW above 60 kW.",
     "The battery must be charged from 12:00 to 14:00.",
+    "The battery may deliver at most 15 kWh.",
+    "The battery must deliver at least 15 kWh over the day.",
+    "The battery and the grid may deliver at most 15 kWh over the day.",
+    "No more than 15 kWh may be discharged during the day on average.",
+    "No more than 15 kWh may be discharged during the first half of the day.",
 )
 
 

@@ -192,6 +192,7 @@ FOUND = [
     ("2 >= total + 3 >= x[t]", "t in T"),  # a named expression has the unit that it declares
     ("x[t] + (total if pos(t) > 1 else 0.5[kW]) + 3 <= 10", "t in T"),
     ("3 == x[t] == 5", "t in T"),  # two rows, no range
+    ("3[kW] <= x[t] <= 2[kW]*pos(t)", "t in T"),  # a range with its limits crossed at first
     ("prev(e[c], 3) <= x[first(T)]*1[h]", "c in C"),  # edges do not go round
 ]
 
@@ -221,6 +222,7 @@ def test_script_agrees_where_they_once_differed(expression: str, forall: str, wh
     document = _found(expression, forall, where)
     program = compile_blueprint(document)
     check_script(document, program, point(program, 1))
+    assert "as compiled rows" not in emit_pyomo(document)  # once, not twice
 
 
 @pytest.mark.parametrize(

@@ -29,8 +29,9 @@ pytestmark = CONFINED
 @pytest.fixture
 def open_path(tmp_path: Path) -> Path:
     """Return a folder that everybody can reach."""
-    for path in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
-        path.chmod(0o755)
+    for path in (tmp_path, *tmp_path.parents):
+        if path.stat().st_mode & 0o005 != 0o005:
+            path.chmod(0o755)
     return tmp_path
 
 

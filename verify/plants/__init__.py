@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 MODELS: Final[Mapping[str, str]] = MappingProxyType(
     {
+        "air_handler": "air",
         "battery": "batteries",
         "boiler": "heating",
         "chiller": "cooling",

@@ -187,6 +187,18 @@ ZONE_5R1C: Final = {
     "heating_power_max": _series("kW", "heat; no limit when absent"),
     "cooling_power_max": _series("kW", "heat taken away; no limit when absent"),
 }
+AIR_HANDLER: Final = {
+    "rated_flow": _given("kg/s", "of the supply air"),
+    "rated_power": _usual("kW", 0.0, "of the fans, at the rated flow"),
+    "minimum_flow": _usual("1", 0.0, "least share of the flow"),
+    "outdoor_temperature": _given("degC", "of the outdoor air", "series"),
+    "outdoor_share_min": _usual("1", 0.0, "of outdoor air", "series"),
+    "outdoor_share_max": _usual("1", 1.0, "of outdoor air", "series"),
+    "supply_temperature_min": _given("degC", "of the supply air", "series"),
+    "supply_temperature_max": _given("degC", "of the supply air", "series"),
+    "heating_power_max": _usual("kW", 0.0, "of its coil", "series"),
+    "cooling_power_max": _usual("kW", 0.0, "of its coil", "series"),
+}
 EMITTER: Final = {"power_max": _series("kW", "into the zone; no limit when absent")}
 CONVERTER: Final = {
     "electric_power_max": _series("kW", "no limit when absent"),
@@ -331,6 +343,7 @@ FEEDER: Final = {
 
 SLOTS: Final[Mapping[str, Mapping[str, Slot]]] = MappingProxyType(
     {
+        "air_handler": AIR_HANDLER,
         "battery": BATTERY,
         "boiler": BOILER,
         "chiller": CHILLER,

@@ -49,6 +49,23 @@ def box(heat: float) -> list[float]:
     return temperatures
 
 
+AIR = """  - name: u
+    model: air_handler
+    index: T
+    parameters: {rated_flow: 2, rated_power: 1.6, outdoor_temperature: 10, cooling_power_max: 4,
+      outdoor_share_max: 0.5, supply_temperature_min: 14, supply_temperature_max: 24}
+    connections: {cooling_bus: cold, zone: room}
+  - name: room
+    model: thermal_zone
+    index: T
+    parameters: {capacitance: 2, resistance: 2, initial_temperature: 20,
+      ambient_temperature: 22.012}
+"""
+# Half of the flow takes 1.006 kW away by 1 K of difference, and an eighth of the fan's power.
+BLOWN = {"u.flow": [1, 1], "u.outdoor_share": [0, 0], "u.supply_temperature": [19, 19],
+         "u.cooling_coil": [1.006, 1.006], "room.temperature": [20, 20, 20]}  # fmt: skip
+
+
 CASES: list[tuple[str, dict[str, Any], str]] = [
     (BOX, {"u.heating": [5, 5], "u.mass.temperature": box(5.0)}, ""),
     (BOX, {"u.heating": [3, 3], "u.mass.temperature": box(3.0)}, ""),
@@ -66,6 +83,13 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     (EMITTER, {"u.heat": [6, 5]}, "limit:u.heat"),
     (EMITTER, {"u.heat": [-1, 5]}, "sign:u.heat"),
     (EMITTER, {"u.heat": [2, 5], "room.temperature": [20, 20, 20]}, "drift:zone.room.temperature"),
+    (AIR, {**BLOWN, "u.cooling": [1.006, 1.006], "u.electric_power": [0.2, 0.2]}, ""),
+    (AIR, {**BLOWN, "u.cooling_coil": [0, 1.006]}, "coils:u"),
+    (AIR, {**BLOWN, "u.flow": [3, 1]}, "limit:u.flow"),
+    (AIR, {**BLOWN, "u.outdoor_share": [0.6, 0]}, "limit:u.outdoor_share"),
+    (AIR, {**BLOWN, "u.supply_temperature": [13, 19]}, "least:u.supply_temperature"),
+    (AIR, {**BLOWN, "u.electric_power": [0.1, 0.2]}, "output:u.electric_power"),
+    (AIR, {**BLOWN, "u.flow": [2, 1], "u.cooling_coil": [2.012, 1.006]}, "drift:zone.room"),
     # 0.3 kW stand by, however many run.
     (PUMPS, {"u.heat": [8, 4, 0], "u.on": [2, 1, 0], "u.electric_power": [2.3, 1.3, 0.3]}, ""),
     (PUMPS, {"u.heat": [8, 4, 0], "u.on": [2, 1, 0], "u.electric_power": [2.1, 1.1, 0.1]},

@@ -44,9 +44,18 @@ def add_store(system: System, instance: Instance) -> None:
         for direction in found[0].slot.options.get("wear", ()):
             made = builder.value(f"{name}_wear_cost", found[0].value, found[0].slot.said)
             system.costs.append(("+", f"sum({made}*{name}_{direction}[t]*dt(t) for t in T)"))
+    _one_day(system, instance)
     _final(system, instance, bool({"final_energy", "final_fraction"} & set(readings)))
     if "minimum_energy" not in filled:
         builder.draft.assume(f"{name}: the content may fall to 0")
+
+
+def _one_day(system: System, instance: Instance) -> None:
+    """Report a limit for a day in a horizon of several."""
+    readings = for_owner(system.builder.draft, instance.unit.component, instance.name)
+    for found in readings.values():
+        if found[0].slot.options.get("one_day") and system.builder.axis.hours > 25:
+            system.builder.draft.doubt(found[0].line, "a limit of each day, or of all days?")
 
 
 def _scheme(system: System, instance: Instance) -> str:
