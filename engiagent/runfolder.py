@@ -6,6 +6,7 @@ and at the end of each stage.
 """
 
 import json
+import math
 import os
 import re
 import shutil
@@ -54,6 +55,9 @@ ARTEFACTS: Final = (
 _STAY: Final = (PROBLEM, EXCHANGES, TRACE)
 """What a run that goes on keeps of what it has."""
 
+_FIRST_PROGRESS: Final = 1.0
+_NEXT_PROGRESS: Final = 1.05
+
 State = Literal["running", "done", "failed", "interrupted"]
 
 
@@ -80,6 +84,7 @@ class StageEvent:
 
 
 OnEvent = Callable[[StageEvent], None]
+TraceLine = Mapping[str, Any]
 
 
 @dataclass
@@ -90,6 +95,7 @@ class RunFolder:
     record: dict[str, Any]
     on_event: OnEvent | None = None
     notes: list[str] = field(default_factory=list)
+    _told_progress: float = 0.0
 
     @classmethod
     def create(
@@ -194,6 +200,7 @@ class RunFolder:
         self._trace({"stage": name, "event": "start"})
         self._tell(StageEvent(stage=name, kind="start"))
         started = perf_counter()
+        self._told_progress = 0.0
         outcome = "done"
         try:
             yield
@@ -218,6 +225,26 @@ class RunFolder:
     def route(self, record: Mapping[str, Any]) -> None:
         """Record who was sent to do what, why, and how it went."""
         self._trace({"event": "route", **record})
+
+    def progress(self, elapsed: float, report: Mapping[str, Any]) -> None:
+        """Record how far a stage has come, ever more seldom, so that a long one fills no disk.
+
+        Parameters
+        ----------
+        elapsed
+            Time since the stage's work began. [s]
+        report
+            What is known of it, as JSON knows it.
+        """
+        if elapsed < max(_FIRST_PROGRESS, _NEXT_PROGRESS * self._told_progress):
+            return
+        self._told_progress = elapsed
+        known = {
+            name: value
+            for name, value in report.items()
+            if value is not None and not (isinstance(value, float) and not math.isfinite(value))
+        }
+        self._trace({"stage": self.record["stage"], "event": "progress", **known})
 
     def finish(self, state: State, verdict: str | None, reason: str | None) -> None:
         """Record how the run ended."""
@@ -255,6 +282,33 @@ def read_record(path: Path) -> dict[str, Any]:
     if not (isinstance(record, dict) and record.get("schema") == SCHEMA):
         raise InputError("this is no record of a run", str(file), expected=f'schema "{SCHEMA}"')
     return record
+
+
+def read_trace(path: Path) -> tuple[TraceLine, ...]:
+    """Return the lines of a run's trace; what a cut run left of its last line is passed over.
+
+    Raises
+    ------
+    InputError
+        When it cannot be read, or a line within it is no object.
+    """
+    file = path / TRACE
+    try:
+        texts = file.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError as error:
+        raise InputError(f"cannot read the trace: {error.strerror}", str(file)) from None
+    found = []
+    for number, text in enumerate(texts, 1):
+        try:
+            line = json.loads(text)
+        except ValueError:
+            if number == len(texts):
+                break
+            raise InputError("no valid JSON", str(file), number) from None
+        if not isinstance(line, dict):
+            raise InputError("a line of a trace is an object", str(file), number)
+        found.append(line)
+    return tuple(found)
 
 
 def is_run_folder(path: Path) -> bool:

@@ -1,7 +1,7 @@
 """One run under way: agents take it on, its folder keeps what they make, whatever ends it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from engiagent.agents.coordinator import Ended
     from engiagent.agents.protocol import AgentName, Board, Engine, Outcome
     from engiagent.problems import Problem
+    from engiagent.solvers.result import Progress
     from engiagent.verify import Certificate
 
 UNDECIDED: Final = "undecided"
@@ -164,7 +165,7 @@ class Run:
         hooks = Hooks(
             certify=self._certificate_of,
             claim=self.proofs.claimed,
-            progress=self.on_progress,
+            progress=self._progressed,
             turn=self._turned,
             record=self.folder.route,
         )
@@ -178,6 +179,12 @@ class Run:
         else:
             self._tell(ended)
         self._report()
+
+    def _progressed(self, progress: "Progress") -> None:
+        """Write down how far the solver has come, and pass it on."""
+        self.folder.progress(progress.elapsed, asdict(progress))
+        if self.on_progress is not None:
+            self.on_progress(progress)
 
     def _turned(self, board: "Board", outcome: "Outcome") -> None:
         """Keep what a turn brought, so that a run that is killed still shows it."""

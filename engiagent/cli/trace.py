@@ -1,6 +1,5 @@
 """``engiagent trace``: what a run did, turn by turn, and why."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -9,7 +8,6 @@ import click
 
 from engiagent.cli import exit_codes
 from engiagent.cli.output import clean, print_json
-from engiagent.errors import InputError
 
 _MOST_FAULTS: Final = 3
 """Findings of a turn that are shown; all of them with ``--json``."""
@@ -22,7 +20,7 @@ Line = Mapping[str, Any]
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def trace(run: Path, as_json: bool) -> int:
     """Show the turns of RUN, the folder of a run: who was sent to do what, why, how it went."""
-    from engiagent.runfolder import read_record
+    from engiagent.runfolder import read_record, read_trace
 
     record, lines = read_record(run), read_trace(run)
     if as_json:
@@ -31,35 +29,6 @@ def trace(run: Path, as_json: bool) -> int:
         for line in timeline(record, lines):
             click.echo(clean(line))
     return 0
-
-
-def read_trace(run: Path) -> tuple[Line, ...]:
-    """Return the lines of a run's trace; what a cut run left of its last line is passed over.
-
-    Raises
-    ------
-    InputError
-        When it cannot be read, or a line within it is no object.
-    """
-    from engiagent.runfolder import TRACE
-
-    file = run / TRACE
-    try:
-        texts = file.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError as error:
-        raise InputError(f"cannot read the trace: {error.strerror}", str(file)) from None
-    found = []
-    for number, text in enumerate(texts, 1):
-        try:
-            line = json.loads(text)
-        except ValueError:
-            if number == len(texts):
-                break
-            raise InputError("no valid JSON", str(file), number) from None
-        if not isinstance(line, dict):
-            raise InputError("a line of a trace is an object", str(file), number)
-        found.append(line)
-    return tuple(found)
 
 
 def told(run: Path, record: Line, lines: Sequence[Line]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from engiagent.errors import InputError
-from engiagent.runfolder import RunFolder, StageEvent, is_run_folder, read_record
+from engiagent.runfolder import RunFolder, StageEvent, is_run_folder, read_record, read_trace
 
 
 def create(path: Path | None, force: bool = False) -> RunFolder:
@@ -97,3 +97,15 @@ def test_no_half_file_remains(tmp_path: Path) -> None:
     names = sorted(p.name for p in (tmp_path / "run").iterdir())
     assert names == ["certificate.json", "run.json"]
     assert read_record(tmp_path / "run")["artefacts"] == ["certificate.json"]
+
+
+def test_progress_is_written_ever_more_seldom(tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path / "run", "shop", {})
+    with folder.stage("solve"):
+        for tenth in range(36_000):  # an hour
+            folder.progress(tenth / 10, {"gap": float("inf"), "bound": None, "nodes": tenth})
+    lines = [line for line in read_trace(tmp_path / "run") if line["event"] == "progress"]
+    assert lines[0].items() >= {"stage": "solve", "nodes": 10}.items()
+    assert all(not {"gap", "bound"} & line.keys() for line in lines)
+    assert 60 < len(lines) < 200
+    assert lines[-1]["nodes"] > 34_000
