@@ -51,7 +51,8 @@ class Marked:
 @lru_cache(maxsize=1)
 def concepts() -> Mapping[str, str]:
     """Return the phrases of the concepts that are no units."""
-    return dict(load_card("words")["concepts"])
+    found = load_card("words")["concepts"]
+    return {name: text.replace("|\n", "|") for name, text in found.items()}
 
 
 @lru_cache(maxsize=1)
