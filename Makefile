@@ -28,7 +28,7 @@ $(READY): pyproject.toml
 	@echo "Installing into $(VENV); this takes a minute."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install -qq --upgrade 'pip>=25.1'
-	@$(BIN)/python -m pip install -qq --editable '.[solvers,fast,grid,llm]' --group dev
+	@$(BIN)/python -m pip install -qq --editable '.[solvers,fast,grid,llm,mcp]' --group dev
 	@touch $@
 
 demo: $(READY) ## Run two problems of the corpus and show where their reports are

@@ -1,5 +1,7 @@
 """Single stages of a run that are not the checker's: what was read, static analysis, the solve."""
 
+import math
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -8,7 +10,7 @@ from engiagent.blueprint import Blueprint
 from engiagent.blueprint.diagnostics import BlueprintError, MissingDataError
 from engiagent.errors import EngiagentError
 from engiagent.runfolder import SOLUTION, RunFolder
-from engiagent.solvers.result import OnProgress, SolveOptions, SolverResult
+from engiagent.solvers.result import OnProgress, Progress, SolveOptions, SolverResult
 
 if TYPE_CHECKING:
     import xarray
@@ -85,12 +87,29 @@ def solve_program(
     on_progress: OnProgress | None = None,
     *,
     isolate: bool = True,
+    cancel: threading.Event | None = None,
 ) -> tuple["xarray.Dataset", SolverResult]:
     """Solve, in a child process unless told otherwise, and return schedule and account."""
     from engiagent.solvers import solve, to_dataset
 
-    result = solve(program, options, isolate=isolate, on_progress=on_progress)
+    result = solve(program, options, isolate=isolate, on_progress=on_progress, cancel=cancel)
     return to_dataset(program, result), result
+
+
+def progress_text(progress: Progress) -> str:
+    """Return a line on how far the solver has come."""
+    parts = [f"solve … {progress.elapsed:.0f} s"]
+    if progress.nodes:
+        parts.append(f"{progress.nodes} nodes")
+    elif progress.iterations:
+        parts.append(f"{progress.iterations} iterations")
+    for name in ("objective", "bound"):
+        value = getattr(progress, name)
+        if value is not None and math.isfinite(value):
+            parts.append(f"{'best' if name == 'objective' else name} {value:,.10g}")
+    if progress.gap is not None and math.isfinite(progress.gap):
+        parts.append(f"gap {100 * progress.gap:.3g} %")
+    return ", ".join(parts)
 
 
 def computed(blueprint: Blueprint, folder: Path) -> "xarray.Dataset":

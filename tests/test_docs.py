@@ -163,6 +163,7 @@ def test_only_pages_whose_python_runs_in_a_test_have_any() -> None:
     having = {page.name for page in PAGES if "\n```python\n" in page.read_text("utf-8")}
     tested = {"README.md", "components.md", "definitions.md", "economics.md", "explanations.md"}
     tested |= {"agents.md"}  # in tests/agents/test_anthropic_runs.py
+    tested |= {"mcp.md"}  # in tests/mcp/test_session.py
     assert having <= tested
 
 

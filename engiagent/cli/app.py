@@ -24,6 +24,7 @@ from engiagent.cli.explain import explain
 from engiagent.cli.finance import finance
 from engiagent.cli.importing import import_model
 from engiagent.cli.lint import lint, schema
+from engiagent.cli.mcp import mcp
 from engiagent.cli.memory import memory
 from engiagent.cli.output import print_json, say, summary
 from engiagent.cli.pareto import pareto
@@ -127,6 +128,7 @@ def app() -> None:
 COMMANDS = (
     run, audit, explain, solve, study, sweep, pareto, sensitivity, check, bench, emit,
     import_model, report, problems, lint, memory, schema, doctor, finance, weather, sandbox, trace,
+    mcp,
 )  # fmt: skip
 for command in COMMANDS:
     app.add_command(command)

@@ -23,7 +23,6 @@ from engiagent.cli.engines import (
 from engiagent.cli.output import (
     clean,
     console,
-    number,
     print_json,
     say,
     say_items,
@@ -258,25 +257,11 @@ def observers() -> Iterator[
                 status.update(f"{event.stage} …")
 
         def on_progress(progress: "Progress") -> None:
+            from engiagent.stages import progress_text
+
             status.update(clean(progress_text(progress)))
 
         yield on_event, on_progress
-
-
-def progress_text(progress: "Progress") -> str:
-    """Return a line on how far the solver has come."""
-    parts = [f"solve … {progress.elapsed:.0f} s"]
-    if progress.nodes:
-        parts.append(f"{progress.nodes} nodes")
-    elif progress.iterations:
-        parts.append(f"{progress.iterations} iterations")
-    if progress.objective is not None:
-        parts.append(f"best {number(progress.objective)}")
-    if progress.bound is not None:
-        parts.append(f"bound {number(progress.bound)}")
-    if progress.gap is not None:
-        parts.append(f"gap {100 * progress.gap:.3g} %")
-    return ", ".join(parts)
 
 
 def finish(outcome: "RunOutcome", as_json: bool, *, explain: bool = False) -> int:

@@ -7,6 +7,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from engiagent.blueprint import Blueprint
 from engiagent.errors import InputError
+from engiagent.tools.answers import (
+    ANY,
+    CHANGED,
+    ELEMENTS,
+    TEXT,
+    TEXTS,
+    by_name,
+    list_of,
+    maybe,
+    record,
+)
 from engiagent.tools.places import inside
 from engiagent.tools.registry import Argument, Json, Outcome, State, tool
 
@@ -20,6 +31,12 @@ _TEXT: Final[Json] = {"type": "string", "minLength": 1}
 _VALUE: Final[Json] = {
     "anyOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}, "minItems": 1}]
 }
+_DIAGNOSTIC: Final = record(
+    {
+        "code": TEXT, "severity": TEXT, "path": TEXT, "column": maybe({"type": "integer"}),
+        "name": maybe(TEXT), "message": TEXT, "suggestion": maybe(TEXT),
+    }
+)  # fmt: skip
 _OPERATION: Final[Json] = {
     "type": "object",
     "required": ["op", "path"],
@@ -55,8 +72,17 @@ class Drafted:
         return replace(self, blueprint=Blueprint.from_dict(document))
 
 
-@tool("write", Argument("path", _TEXT, "A problem file or folder, or a blueprint (.json).",
-                        required=True))  # fmt: skip
+@tool(
+    "write",
+    Argument("path", _TEXT, "A problem file or folder, or a blueprint (.json).", required=True),
+    returns=record(
+        {"problem": TEXT},
+        {
+            "title": TEXT, "text": TEXT, "data": by_name(by_name(maybe(TEXT))),
+            "sha256": by_name(TEXT), "blueprint": TEXT, "kind": TEXT,
+        },
+    ),
+)  # fmt: skip
 def load_problem(state: State, arguments: Json) -> Outcome:
     """Load a problem, or a blueprint that stands for one, from the session's folder."""
     from engiagent.problems import Problem
@@ -90,6 +116,10 @@ def load_problem(state: State, arguments: Json) -> Outcome:
         "Values that the text does not give, by slot, each a text with its unit, as "
         '{"battery.charge_efficiency": "0.95"}.',
     ),
+    returns=record(
+        {"blueprint": maybe(TEXT), "missing": TEXTS, "not_understood": TEXTS},
+        {"elements": ELEMENTS},
+    ),
     needs=("problem",),
 )
 def analyse(state: State, arguments: Json) -> Outcome:
@@ -113,7 +143,18 @@ def analyse(state: State, arguments: Json) -> Outcome:
     return Outcome(content, {"blueprint": drafted})
 
 
-@tool("read", SECONDS, needs=("problem",), uses=("blueprint",))
+@tool(
+    "read",
+    SECONDS,
+    returns=record(
+        {
+            "schema": TEXT, "problem": TEXT, "verdict": TEXT, "findings": list_of(ANY),
+            "not_understood": TEXTS, "notes": TEXTS,
+        }
+    ),
+    needs=("problem",),
+    uses=("blueprint",),
+)  # fmt: skip
 def audit(state: State, arguments: Json) -> Outcome:
     """Say whether the problem gives enough to be solved, and whether what it gives can hold."""
     from engiagent.audit import audit_blueprint, audit_problem
@@ -129,7 +170,12 @@ def audit(state: State, arguments: Json) -> Outcome:
     return Outcome(plain(found.to_dict()))
 
 
-@tool("read", needs=("blueprint",), uses=("problem",))
+@tool(
+    "read",
+    returns=record({"diagnostics": list_of(_DIAGNOSTIC)}),
+    needs=("blueprint",),
+    uses=("problem",),
+)
 def lint(state: State, arguments: Json) -> Outcome:
     """List what static analysis finds in the blueprint: names, shapes, units, unused data."""
     from engiagent.blueprint.analysis import analyse as analysed
@@ -154,7 +200,9 @@ def lint(state: State, arguments: Json) -> Outcome:
         "A JSON patch (RFC 6902); a step into a list may be the name of the element.",
         required=True,
     ),
+    returns=CHANGED,
     needs=("blueprint",),
+    repeatable=False,
 )
 def patch_blueprint(state: State, arguments: Json) -> Outcome:
     """Change the blueprint by a JSON patch, which is applied whole or not at all."""
@@ -173,6 +221,7 @@ def patch_blueprint(state: State, arguments: Json) -> Outcome:
     Argument("value", _VALUE, "The number, or one for each element of its index; its unit is the "
              "argument 'unit'.", required=True),
     Argument("unit", _TEXT, "The unit of the value, 1 for a plain number.", required=True),
+    returns=record({"before": {}, "blueprint": TEXT, "elements": ELEMENTS}),
     needs=("blueprint",),
 )  # fmt: skip
 def set_parameter(state: State, arguments: Json) -> Outcome:

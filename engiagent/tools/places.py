@@ -14,10 +14,21 @@ def inside(root: Path, relative: str) -> Path:
     InputError
         When it leads out of it, by its words or by a link, or there is nothing.
     """
-    path = root.joinpath(*inside_parts(relative))
-    real = path.resolve()
-    if not real.is_relative_to(root.resolve()):
-        raise InputError("the path leads out of the session's folder", found=repr(relative))
-    if not real.exists():
+    path = below(root, relative)
+    if not path.exists():
         raise InputError("there is no such file or folder", relative)
+    return path
+
+
+def below(root: Path, relative: str) -> Path:
+    """Return a path below a folder at which something may be made.
+
+    Raises
+    ------
+    InputError
+        When it leads out of the folder, by its words or by a link.
+    """
+    path = root.joinpath(*inside_parts(relative))
+    if not path.resolve().is_relative_to(root.resolve()):
+        raise InputError("the path leads out of the session's folder", found=repr(relative))
     return path

@@ -1,11 +1,27 @@
 """Tools from a blueprint to a certificate: compiling, solving, checking and explaining."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from engiagent.errors import EngiagentError, InputError
+from engiagent.tools.answers import (
+    ANY,
+    COUNT,
+    NUMBER,
+    OBJECTIVE,
+    TEXT,
+    TEXTS,
+    by_name,
+    list_of,
+    maybe,
+    record,
+)
 from engiagent.tools.modelling import SECONDS, Drafted, Posed, plain
-from engiagent.tools.registry import Argument, Json, Outcome, State, tool
+from engiagent.tools.registry import Argument, Json, Outcome, State, Watch, tool
+
+if TYPE_CHECKING:
+    from engiagent.solvers.result import OnProgress
 
 _FORMS: Final = ("pyomo", "casadi", "cvxpy", "lp", "mps", "latex")
 _POSITIVE: Final[Json] = {"type": "number", "exclusiveMinimum": 0}
@@ -14,13 +30,32 @@ _WAIT: Final = 60.0
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """A schedule and the solver's account of it; None for what is computed."""
+    """A schedule and the solver's account of it.
+
+    Attributes
+    ----------
+    schedule
+        A dataset, or the path of somebody's file.
+    result
+        None for what is computed, or comes from elsewhere.
+    columns
+        Quantity to column of somebody's file, where the names differ.
+    """
 
     schedule: Any
     result: Any
+    columns: Mapping[str, str] | None = None
 
 
-@tool("write", needs=("blueprint",), uses=("problem",))
+@tool(
+    "write",
+    returns=record(
+        {"kind": {"enum": ["programme", "definitions"]}, "class": maybe(TEXT)},
+        {"convexity": TEXT, "columns": COUNT, "rows": COUNT, "warnings": TEXTS},
+    ),
+    needs=("blueprint",),
+    uses=("problem",),
+)
 def compile(state: State, arguments: Json) -> Outcome:
     """Compile the blueprint into a program for solvers, and say of which class it is."""
     from engiagent.formulations import compile_blueprint, expand
@@ -51,6 +86,13 @@ def compile(state: State, arguments: Json) -> Outcome:
     Argument("gap", {"type": "number", "minimum": 0}, "Relative gap that ends the search.",
              unit="1"),
     Argument("backend", {"type": "string"}, "The solver; chosen by the kind of program if absent."),
+    returns=record(
+        {"status": TEXT},
+        {
+            "reason": maybe(TEXT), "objective": maybe(NUMBER), "unit": maybe(TEXT),
+            "bound": maybe(NUMBER), "solver": maybe(TEXT),
+        },
+    ),
     needs=("program",),
     uses=("blueprint", "problem"),
 )  # fmt: skip
@@ -70,7 +112,9 @@ def solve(state: State, arguments: Json) -> Outcome:
              "backend": arguments.get("backend")}  # fmt: skip
     present = {name: value for name, value in given.items() if value is not None}
     options = SolveOptions(time_limit=arguments.get("time_limit", _WAIT), **present)
-    schedule, result = solve_program(state.get("program"), options)
+    schedule, result = solve_program(
+        state.get("program"), options, _listener(state.watch), cancel=state.watch.cancel
+    )
     content = {
         "status": result.status, "reason": result.reason, "objective": result.objective,
         "unit": schedule.attrs.get("objective_unit"), "bound": schedule.attrs.get("bound"),
@@ -79,16 +123,36 @@ def solve(state: State, arguments: Json) -> Outcome:
     return Outcome(plain(content), {"solution": Solved(schedule, result)})
 
 
-@tool("write", needs=("solution",), uses=("blueprint", "problem"))
+def _listener(watch: Watch) -> "OnProgress | None":
+    """Return who is told how far a solver has come, None where nobody listens."""
+    from engiagent.stages import progress_text
+
+    said = watch.said
+    return None if said is None else lambda seen: said(seen.elapsed, progress_text(seen))
+
+
+@tool(
+    "write",
+    returns=record(
+        {
+            "verdict": TEXT, "objective": OBJECTIVE, "bound": maybe(ANY),
+            "violations": list_of(ANY), "missing": list_of({}), "not_understood": list_of({}),
+            "sha256": TEXT, "levels": by_name(TEXT),
+        }
+    ),
+    needs=("solution",),
+    uses=("blueprint", "problem"),
+)  # fmt: skip
 def check(state: State, arguments: Json) -> Outcome:
     """Have the schedule checked by the checker, which trusts no solver: the certificate."""
     from engiagent.certify import certify, with_gaps
 
     drafted: Drafted = state.get("blueprint")
     posed: Posed = state.get("problem")
+    solved: Solved = state.get("solution")
     certificate = certify(
-        posed.problem, state.get("solution").schedule, drafted.blueprint,
-        folder=posed.folder, name=posed.name,
+        posed.problem, solved.schedule, drafted.blueprint,
+        folder=posed.folder, name=posed.name, mapping=solved.columns,
     )  # fmt: skip
     certificate = with_gaps(certificate, drafted.not_understood)
     shown = certificate.to_dict()
@@ -98,7 +162,13 @@ def check(state: State, arguments: Json) -> Outcome:
     return Outcome(plain(content), {"certificate": certificate})
 
 
-@tool("read", SECONDS, needs=("solution",), uses=("program", "blueprint", "problem"))
+@tool(
+    "read",
+    SECONDS,
+    returns=record({"schema": TEXT, "kind": TEXT, "problem": TEXT, "summary": TEXT}, more=True),
+    needs=("solution",),
+    uses=("program", "blueprint", "problem"),
+)
 def explain(state: State, arguments: Json) -> Outcome:
     """Say which demands clash, what has no limit, or what holds the plan back.
 
@@ -108,7 +178,7 @@ def explain(state: State, arguments: Json) -> Outcome:
 
     solved: Solved = state.get("solution")
     if solved.result is None:
-        raise InputError("what is computed has no plan to explain")
+        raise InputError("only a plan that 'solve' made can be explained")
     posed: Posed = state.get("problem")
     given = Given(
         blueprint=_in_full(state), folder=posed.folder, problem=posed.problem, name=posed.name
@@ -127,6 +197,7 @@ def _in_full(state: State) -> Any:
 @tool(
     "read",
     Argument("form", {"enum": list(_FORMS)}, "The form.", required=True),
+    returns=record({"form": {"enum": list(_FORMS)}, "text": TEXT}),
     needs=("blueprint",),
     uses=("problem",),
 )

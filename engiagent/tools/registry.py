@@ -3,6 +3,7 @@
 One table, :data:`REGISTRY`, feeds everybody who calls tools: agents, programs and servers.
 """
 
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +28,18 @@ class Made:
     basis: Mapping[Part, int] = field(default_factory=dict)
 
 
+OnSaid = Callable[[float, str], None]
+"""Told how many seconds a call has worked and how far it has come."""
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What a caller does while a call works: listens to how far it has come, and may stop it."""
+
+    said: OnSaid | None = None
+    cancel: threading.Event | None = None
+
+
 @dataclass(frozen=True)
 class State:
     """What a session knows; a tool returns another one and changes none.
@@ -37,10 +50,13 @@ class State:
         The folder below which problems are read and runs are written.
     parts
         What was made so far.
+    watch
+        Of the call that is under way.
     """
 
     root: Path
     parts: Mapping[Part, Made] = field(default_factory=dict)
+    watch: Watch = Watch()
 
     def get(self, part: Part) -> Any:
         """Return a part.
@@ -133,18 +149,30 @@ class Tool:
         The parts that have to be there and up to date before it is called: its rule.
     uses
         The parts that it works from where they are there.
+    returns
+        JSON Schema of its answer.
     outside
         Whether its answer depends on more than state and arguments, as on files of runs.
+    repeatable
+        Whether a second call with the same arguments changes nothing more.
+    destructive
+        Whether it may replace files that were there before.
+    open_world
+        Whether it deals with anything beyond the session and its folder, as a network.
     """
 
     name: str
     access: Access
     description: str
     work: Work
+    returns: Json
     arguments: tuple[Argument, ...] = ()
     needs: tuple[Part, ...] = ()
     uses: tuple[Part, ...] = ()
     outside: bool = False
+    repeatable: bool = True
+    destructive: bool = False
+    open_world: bool = False
 
     @property
     def reads(self) -> tuple[Part, ...]:
@@ -183,11 +211,14 @@ REGISTRY: Final[dict[str, Tool]] = {}
 def tool(
     access: Access,
     *arguments: Argument,
+    returns: Json,
     needs: tuple[Part, ...] = (),
     uses: tuple[Part, ...] = (),
-    outside: bool = False,
+    **hints: bool,
 ) -> Callable[[Work], Work]:
     """Register a function as a tool under its name, with its docstring as description.
+
+    ``hints`` are the flags of a :class:`Tool` that differ from their defaults.
 
     Raises
     ------
@@ -200,7 +231,8 @@ def tool(
         if name in REGISTRY:
             raise ValueError(f"there are two tools called {name}")
         description = " ".join((work.__doc__ or "").split())
-        REGISTRY[name] = Tool(name, access, description, work, arguments, needs, uses, outside)
+        REGISTRY[name] = Tool(name, access, description, work, returns, arguments, needs, uses,
+                              **hints)  # fmt: skip
         return work
 
     return register
@@ -208,6 +240,7 @@ def tool(
 
 def tools() -> Mapping[str, Tool]:
     """Return all tools by name."""
-    from engiagent.tools import modelling, planning, runs  # noqa: F401  (they register themselves)
+    # They register themselves.
+    from engiagent.tools import looking, modelling, planning, posing, runs  # noqa: F401
 
     return dict(sorted(REGISTRY.items()))

@@ -4,9 +4,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from engiagent.errors import EngiagentError, InputError
-from engiagent.files import inside_parts, open_inside
+from engiagent.files import open_inside
+from engiagent.tools.answers import ANY, COUNT, TEXT, TEXTS, by_name, list_of, maybe, record
 from engiagent.tools.modelling import Drafted, Posed, plain
-from engiagent.tools.places import inside
+from engiagent.tools.places import below, inside
 from engiagent.tools.planning import Solved
 from engiagent.tools.registry import Argument, Json, Outcome, State, tool
 
@@ -17,23 +18,30 @@ _FOLDER: Final[Json] = {"type": "string", "minLength": 1, "maxLength": 200}
 @tool(
     "write",
     Argument("folder", _FOLDER, "The new folder, below the session's.", required=True),
+    returns=record({"folder": TEXT, "artefacts": TEXTS}),
     needs=("certificate",),
     uses=("solution", "blueprint", "problem"),
+    repeatable=False,
 )
 def report(state: State, arguments: Json) -> Outcome:
     """Write a run folder that checks alone: problem, blueprint, schedule, certificate, report."""
+    from engiagent.kept import KeptSchedule, keep_check
     from engiagent.report import write_report
     from engiagent.runfolder import BLUEPRINT, CERTIFICATE, RunFolder
     from engiagent.runinputs import copy_data, copy_problem
     from engiagent.stages import save
+    from engiagent.verify.foreign import Reading
 
     posed: Posed = state.get("problem")
     drafted: Drafted = state.get("blueprint")
     solved: Solved = state.get("solution")
     certificate = state.get("certificate")
-    out = state.root.joinpath(*inside_parts(arguments["folder"]))
-    if not out.resolve().is_relative_to(state.root.resolve()):
-        raise InputError("the path leads out of the session's folder", found=repr(str(out.name)))
+    out = below(state.root, arguments["folder"])
+    if isinstance(solved.schedule, Path):
+        reading = None if solved.columns is None else Reading(mapping=solved.columns)
+        kept = KeptSchedule(solved.schedule, reading, drafted.not_understood)
+        keep_check(out, certificate, kept, posed.problem, drafted.blueprint, posed.folder)
+        return Outcome({"folder": arguments["folder"], "artefacts": _names(out)})
     run = RunFolder.create(out, posed.name, {"tools": True})
     with run.stage("report"):
         if posed.problem is not None:
@@ -44,19 +52,30 @@ def report(state: State, arguments: Json) -> Outcome:
         run.write(CERTIFICATE, certificate.to_json())
     run.finish("done", certificate.verdict, None)
     write_report(run.path)
-    names = sorted(path.name for path in run.path.iterdir())
-    return Outcome({"folder": arguments["folder"], "artefacts": names})
+    return Outcome({"folder": arguments["folder"], "artefacts": _names(out)})
 
 
-@tool("read", outside=True)
+def _names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+_RUN: Final = record(
+    {
+        "run": TEXT, "problem": maybe(TEXT), "state": maybe(TEXT), "verdict": maybe(TEXT),
+        "reason": maybe(TEXT),
+    }
+)  # fmt: skip
+
+
+@tool("read", returns=record({"runs": list_of(_RUN)}), outside=True)
 def list_runs(state: State, arguments: Json) -> Outcome:
     """List the runs in the session's folder, with their problems, states and verdicts."""
     from engiagent.runfolder import RECORD, read_record
 
     rows: list[Json] = []
-    for record in sorted(state.root.glob(f"**/{RECORD}")):
-        folder = record.parent
-        if folder.is_symlink() or record.is_symlink():
+    for file in sorted(state.root.glob(f"**/{RECORD}")):
+        folder = file.parent
+        if folder.is_symlink() or file.is_symlink():
             continue
         try:
             found = read_record(folder)
@@ -73,6 +92,16 @@ def list_runs(state: State, arguments: Json) -> Outcome:
     Argument("run", _FOLDER, "The run's folder, as list_runs names it.", required=True),
     Argument("name", _FOLDER, "The artefact, as certificate.json.", required=True),
     Argument("offset", {"type": "integer", "minimum": 0}, "Where to begin, in characters."),
+    returns=record(
+        {"name": TEXT},
+        {
+            "text": TEXT,
+            "characters": COUNT,
+            "next_offset": COUNT,
+            "attributes": ANY,
+            "series": by_name(ANY),
+        },
+    ),
     outside=True,
 )
 def read_artefact(state: State, arguments: Json) -> Outcome:

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 from engiagent.errors import EngiagentError, InputError
 from engiagent.tools.graph import Graph, Node, digest
-from engiagent.tools.registry import MAKERS, Json, Made, Part, State, Tool, tools
+from engiagent.tools.registry import MAKERS, Json, Made, Part, State, Tool, Watch, tools
 
 Status = Literal["done", "blocked", "failed"]
 _ORDER: Final = "call {} first, or repeat this call as it is to make it all the same"
@@ -57,10 +57,13 @@ class Session:
             raise InputError("there is no such folder", str(self.root))
         self.state = State(self.root)
 
-    def call(self, name: str, arguments: Json | None = None) -> Observation:
+    def call(
+        self, name: str, arguments: Json | None = None, watch: Watch | None = None
+    ) -> Observation:
         """Make a call, unless its rule is broken and nobody was told so yet.
 
-        Never raises for what a caller can cause: such an error is an observation.
+        Never raises for what a caller can cause: such an error is an observation. ``watch`` hears
+        how far the call has come and can stop it; a call that was stopped leaves no trace.
         """
         known = tools()
         if name not in known:
@@ -77,7 +80,7 @@ class Session:
         if missing and key not in self._advised:
             self._advised.add(key)
             return Observation(name, "blocked", self._advice(chosen, missing))
-        return self._made(chosen, given, insisted=bool(missing))
+        return self._made(chosen, given, watch or Watch(), insisted=bool(missing))
 
     def missing(self, chosen: Tool) -> tuple[Part, ...]:
         """Return the parts that a tool's rule asks for and that are absent or out of date."""
@@ -103,10 +106,10 @@ class Session:
         earlier = self.missing(maker)
         return self._first(earlier[0]) if earlier else maker.name
 
-    def _made(self, chosen: Tool, given: Json, *, insisted: bool) -> Observation:
+    def _made(self, chosen: Tool, given: Json, watch: Watch, *, insisted: bool) -> Observation:
         call = len(self.graph.nodes)
         try:
-            outcome = chosen.work(self.state, given)
+            outcome = chosen.work(replace(self.state, watch=watch), given)
         except EngiagentError as error:
             status: Literal["done", "failed"] = "failed"
             content: Json = {"error": str(error)}
@@ -114,6 +117,8 @@ class Session:
         else:
             status, content = "done", outcome.content
             writes = tuple(outcome.makes)
+        if watch.cancel is not None and watch.cancel.is_set():
+            return Observation(chosen.name, "failed", {"error": "the call was stopped"})
         node = Node(
             tool=chosen.name, access=chosen.access, arguments=given,
             reads={p: self.state.parts[p].call for p in chosen.reads if self.state.has(p)},

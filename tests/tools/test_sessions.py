@@ -55,7 +55,9 @@ def test_the_way_from_a_text_to_a_certificate(session: Session) -> None:
 def test_every_tool_says_what_it_takes_and_in_which_unit(name: str) -> None:
     known = tools()[name]
     Draft202012Validator.check_schema(known.schema())
+    Draft202012Validator.check_schema(known.returns)
     assert known.description.endswith(".")
+    assert not (known.access == "read" and known.destructive)
     for argument in known.arguments:
         shown = known.schema()["properties"][argument.name]
         if shown.get("type") == "number":
@@ -66,10 +68,12 @@ def test_every_tool_says_what_it_takes_and_in_which_unit(name: str) -> None:
 def test_the_tools_that_agents_and_servers_count_on_are_there() -> None:
     wanted = {"load_problem", "audit", "analyse", "lint", "compile", "solve", "check", "explain",
               "emit", "report", "list_runs", "read_artefact", "set_parameter",
-              "patch_blueprint"}  # fmt: skip
+              "patch_blueprint", "read_blueprint", "read_schedule", "list_problems",
+              "pose_problem", "copy_problem", "load_schedule"}  # fmt: skip
     assert wanted <= set(tools())
     writes = {name for name, tool in tools().items() if tool.access == "write"}
-    assert writes == {*WAY, "set_parameter", "patch_blueprint", "report"}
+    assert writes == {*WAY, "set_parameter", "patch_blueprint", "report", "pose_problem",
+                      "copy_problem", "load_schedule"}  # fmt: skip
 
 
 def test_a_call_too_early_is_blocked_once_with_the_first_step(session: Session) -> None:
@@ -198,6 +202,44 @@ def test_a_report_is_a_run_that_is_listed_and_read(session: Session) -> None:
     assert session.call("read_artefact", {"run": "runs/first", "name": "../x"}).status == "failed"
     assert session.call("report", {"folder": "runs/first"}).status == "failed"
     assert session.call("report", {"folder": "../out"}).status == "failed"
+
+
+def test_answers_are_as_their_schemas_have_them(session: Session) -> None:
+    through(session)
+    calls: dict[str, dict[str, Any]] = {
+        "audit": {}, "lint": {}, "explain": {}, "emit": {"form": "mps"}, "read_blueprint": {},
+        "read_schedule": {}, "list_problems": {"packaged": True}, "load_problem":
+        {"path": "brewery"}, "analyse": {},
+        "patch_blueprint": {"operations": [{"op": "test", "path": "/kind", "value": "programme"}]},
+        "set_parameter": {"name": "battery.energy_capacity", "value": 45, "unit": "kWh"},
+        "compile": {}, "solve": {}, "check": {}, "report": {"folder": "runs/1"}, "list_runs": {},
+        "read_artefact": {"run": "runs/1", "name": "solution.nc"},
+        "copy_problem": {"name": "battery/merchant_day", "folder": "copied"},
+        "pose_problem": {"folder": "posed", "text": "# A"},
+        "load_schedule": {"path": "runs/1/solution.nc"},
+    }  # fmt: skip
+    assert set(calls) == set(tools())
+    for name, arguments in calls.items():
+        Draft202012Validator(tools()[name].returns).validate(done(session, name, **arguments))
+
+
+def test_a_schedule_from_elsewhere_is_checked_and_kept(session: Session) -> None:
+    verdict = through(session)["verdict"]
+    done(session, "report", folder="runs/first")
+    series = done(session, "read_schedule")["series"]
+    assert all(len(entry["values"]) == 24 for entry in series.values())
+    assert {entry["quantity"] for entry in series.values()} >= {"battery.charge"}
+    times = next(iter(series.values()))["coordinates"]
+    assert all(len(stamp) >= 19 for stamps in times.values() for stamp in stamps)
+    assert "no series 'x'" in session.call("read_schedule", {"names": ["x"]}).content["error"]
+    done(session, "load_schedule", path="runs/first/solution.nc")
+    assert session.call("check").status == "done"
+    assert done(session, "check")["verdict"] == verdict
+    assert session.call("explain").status == "failed"
+    assert session.call("read_schedule").status == "failed"
+    done(session, "report", folder="runs/second")
+    assert (session.root / "runs/second/schedule.nc").is_file()
+    assert session.call("load_schedule", {"path": "brewery"}).status == "failed"
 
 
 def test_reading_tools_change_nothing(session: Session) -> None:

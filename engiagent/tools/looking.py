@@ -1,0 +1,113 @@
+"""Tools that show what a session holds: its blueprint, its schedule, and one from elsewhere."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from engiagent.errors import InputError
+from engiagent.tools.answers import ANY, COUNT, TEXT, TEXTS, by_name, maybe, record
+from engiagent.tools.modelling import Drafted, plain
+from engiagent.tools.places import inside
+from engiagent.tools.planning import Solved
+from engiagent.tools.registry import Argument, Json, Outcome, State, tool
+
+if TYPE_CHECKING:
+    import xarray
+
+_MOST_VALUES: Final = 20_000
+_NAME: Final[Json] = {"type": "string", "minLength": 1, "maxLength": 200}
+
+
+@tool("read", returns=record({"blueprint": ANY}), needs=("blueprint",))
+def read_blueprint(state: State, arguments: Json) -> Outcome:
+    """Return the whole blueprint as JSON, in which patch_blueprint finds its paths."""
+    drafted: Drafted = state.get("blueprint")
+    return Outcome({"blueprint": plain(drafted.blueprint.to_dict())})
+
+
+_SERIES: Final = record(
+    {
+        "unit": maybe(TEXT), "quantity": maybe(TEXT), "dims": TEXTS, "coordinates": by_name({}),
+        "values": {},
+    }
+)  # fmt: skip
+
+
+@tool(
+    "read",
+    Argument("names", {"type": "array", "items": _NAME, "minItems": 1, "maxItems": 50},
+             "Which series, by name or by quantity as battery.charge; all decisions if absent."),
+    returns=record({"series": by_name(_SERIES), "others": TEXTS}, {"total": COUNT}),
+    needs=("solution",),
+)  # fmt: skip
+def read_schedule(state: State, arguments: Json) -> Outcome:
+    """Return the schedule's series with their units and their times or names."""
+    solved: Solved = state.get("solution")
+    if isinstance(solved.schedule, Path):
+        raise InputError("the schedule came as a file", expected="a look into that file")
+    schedule: xarray.Dataset = solved.schedule
+    wanted = arguments.get("names")
+    chosen = _chosen(schedule, wanted)
+    size = sum(schedule[name].size for name in chosen)
+    if size > _MOST_VALUES:
+        raise InputError("these are too many values for one answer", found=str(size),
+                         expected=f"fewer names, at most {_MOST_VALUES} values")  # fmt: skip
+    others = [str(name) for name in schedule.data_vars if str(name) not in chosen]
+    series = {name: _shown(schedule[name]) for name in chosen}
+    return Outcome({"series": series, "others": others, "total": size})
+
+
+def _chosen(schedule: "xarray.Dataset", wanted: list[str] | None) -> list[str]:
+    names = {str(name): array.attrs.get("quantity") for name, array in schedule.data_vars.items()}
+    if wanted is None:
+        return [name for name in names if schedule[name].attrs.get("role") == "decision"]
+    found: list[str] = []
+    for name in wanted:
+        same = [known for known, quantity in names.items() if name in (known, quantity)]
+        if not same:
+            raise InputError(f"there is no series {name!r}", expected=", ".join(names) or None)
+        found += same
+    return list(dict.fromkeys(found))
+
+
+def _shown(array: "xarray.DataArray") -> Json:
+    coordinates = {
+        str(name): _labels(array.coords[name]) for name in array.dims if name in array.coords
+    }
+    return {
+        "unit": array.attrs.get("units"), "quantity": array.attrs.get("quantity"),
+        "dims": [str(name) for name in array.dims], "coordinates": coordinates,
+        "values": _plain_values(array.values.tolist()),
+    }  # fmt: skip
+
+
+def _labels(coordinate: "xarray.DataArray") -> list[Any]:
+    """Return names, numbers or time stamps; those of a zone are in UTC, as stored."""
+    if coordinate.dtype.kind != "M":
+        return list(plain(coordinate.values.tolist()))
+    zone = "Z" if "zone" in coordinate.attrs else ""
+    return [f"{str(stamp)[:19]}{zone}" for stamp in coordinate.values.astype("datetime64[s]")]
+
+
+def _plain_values(values: Any) -> Any:
+    """Return nested lists in which what is no finite number is null."""
+    return [_plain_values(v) for v in values] if isinstance(values, list) else plain(values)
+
+
+@tool(
+    "write",
+    Argument("path", _NAME, "The file: CSV, JSON, Parquet or netCDF.", required=True),
+    Argument("columns", {"type": "object", "additionalProperties": {"type": "string"}},
+             'Quantity or variable to column, as {"battery.charge": "P_ch"}, where names differ.'),
+    returns=record({"schedule": TEXT, "columns": by_name(TEXT)}),
+    needs=("blueprint",),
+    uses=("problem",),
+    outside=True,
+)  # fmt: skip
+def load_schedule(state: State, arguments: Json) -> Outcome:
+    """Take somebody else's schedule, from a file, in place of a solution, for 'check' to judge."""
+    path = inside(state.root, arguments["path"])
+    if not path.is_file():
+        raise InputError("this is no file", arguments["path"])
+    columns = dict(arguments.get("columns") or {})
+    solved = Solved(path, None, columns or None)
+    return Outcome({"schedule": arguments["path"], "columns": columns}, {"solution": solved})
