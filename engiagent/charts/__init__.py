@@ -1,6 +1,7 @@
 """Charts as light SVG: the one place that draws for reports, studies and notebooks.
 
-A chart is data: :class:`Panel`, :class:`Plot` or :class:`Tornado`. :func:`draw` makes it an element
+A chart is data: :class:`Panel`, :class:`Plot`,
+:class:`Tornado` or :class:`Routing`. :func:`draw` makes it an element
 for a page that carries :func:`style`, :func:`document` a picture that stands alone. Nothing drawn
 here has a script or refers to anything outside itself.
 """
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from engiagent.charts.palette import style
     from engiagent.charts.panels import Band, Curve, Panel
     from engiagent.charts.plan import Plan
+    from engiagent.charts.routing import Routing, Turn, routing
     from engiagent.charts.studies import Bar, Plot, Tornado, Trace
     from engiagent.charts.timeline import Axis
     from engiagent.charts.views import plan_panels
@@ -26,12 +28,15 @@ __all__ = [
     "Panel",
     "Plan",
     "Plot",
+    "Routing",
     "Tornado",
     "Trace",
+    "Turn",
     "caption",
     "document",
     "draw",
     "plan_panels",
+    "routing",
     "style",
 ]
 
@@ -44,12 +49,15 @@ _HOMES = {
     "Panel": "panels",
     "Plan": "plan",
     "Plot": "studies",
+    "Routing": "routing",
     "Tornado": "studies",
     "Trace": "studies",
+    "Turn": "routing",
     "caption": "drawing",
     "document": "drawing",
     "draw": "drawing",
     "plan_panels": "views",
+    "routing": "routing",
     "style": "palette",
 }
 

@@ -15,6 +15,14 @@ POINTS: Final = 20_000
 """How many points one chart may have; each takes some twelve bytes."""
 _LEGEND_ROW, _LEGEND_GAP, _CHARACTER, _LONGEST = 18.0, 18.0, 6.6, 60
 _SAMPLE: Final = 24.0
+_MARKS: Final = (
+    "m-3 0a3 3 0 1 0 6 0a3 3 0 1 0 -6 0",
+    "m-3 -3h6v6h-6z",
+    "m0 -4l3.6 6.4h-7.2z",
+    "m0 -4l4 4l-4 4l-4 -4z",
+    "m-3 -3l6 6m0 -6l-6 6",
+    "m-3.5 0h7m-3.5 -3.5v7",
+)
 
 
 @dataclass(frozen=True)
@@ -46,12 +54,13 @@ class Scale:
 
 @dataclass(frozen=True)
 class Key:
-    """A line of a legend: the style class of its sample, and how that is drawn."""
+    """A line of a legend: the style class of its sample, how that is drawn, and its mark."""
 
     label: str
     style: str
-    kind: Literal["line", "area", "point"] = "line"
+    kind: Literal["line", "area", "point", "marked"] = "line"
     fill: str = "none"
+    number: int = 0
 
 
 def value_range(parts: Iterable[Floats], most: int = 4) -> tuple[float, float]:
@@ -113,7 +122,7 @@ def value_axis(
             group.append(element("line", x1=right, x2=right + 4, y1=y, y2=y, class_="base"))
             group.append(element("text", text, x=right + 7, y=y + 4))
     middle = (scale.start + scale.stop) / 2
-    x, turn = (12.0, -90) if side == "left" else (WIDTH - 12.0, 90)
+    x, turn = (14.0, -90) if side == "left" else (WIDTH - 14.0, 90)
     around = f"rotate({turn} {x:g} {middle:g})"
     label = element("text", title, x=x, y=middle, transform=around, text_anchor="middle")
     label.set("class", "unit")
@@ -150,20 +159,31 @@ def legend(keys: Sequence[Key], right: float = WIDTH - RIGHT) -> tuple[Element, 
         if x + width > right and x > LEFT:
             x, row = LEFT, row + 1
         y = TOP + row * _LEGEND_ROW + 5
-        group.append(_sample(key, x, y))
+        group.extend(_sample(key, x, y))
         group.append(element("text", label, x=x + _SAMPLE + 6, y=y + 4))
         x += width + _LEGEND_GAP
     return group, (row + 1) * _LEGEND_ROW if keys else 0.0
 
 
-def _sample(key: Key, x: float, y: float) -> Element:
+def marks(points: Iterable[tuple[float, float]], number: int) -> Element:
+    """Return a mark at every point; each of the styles has a shape of its own."""
+    shape = _MARKS[number % len(_MARKS)]
+    path = "".join(f"M{x:.1f} {y:.1f}{shape}" for x, y in points)
+    return element("path", d=path, class_=f"mark s{number % len(_MARKS)}", fill="none")
+
+
+def _sample(key: Key, x: float, y: float) -> list[Element]:
     if key.kind == "area":
-        return element(
-            "rect", x=x, y=y - 6, width=_SAMPLE, height=12, class_=key.style, fill=key.fill
-        )
-    if key.kind == "point":
-        return element("circle", cx=x + _SAMPLE / 2, cy=y, r=3, class_=key.style, fill="none")
-    return element("path", d=f"M{x:g} {y:g}h{_SAMPLE:g}", class_=key.style, fill="none")
+        box = element("rect", x=x, y=y - 6, width=_SAMPLE, height=12, class_=key.style)
+        box.set("fill", key.fill)
+        return [box]
+    parts = []
+    if key.kind != "point":
+        path = f"M{x:g} {y:g}h{_SAMPLE:g}"
+        parts.append(element("path", d=path, class_=key.style, fill="none"))
+    if key.kind != "line":
+        parts.append(marks([(x + _SAMPLE / 2, y)], key.number))
+    return parts
 
 
 def _digits(scale: Scale) -> int:

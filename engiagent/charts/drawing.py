@@ -11,9 +11,10 @@ from engiagent.charts.markup import Element, append_text, element, render
 from engiagent.charts.palette import DARK, LIGHT, Theme, style
 from engiagent.charts.panel_drawing import panel_element
 from engiagent.charts.panels import Panel
+from engiagent.charts.routing import Routing, routing_element
 from engiagent.charts.studies import Plot, Tornado, plot_element, tornado_element
 
-Chart = Panel | Plot | Tornado
+Chart = Panel | Plot | Tornado | Routing
 """Everything that can be drawn."""
 
 _TITLE = 30.0
@@ -21,6 +22,7 @@ _DRAWERS: Final[Mapping[type, Callable[[Any, str], tuple[Element, float]]]] = {
     Panel: panel_element,
     Plot: plot_element,
     Tornado: tornado_element,
+    Routing: routing_element,
 }
 
 

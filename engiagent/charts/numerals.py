@@ -1,9 +1,11 @@
 """Numbers and units as people read them."""
 
 import math
+import re
 from typing import Any
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_POWER = re.compile(r"\*\*(-?\d+)")
 _UNITS = {"degC": "°C", "degF": "°F", "degC_diff": "K", "m2": "m²", "m3": "m³", "ohm": "Ω"}
 
 
@@ -39,13 +41,16 @@ def unit(text: Any) -> str:
 
     >>> unit("degC"), unit("W/(m2*K)"), unit("1")
     ('°C', 'W/(m²·K)', '')
+    >>> unit("kV**2")
+    'kV²'
     """
     if not isinstance(text, str) or text in ("", "1", "-"):
         return ""
+    text = _POWER.sub(lambda match: match[1].translate(_SUPERSCRIPTS), text)
     parts: list[str] = []
     word = ""
     for char in text + " ":
-        if char.isalnum() or char in "_%":
+        if (char.isalnum() and char not in "⁰¹²³⁴⁵⁶⁷⁸⁹") or char in "_%":
             word += char
             continue
         parts += [_UNITS.get(word, word), "·" if char == "*" else char]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from engiagent.charts.canvas import (
     Scale,
     blank,
     legend,
+    marks,
     place_axis,
     value_axis,
     value_range,
@@ -39,6 +41,7 @@ from engiagent.charts.timeline import Floats
 PLOT = 150.0
 _RIGHT_AXIS = 64.0
 _DENSE = 1500
+_NAMED_LIMITS = 3
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,10 @@ def panel_element(panel: Panel, name: str, points: int = POINTS) -> tuple[Elemen
     for style, curve in styled(panel.curves):
         if curve.role != "stack":
             svg.append(_line(style, curve, frame))
+        if curve.marks:
+            seen = np.isfinite(curve.places) & np.isfinite(curve.values)
+            at = frame.x(curve.places[seen]), frame.y(curve)(curve.values[seen])
+            svg.append(marks(zip(*(part.tolist() for part in at), strict=True), _number(style)))
     return svg, height
 
 
@@ -111,16 +118,26 @@ def _place_range(panel: Panel) -> tuple[float, float]:
 
 def _keys(panel: Panel, name: str) -> list[Key]:
     keys = [Key(band.label, "band", "area") for band in panel.bands]
+    limits = sum(curve.role == "limit" for curve in panel.curves)
+    if limits > _NAMED_LIMITS:
+        keys.append(Key("limits of these series", "curve limit"))
     for style, curve in styled(panel.curves):
         label = curve.label
+        if style == "limit" and limits > _NAMED_LIMITS:
+            continue
         if curve.side == "right":
             unit = numerals.unit(panel.right_unit)
             label = f"{label} [{unit}], right" if unit else f"{label}, right"
         if curve.role == "stack":
             keys.append(Key(label, f"area {style}", "area", f"url(#{name}-{style})"))
         else:
-            keys.append(Key(label, f"curve {style}"))
+            kind: Literal["line", "marked"] = "marked" if curve.marks else "line"
+            keys.append(Key(label, f"curve {style}", kind, number=_number(style)))
     return keys
+
+
+def _number(style: str) -> int:
+    return int(style[1:]) if style[1:].isdigit() else 0
 
 
 def _line(style: str, curve: Curve, frame: _Frame) -> Element:

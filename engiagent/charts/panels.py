@@ -37,6 +37,8 @@ class Curve:
         top of those before it, positive values upwards and negative ones downwards.
     side
         Which axis it is read from.
+    marks
+        Whether each point has a mark of its own.
     """
 
     label: str
@@ -45,6 +47,7 @@ class Curve:
     shape: Shape
     role: Role = "series"
     side: Side = "left"
+    marks: bool = False
 
     def __post_init__(self) -> None:
         _must_fit(self.label, self.places, self.values, self.shape)
@@ -92,11 +95,13 @@ class Panel:
 
 
 def styled(curves: Sequence[Curve]) -> list[tuple[str, Curve]]:
-    """Give each series its style, in order, and every limit the style of limits."""
+    """Give each series its style, in order; limits and what is read on the right have their own."""
     result, used = [], 0
     for curve in curves:
-        result.append(("limit" if curve.role == "limit" else f"s{used % STYLES}", curve))
-        used += curve.role != "limit"
+        plain = curve.role != "limit" and curve.side == "left"
+        style = f"s{used % STYLES}" if plain else "limit" if curve.side == "left" else "over"
+        result.append((style, curve))
+        used += plain
     return result
 
 

@@ -1,6 +1,7 @@
 """Charts of studies: points and lines over a number, and bars to both sides of a base."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from engiagent.charts.canvas import (
     Scale,
     blank,
     legend,
+    marks,
     place_axis,
     value_axis,
     value_range,
@@ -23,15 +25,8 @@ from engiagent.charts.palette import STYLES
 from engiagent.charts.timeline import nice_ticks
 
 PLOT, BOTTOM = 240.0, 44.0
+_LOW, _HIGH = "bar s0 fill0 light", "bar s1 fill1"
 _LABELS, _ROW, _BAR, _LONGEST = 230.0, 26.0, 8.0, 34
-_MARKS = (
-    "M{x:.1f} {y:.1f}m-3 0a3 3 0 1 0 6 0a3 3 0 1 0 -6 0",
-    "M{x:.1f} {y:.1f}m-3 -3h6v6h-6z",
-    "M{x:.1f} {y:.1f}m0 -4l3.6 6.4h-7.2z",
-    "M{x:.1f} {y:.1f}m0 -4l4 4l-4 4l-4 -4z",
-    "M{x:.1f} {y:.1f}m-3 -3l6 6m0 -6l-6 6",
-    "M{x:.1f} {y:.1f}m-3.5 0h7m-3.5 -3.5v7",
-)
 
 
 @dataclass(frozen=True)
@@ -76,7 +71,10 @@ class Tornado:
 def plot_element(chart: Plot, name: str) -> tuple[Element, float]:
     """Return a plot as a tree, and its height."""
     traces = [trace for trace in chart.traces if trace.points][:STYLES]
-    keys = [Key(trace.label, f"curve s{k}") for k, trace in enumerate(traces)]
+    keys = [
+        Key(trace.label, f"curve s{k}", "marked" if trace.joined else "point", number=k)
+        for k, trace in enumerate(traces)
+    ]
     shown, rows = legend(keys if len(keys) > 1 else [])
     top, right = TOP + rows, WIDTH - RIGHT
     points = [np.array([p[side] for t in traces for p in t.points]) for side in (0, 1)]
@@ -95,8 +93,7 @@ def plot_element(chart: Plot, name: str) -> tuple[Element, float]:
         if trace.joined and len(places) > 1:
             path = "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in places)
             svg.append(element("path", d=path, class_=f"curve s{k}", fill="none"))
-        marks = "".join(_MARKS[k].format(x=a, y=b) for a, b in places)
-        svg.append(element("path", d=marks, class_=f"mark s{k}", fill="none"))
+        svg.append(marks(places, k))
     return svg, height
 
 
@@ -106,8 +103,8 @@ def tornado_element(chart: Tornado, name: str) -> tuple[Element, float]:
     left, right = _LABELS, WIDTH - RIGHT
     x = Scale(*_close_range(np.array([chart.base, *ends])), left + 8, right)
     keys = [
-        Key("low end of the factor", "bar s0", "area", "none"),
-        Key("high end of the factor", "bar s1 fill1", "area", "none"),
+        Key("low end of the factor", _LOW, "area"),
+        Key("high end of the factor", _HIGH, "area"),
     ]
     shown, rows = legend(keys)
     top = TOP + rows
@@ -132,9 +129,17 @@ def tornado_element(chart: Tornado, name: str) -> tuple[Element, float]:
     return svg, height
 
 
+def _key(trace: Trace, number: int) -> Key:
+    kind: Literal["marked", "point"] = "marked" if trace.joined else "point"
+    return Key(trace.label, f"curve s{number}", kind, number=number)
+
+
 def _bars(bar: Bar, base: float, x: Scale, middle: float) -> list[Element]:
     result = []
-    for style, end, above in (("bar s0", bar.low, True), ("bar s1 fill1", bar.high, False)):
+    for style, end, above in (
+        (_LOW, bar.low, True),
+        (_HIGH, bar.high, False),
+    ):
         if end is not None:
             start, stop = sorted((x.at(base), x.at(end)))
             y = middle - _BAR if above else middle

@@ -80,6 +80,8 @@ class Axis:
             return time_ticks(low, high, most, self.zone)
         if self.kind == "clock":
             return clock_ticks(low, high, most)
+        if self.kind == "label":
+            return list(zip(self.places.tolist(), self.labels, strict=True))
         return [(x, f"{x:g}") for x in nice_ticks(low, high, most) if x == round(x)]
 
 

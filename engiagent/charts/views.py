@@ -1,14 +1,17 @@
 """What a plan shows as panels: series by component and unit with limits, then the data."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from engiagent.blueprint.units import UnitError, parse_unit
+from engiagent.charts.balances import balance_panels
 from engiagent.charts.limits import Limit, find_limits
 from engiagent.charts.palette import STYLES
-from engiagent.charts.panels import Curve, Panel
+from engiagent.charts.panels import Band, Curve, Panel
 from engiagent.charts.plan import Plan
+from engiagent.charts.profiles import profile_panels
 from engiagent.charts.series import (
     Series,
     given_series,
@@ -18,20 +21,41 @@ from engiagent.charts.series import (
 )
 
 _MOST_RUNS = 1500
+_BAND = "allowed for "
 _MONEY_PER_ENERGY = ("Wh", "J", "BTU", "therm")
 
 
 def plan_panels(plan: Plan) -> tuple[Panel, ...]:
-    """Return the panels of a plan, empty without a solution; what is on or off comes last."""
+    """Return the panels of a plan, what tells most first; empty without a solution.
+
+    Balances come as stacked areas with the price over them, then profiles of voltage, then the
+    series by component and unit with their limits, the given data, and what is on or off.
+    """
     series, scalars = solution_series(plan)
     if not series and not scalars:
         return ()
-    limits = _limit_curves(plan, find_limits(plan), series)
-    panels = [*_grouped(series, limits), *_given_panels(given_series(plan))]
-    return tuple(sorted(panels, key=lambda panel: panel.unit in ("", "1")))
+    given = given_series(plan)
+    allowed = find_limits(plan)
+    limits, bands = _allowed(plan, allowed, series)
+    balances = [_with_price(panel, given) for panel in balance_panels(plan)]
+    panels = [*_grouped(series, limits, bands), *_given_panels(given)]
+    panels.sort(key=lambda panel: panel.unit in ("", "1"))
+    return (*balances, *profile_panels(plan, allowed), *panels)
 
 
-def _grouped(series: Sequence[Series], limits: dict[str, list[Curve]]) -> list[Panel]:
+def _with_price(panel: Panel, given: Sequence[Series]) -> Panel:
+    """Lay the first price of the same periods over a balance, read on the right."""
+    for item in given:
+        same = np.array_equal(item.axis.places, panel.axis.places)
+        if same and _is_price(item.unit) and not item.instants:
+            over = replace(curve(item), side="right")
+            return replace(panel, curves=(*panel.curves, over), right_unit=item.unit)
+    return panel
+
+
+def _grouped(
+    series: Sequence[Series], limits: dict[str, list[Curve]], bands: dict[str, Band]
+) -> list[Panel]:
     """Put the series of one component and unit together, at most six to a panel."""
     groups: dict[tuple[str, str, str], list[Series]] = {}
     for item in series:
@@ -43,8 +67,44 @@ def _grouped(series: Sequence[Series], limits: dict[str, list[Curve]]) -> list[P
             curves = [curve(item) for item in part]
             curves += _fitting([c for item in part for c in limits.get(item.label, [])], curves)
             title = owner or ", ".join(dict.fromkeys(item.source for item in part))
-            panels.append(Panel(title, unit, part[0].axis, tuple(curves)))
+            areas = _joined([bands[item.label] for item in part if item.label in bands])
+            areas = [_near(band, curves) for band in areas]
+            panels.append(Panel(title, unit, part[0].axis, tuple(curves), tuple(areas)))
     return panels
+
+
+def _joined(bands: Sequence[Band]) -> list[Band]:
+    """Return bands, those that are the same for several series once."""
+    kept: list[Band] = []
+    for band in bands:
+        twin = next((k for k in kept if _alike(k, band)), None)
+        if twin is None:
+            kept.append(band)
+        else:
+            label = f"{twin.label}, {band.label.removeprefix(_BAND)}"
+            kept[kept.index(twin)] = replace(twin, label=label)
+    return kept
+
+
+def _near(band: Band, curves: Sequence[Curve]) -> Band:
+    """Cut a band where it lies so far away that it would flatten the curves."""
+    low, high = _reach(curves, 0.7)
+    held = np.isfinite(band.low) & np.isfinite(band.high)
+    cut = [np.where(held, np.clip(edge, low, high), np.nan) for edge in (band.low, band.high)]
+    return replace(band, low=cut[0], high=cut[1])
+
+
+def _reach(curves: Sequence[Curve], share: float) -> tuple[float, float]:
+    """Return how far from the curves a limit may lie to be drawn with them."""
+    joined = np.concatenate([np.zeros(0), *(c.values[np.isfinite(c.values)] for c in curves)])
+    low, high = (float(joined.min()), float(joined.max())) if joined.size else (0.0, 0.0)
+    reach = share * max(high - low, 0.1 * abs(high))
+    return low - reach, high + reach
+
+
+def _alike(a: Band, b: Band) -> bool:
+    pairs = ((a.low, b.low), (a.high, b.high))
+    return all(np.array_equal(x, y, equal_nan=True) for x, y in pairs)
 
 
 def _given_panels(given: Sequence[Series]) -> list[Panel]:
@@ -76,12 +136,34 @@ def curve(item: Series) -> Curve:
     return Curve(item.label, item.axis.edges, item.values, "step")
 
 
-def _limit_curves(
+def _allowed(
     plan: Plan, limits: Sequence[Limit], series: Sequence[Series]
-) -> dict[str, list[Curve]]:
-    """Return the limits of every series, by its label."""
+) -> tuple[dict[str, list[Curve]], dict[str, Band]]:
+    """Return the limits of every series by its label, those of temperatures as bands."""
+    curves: dict[str, list[Curve]] = {}
+    sides: dict[str, dict[str, Series]] = {}
+    for side, item in _limit_series(plan, limits, series):
+        sides.setdefault(item.label, {})[side] = item
+    bands = {}
+    for label, found in sides.items():
+        if len(found) == 2 and _is_temperature(found["upper"].unit):
+            low, high = found["lower"], found["upper"]
+            shape = curve(low)
+            name = f"{_BAND}{label}"
+            bands[label] = Band(name, shape.places, low.values, high.values, shape.shape)
+            continue
+        for side, item in found.items():
+            word = "most" if side == "upper" else "least"
+            shown = _limit_curve(item, f"{word} allowed for {label}")
+            curves.setdefault(label, []).append(shown)
+    return curves, bands
+
+
+def _limit_series(
+    plan: Plan, limits: Sequence[Limit], series: Sequence[Series]
+) -> Iterator[tuple[str, Series]]:
+    """Yield the limits of the solution's variables, taken apart as these are."""
     axes = {item.source: item for item in series}
-    result: dict[str, list[Curve]] = {}
     for limit in limits:
         like = axes.get(limit.variable)
         if like is None or plan.solution is None or limit.variable not in plan.solution:
@@ -91,14 +173,18 @@ def _limit_curves(
             continue
         label = str(array.attrs.get("quantity") or limit.variable)
         values = np.where(np.isfinite(limit.values), limit.values, np.nan)
-        if limit.side == "lower":
+        if limit.side == "lower" and not _is_temperature(like.unit):
             values[values == 0.0] = np.nan  # that nothing falls below zero needs no line
         found, _ = split(limit.variable, label, like.unit, solution_dimensions(plan, array), values)
         for item in found:
-            word = "most" if limit.side == "upper" else "least"
-            shown = _limit_curve(item, f"{word} allowed for {item.label}")
-            result.setdefault(item.label, []).append(shown)
-    return result
+            yield limit.side, item
+
+
+def _is_temperature(unit: str) -> bool:
+    try:
+        return parse_unit(unit).dimension == parse_unit("K").dimension
+    except UnitError:
+        return False
 
 
 def _limit_curve(item: Series, name: str) -> Curve:
@@ -122,12 +208,10 @@ def _limit_curve(item: Series, name: str) -> Curve:
 
 def _fitting(limits: Sequence[Curve], curves: Sequence[Curve]) -> list[Curve]:
     """Leave out limits so far away that they would flatten the curves, and repeated ones."""
-    joined = np.concatenate([np.zeros(0), *(c.values[np.isfinite(c.values)] for c in curves)])
-    low, high = (float(joined.min()), float(joined.max())) if joined.size else (0.0, 0.0)
-    reach = 1.5 * max(high - low, 0.1 * abs(high))
+    low, high = _reach(curves, 1.5)
     kept: list[Curve] = []
     for given in limits:
-        near = (given.values >= low - reach) & (given.values <= high + reach)
+        near = (given.values >= low) & (given.values <= high)
         if not near.any():
             continue
         limit = replace(given, values=np.where(near, given.values, np.nan))
