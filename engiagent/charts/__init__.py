@@ -1,9 +1,9 @@
 """Charts as light SVG: the one place that draws for reports, studies and notebooks.
 
-A chart is data: :class:`Panel`, :class:`Plot`,
-:class:`Tornado` or :class:`Routing`. :func:`draw` makes it an element
-for a page that carries :func:`style`, :func:`document` a picture that stands alone. Nothing drawn
-here has a script or refers to anything outside itself.
+A chart is data: a :class:`Panel`, :class:`Plot`, :class:`Tornado` or :class:`Routing`. :func:`draw`
+makes it an element for a page that carries :func:`style`, :func:`document` a picture that stands
+alone, :func:`plotly_figure` a figure of plotly where that is installed. Nothing drawn here has a
+script or refers to anything outside itself.
 """
 
 from importlib import import_module
@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from engiagent.charts.drawing import Chart, caption, document, draw
+    from engiagent.charts.interactive import plotly_figure
     from engiagent.charts.palette import style
     from engiagent.charts.panels import Band, Curve, Panel
     from engiagent.charts.plan import Plan
-    from engiagent.charts.routing import Routing, Turn, routing
+    from engiagent.charts.routing import Routing, Turn, route_chart
     from engiagent.charts.studies import Bar, Plot, Tornado, Trace
     from engiagent.charts.timeline import Axis
     from engiagent.charts.views import plan_panels
@@ -36,7 +37,8 @@ __all__ = [
     "document",
     "draw",
     "plan_panels",
-    "routing",
+    "plotly_figure",
+    "route_chart",
     "style",
 ]
 
@@ -57,7 +59,8 @@ _HOMES = {
     "document": "drawing",
     "draw": "drawing",
     "plan_panels": "views",
-    "routing": "routing",
+    "plotly_figure": "interactive",
+    "route_chart": "routing",
     "style": "palette",
 }
 

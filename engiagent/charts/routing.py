@@ -25,7 +25,7 @@ class Turn:
     agent
         Whose turn it was.
     by
-        What sent it there: ``main way``, ``taxonomy``, ``memory``, ``forced switch``, ``diagnosis``.
+        What sent it there, as ``main way``, ``taxonomy``, ``memory`` or ``diagnosis``.
     good
         Whether it left no fault behind.
     text
@@ -47,7 +47,7 @@ class Routing:
     unit: str = ""
 
 
-def routing(lines: Sequence[Mapping[str, Any]], title: str = "Turns of the agents") -> Routing:
+def route_chart(lines: Sequence[Mapping[str, Any]], title: str = "Turns of the agents") -> Routing:
     """Return the routing that the lines of a ``trace.jsonl`` tell of."""
     turns = []
     for line in lines:

@@ -1,0 +1,213 @@
+"""What is drawn of a plan: balances that add up, bands, profiles, the turns of a run."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray
+
+from engiagent.blueprint import Blueprint
+from engiagent.blueprint.elaborate import Elaboration
+from engiagent.charts import Chart, Panel, document, draw, plan_panels, plotly_figure, route_chart
+from engiagent.charts.panels import stacked
+from engiagent.errors import EngiagentError
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A plan as it is drawn."""
+
+    solution: xarray.Dataset | None
+    blueprint: Blueprint | None
+    elaboration: Elaboration | None
+
+
+def variable(name: str, index: list[str], unit: str = "kW", **more: Any) -> dict[str, Any]:
+    return {"name": name, "index": index, "type": "continuous", "unit": unit, **more}
+
+
+def plan_of(core: dict[str, Any], values: dict[str, Any]) -> Drawn:
+    """Return a plan whose values are given by variable, by the order of its sets."""
+    blueprint = Blueprint.from_dict(
+        {
+            "schema": "engiagent-blueprint/1",
+            "kind": "programme",
+            "modeling_context": {"problem_essence": "drawn"},
+            "core_model_elements": {
+                "objective_function": {
+                    "name": "nothing", "sense": "minimize", "expression": "0", "unit": "1",
+                },
+                **core,
+            },
+        }
+    )  # fmt: skip
+    data = {}
+    for item in core["decision_variables"]:
+        dims = [text.split(" in ")[-1] for text in item["index"]]
+        attrs = {"units": item["unit"], "quantity": item.get("quantity", item["name"])}
+        data[item["name"]] = (dims, np.array(values[item["name"]], dtype=float), attrs)
+    return Drawn(xarray.Dataset(data), blueprint, Elaboration(blueprint.core))
+
+
+TIME = {"name": "T", "kind": "time", "start": "2025-07-01T00:00", "step": "1 h", "periods": 3}
+
+
+def dispatch() -> Drawn:
+    core = {
+        "sets": [TIME, {"name": "G", "kind": "labels", "elements": ["oil", "gas"]}],
+        "parameters": [
+            {"name": "load", "index": ["T"], "value": [3.0, 4.0, 5.0], "unit": "MW"},
+            {"name": "price", "index": ["T"], "value": [50, 60, 40], "unit": "EUR/MWh"},
+        ],
+        "decision_variables": [
+            variable("P", ["g in G", "t in T"]),
+            variable("sold", ["t in T"], "MW", quantity="grid.export"),
+        ],
+        "constraints": [
+            {
+                "constraint_id": "B", "name": "bus", "forall": ["t in T"], "hard": True,
+                "expression": "sum(P[g, t] for g in G) - sold[t] == load[t]",
+                "category": "Supply-Demand Balance",
+            }
+        ],
+    }  # fmt: skip
+    values = {"P": [[2000, 2500, 3000], [1500, 2500, 2000]], "sold": [0.5, 1.0, 0.0]}
+    return plan_of(core, values)
+
+
+def test_a_balance_is_stacked_unit_by_unit_in_one_unit_and_both_sides_are_equal() -> None:
+    panel = plan_panels(dispatch())[0]
+    assert panel.title == "bus"
+    assert panel.unit == "kW"
+    areas = [curve for curve in panel.curves if curve.role == "stack"]
+    assert [curve.label for curve in areas] == ["P[oil]", "P[gas]", "grid.export", "load"]
+    up = sum((above - below for _, below, above in stacked(areas) if above.max() > 0), np.zeros(3))
+    down = sum(
+        (above - below for _, below, above in stacked(areas) if above.min() < 0), np.zeros(3)
+    )
+    assert up.tolist() == [3500.0, 5000.0, 5000.0]
+    assert down.tolist() == [-3500.0, -5000.0, -5000.0]
+
+
+def test_the_price_lies_over_the_balance_on_an_axis_of_its_own() -> None:
+    panel = plan_panels(dispatch())[0]
+    (price,) = [curve for curve in panel.curves if curve.side == "right"]
+    assert price.label == "price"
+    assert panel.right_unit == "EUR/MWh"
+    assert "EUR/MWh" in draw(panel, "x")
+
+
+def test_a_plan_of_another_blueprint_is_drawn_without_its_balance() -> None:
+    plan = dispatch()
+    assert plan.solution is not None
+    other = Drawn(plan.solution.drop_vars("sold"), plan.blueprint, plan.elaboration)
+    assert "bus" not in {panel.title for panel in plan_panels(other)}
+
+
+def zone(high: list[float]) -> Panel:
+    core = {
+        "sets": [TIME, {"name": "I", "kind": "instants", "of": "T"}],
+        "parameters": [{"name": "top", "index": ["I"], "value": high, "unit": "degC"}],
+        "decision_variables": [
+            variable("temperature", ["i in I"], "degC", lower=20.0, upper="top[i]",
+                     quantity="room.temperature", role="state")
+        ],
+        "constraints": [],
+    }  # fmt: skip
+    return plan_panels(plan_of(core, {"temperature": [20.5, 21.0, 22.0, 21.5]}))[0]
+
+
+def test_the_limits_of_a_temperature_are_a_band_and_it_is_a_line() -> None:
+    panel = zone([22.0, 22.0, 23.0, 23.0])
+    (band,) = panel.bands
+    assert band.low.tolist() == [20.0] * 4
+    assert band.high.tolist() == [22.0, 22.0, 23.0, 23.0]
+    assert [(curve.label, curve.shape) for curve in panel.curves] == [("room.temperature", "line")]
+
+
+def test_a_limit_that_lies_far_away_does_not_flatten_the_room() -> None:
+    (band,) = zone([22.0, 22.0, 60.0, 60.0]).bands
+    assert band.high.max() < 25.0
+
+
+def feeder() -> Drawn:
+    branches = [["plant", "mill"], ["mill", "farm"], ["mill", "school"]]
+    core = {
+        "sets": [
+            TIME,
+            {"name": "N", "kind": "labels", "elements": ["plant", "school", "mill", "farm"]},
+            {"name": "L", "kind": "tuples", "of": ["N", "N"], "elements": branches},
+        ],
+        "parameters": [],
+        "decision_variables": [
+            variable("v", ["n in N", "t in T"], "kV**2", lower=81.0, upper=121.0,
+                     quantity="node.squared_voltage")
+        ],
+        "constraints": [],
+    }  # fmt: skip
+    values = [[100.0] * 3, [81.0, 90.25, 96.04], [94.09] * 3, [110.25, 100.0, 102.01]]
+    return plan_of(core, {"v": values})
+
+
+def test_a_profile_runs_along_the_branches_and_shows_roots_of_squares() -> None:
+    panel = plan_panels(feeder())[0]
+    assert panel.title == "node: voltage along the feeder"
+    assert panel.unit == "kV"
+    assert panel.axis.labels[0] == "plant"
+    lowest, highest, *limits = panel.curves
+    assert np.nanmin(lowest.values) == pytest.approx(9.0)
+    assert np.nanmax(highest.values) == pytest.approx(10.5)
+    assert sorted(float(curve.values[0]) for curve in limits) == [9.0, 11.0]
+    labels = panel.axis.labels
+    joined = [
+        {labels[int(a)], labels[int(b)]}
+        for a, b in lowest.places[np.isfinite(lowest.places)].reshape(-1, 2)
+    ]
+    assert joined == [{"plant", "mill"}, {"mill", "farm"}, {"mill", "school"}]
+
+
+ROUTES: list[dict[str, Any]] = [
+    {"event": "stage", "stage": "load"},
+    {"event": "route", "target": "analyzer", "decided_by": "main way",
+     "outcome": {"status": "done", "summary": "the text is complete", "faults": []}},
+    {"event": "route", "target": "modeler", "decided_by": "main way",
+     "outcome": {"status": "fault", "summary": "2 <findings>", "faults": [{"kind": "units"}]}},
+    {"event": "route", "target": "analyzer", "decided_by": "taxonomy", "outcome": None},
+    {"event": "route", "target": None, "decided_by": "end"},
+]  # fmt: skip
+
+
+def test_the_turns_of_a_run_are_told_in_order() -> None:
+    chart = route_chart(ROUTES)
+    assert [turn.agent for turn in chart.turns] == ["analyzer", "modeler", "analyzer"]
+    assert [turn.good for turn in chart.turns] == [True, False, False]
+    drawn = draw(chart, "x")
+    assert "2 &lt;findings&gt;" in drawn
+    assert "3 turns: 1. analyzer" in drawn
+    assert "no turns" in draw(route_chart([]), "y")
+
+
+def test_plotly_gets_the_same_series_and_units() -> None:
+    charts: list[Chart] = [
+        *plan_panels(dispatch()),
+        *plan_panels(feeder())[:1],
+        route_chart(ROUTES),
+    ]
+    figure = plotly_figure(charts)
+    names = {trace.name for trace in figure.data}
+    assert {"P[oil]", "P[gas]", "grid.export", "price", "lowest", "turns"} <= names
+    steps = next(trace for trace in figure.data if trace.name == "price")
+    assert steps.line.shape == "hv"
+    assert list(steps.y) == [50.0, 60.0, 40.0, 40.0]
+    titles = [axis.title.text for axis in figure.select_yaxes()]
+    assert {"kW", "kV", "EUR/MWh"} <= set(titles)
+
+
+def test_plotly_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "plotly.subplots", None)
+    with pytest.raises(EngiagentError, match=r"engiagent\[plotly\]"):
+        plotly_figure(plan_panels(dispatch()))
+    assert document(plan_panels(dispatch())).startswith("<svg")
