@@ -10,7 +10,7 @@ JOBS ?= 2
 DEMO := battery/merchant_day thermal/office_heat_pump
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format pyright bench clean
+.PHONY: help install demo test lint docs format pyright bench clean
 
 help: ## Show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  \1\t/' | expand -t 12
@@ -53,6 +53,10 @@ lint: $(READY) ## Lint, format check, types (mypy strict), import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+docs: $(READY) ## Build the pages into docs/_build/html; a warning is an error
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "Open in a browser: $(CURDIR)/docs/_build/html/index.html"
+
 format: $(READY) ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -65,5 +69,5 @@ bench: $(READY) ## Run every benchmark and print one table of ratios against the
 	$(BIN)/python benchmarks/run_all.py
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) build dist runs *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist runs docs/_build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -not -path './.git/*' -prune -exec rm -rf {} +

@@ -3,8 +3,6 @@
 import importlib.util
 import json
 import re
-import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +13,6 @@ import pytest
 from ruamel.yaml import YAML
 
 from engiagent import __version__
-from engiagent.cli.app import app
 from engiagent.cli.exit_codes import MEANINGS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -91,46 +88,6 @@ def test_the_notebook_runs_as_a_script(tmp_path: Path) -> None:
     assert "report.html" in done.stdout
 
 
-@pytest.fixture
-def beside_the_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Work in an empty folder from which the corpus can be reached as from the checkout."""
-    (tmp_path / "problems").symlink_to(ROOT / "problems")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def test_the_commands_of_the_readme_work_as_they_stand(
-    beside_the_corpus: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    text = (ROOT / "README.md").read_text("utf-8")
-    shown = re.findall(r"^```console\n(.*?)^```$", text, re.M | re.S)
-    for block in (b for b in shown if b.startswith("$ ")):
-        for part in block.split("$ ")[1:]:
-            command, _, output = part.partition("\n")
-            words = shlex.split(command.partition(" > ")[0])
-            assert words[0] == "engiagent"
-            with pytest.raises(SystemExit) as ended:
-                app.main(words[1:], prog_name="engiagent")
-            assert ended.value.code == 0, command
-            said = "".join(capfd.readouterr())
-            for line in output.splitlines():
-                # Where a limit binds first may be one of several hours.
-                assert line.partition(": at its limit at ")[0] in said, command
-
-
-def test_the_python_of_the_readme_runs(
-    beside_the_corpus: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = (ROOT / "README.md").read_text("utf-8")
-    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
-    exec(compile("\n".join(blocks), "README.md", "exec"), {})
-    *bills, outcomes = capsys.readouterr().out.splitlines()
-    assert [line.split(":")[0] for line in bills] == [f"from {t} °C" for t in (21.0, 20.5, 22.0)]
-    as_it_is, cooler, warmer = (float(line.split()[-2]) for line in bills)
-    assert warmer < as_it_is < cooler
-    assert outcomes == "['optimal', 'optimal', 'optimal']"
-
-
 def test_the_python_of_the_page_on_definitions_runs() -> None:
     text = (ROOT / "docs/definitions.md").read_text("utf-8")
     (snippet,) = re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
@@ -144,27 +101,6 @@ def test_the_python_of_the_page_on_definitions_runs() -> None:
     scope: dict[str, Any] = {"document": document}
     exec(compile(snippet, "definitions.md", "exec"), scope)
     assert set(scope["dataset"].data_vars) >= {item["name"] for item in core["definitions"]}
-
-
-def test_the_python_of_the_page_on_explanations_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text = (ROOT / "docs/explanations.md").read_text("utf-8")
-    (snippet,) = re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
-    shutil.copy(ROOT / "problems/planning/rooftop_pv/expert/blueprint.json", tmp_path)
-    monkeypatch.chdir(tmp_path)
-    scope: dict[str, Any] = {}
-    exec(compile(snippet, "explanations.md", "exec"), scope)
-    assert scope["found"].kind == "plan"
-    assert scope["found"].summary
-
-
-def test_only_pages_whose_python_runs_in_a_test_have_any() -> None:
-    having = {page.name for page in PAGES if "\n```python\n" in page.read_text("utf-8")}
-    tested = {"README.md", "components.md", "definitions.md", "economics.md", "explanations.md"}
-    tested |= {"agents.md"}  # in tests/agents/test_anthropic_runs.py
-    tested |= {"mcp.md"}  # in tests/mcp/test_session.py
-    assert having <= tested
 
 
 def test_the_picture_of_the_readme_is_a_drawing_of_ours_and_loads_nothing() -> None:

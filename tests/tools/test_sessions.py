@@ -1,6 +1,5 @@
 """Sessions of tool calls: rules and advice, changes, stored graphs and running them again."""
 
-import ast
 import json
 import re
 import shutil
@@ -336,25 +335,8 @@ def test_no_call_is_made_on_what_is_absent_or_stale_unless_repeated(
     assert replay(fresh.graph, session.root).same
 
 
-def test_the_page_says_what_happens(
-    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Run the code of the page in a folder as it describes; each ``# value`` is what comes out."""
-    monkeypatch.chdir(tmp_path.parent)
+def test_the_page_lists_every_tool_and_its_class() -> None:
     page = (ROOT / "docs/tools.md").read_text("utf-8")
-    code = page.split("```py\n")[1].split("```")[0].replace('"work"', repr(tmp_path.name))
-    names: dict[str, Any] = {}
-    checked = 0
-    for statement in ast.parse(code).body:
-        source = ast.unparse(statement)
-        line = code.splitlines()[statement.end_lineno - 1]  # type: ignore[operator]
-        said = re.search(r"  # (.+)$", line)
-        if isinstance(statement, ast.Expr) and said and "folder" not in said[1]:
-            assert eval(source, names) == ast.literal_eval(said[1])
-            checked += 1
-        else:
-            exec(source, names)
-    assert checked == 3
     table = re.findall(r"^\| `(.+?)` \| (read|write) \|", page, re.MULTILINE)
     listed = {name: access for row, access in table for name in row.split("`, `")}
     assert listed == {name: tool.access for name, tool in tools().items()}
