@@ -15,6 +15,7 @@ INSTALLED = "docs/tutorials/"
 ELSEWHERE = {
     "docs/agents.md": ("python", "tests/agents/test_anthropic_runs.py"),
     "docs/definitions.md": ("python", "tests/test_docs.py"),
+    "docs/mcp.md": ("python", "tests/mcp/test_session.py"),
 }
 """Blocks that need what a page cannot give: their language, and the test that has it."""
 OURS = re.compile(r"^(\$ )?(\w+=\S+ )*engiagent ", re.MULTILINE)
