@@ -1,5 +1,6 @@
 """From a schedule to a certificate: what the checker is given, and what is said without one."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
@@ -201,6 +202,56 @@ def _as_given(part: Any) -> Any:
     if any(item.name == "source_reference" for item in fields(part)):
         changes["source_reference"] = FrozenMap(GIVEN)
     return replace(part, **changes)
+
+
+@dataclass(frozen=True)
+class Tight:
+    """A limit that holds with little room.
+
+    Attributes
+    ----------
+    title
+        Its name, or the words of the text that it rests on.
+    slack, unit
+        How much room there is.
+    where
+        The place, as the elements of its sets; empty for a single row.
+    at_limit
+        Whether there is none beyond the tolerance.
+    """
+
+    title: str
+    slack: float
+    unit: str | None
+    where: str
+    at_limit: bool
+
+
+def tightest(certificate: Mapping[str, Any], count: int = 3) -> list[Tight]:
+    """Return the limits that hold with the least room; an equation has none.
+
+    Of those with equal room the ones that rest on words of the text come first.
+    """
+    levels = certificate.get("levels") or {}
+    rows = []
+    for entry in (levels.get("algebra") or {}).get("checks") or []:
+        worst = entry.get("worst") or {}
+        slack, tolerance = worst.get("slack"), entry.get("tolerance")
+        if not isinstance(slack, int | float) or not math.isfinite(slack):
+            continue
+        if "==" in str(entry.get("text") or "") or entry.get("status") == "fail":
+            continue
+        allowed = tolerance if isinstance(tolerance, int | float) else 0.0
+        where = worst.get("where")
+        found = Tight(
+            title=" ".join(str(entry.get("name") or entry.get("quote") or entry.get("id")).split()),
+            slack=float(slack),
+            unit=worst.get("unit"),
+            where=", ".join(str(v) for v in where.values()) if isinstance(where, Mapping) else "",
+            at_limit=abs(slack) <= allowed,
+        )
+        rows.append((0.0 if found.at_limit else found.slack, not entry.get("quote"), found))
+    return [found for *_, found in sorted(rows, key=lambda row: row[:2])[:count]]
 
 
 def not_shown(certificate: Mapping[str, Any]) -> list[str]:

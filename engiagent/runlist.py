@@ -110,7 +110,7 @@ def find_runs(root: Path | str, depth: int = DEPTH) -> tuple[RunSummary, ...]:
     if not base.is_dir():
         raise InputError("there is no such folder", str(base), expected="a folder of runs")
     found = []
-    for folder in _run_folders(base, depth):
+    for folder in run_folders(base, depth):
         found.append(summarise(folder, base))
         if len(found) >= MAX_RUNS:
             break
@@ -151,7 +151,8 @@ def summarise(folder: Path, root: Path | None = None) -> RunSummary:
     )
 
 
-def _run_folders(base: Path, depth: int) -> Iterator[Path]:
+def run_folders(base: Path, depth: int = DEPTH) -> Iterator[Path]:
+    """Yield every folder with the record of a run; see :func:`find_runs`."""
     if (base / RECORD).is_file():
         yield base
         return
@@ -167,7 +168,7 @@ def _run_folders(base: Path, depth: int) -> Iterator[Path]:
     except OSError:
         return
     for name in names:
-        yield from _run_folders(base / name, depth - 1)
+        yield from run_folders(base / name, depth - 1)
 
 
 def _state(record: Mapping[str, Any]) -> str:

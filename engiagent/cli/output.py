@@ -155,29 +155,13 @@ def item_text(item: Any) -> str:
     return f"{text} ({', '.join(absent)})" if absent else text
 
 
-def tightest(certificate: Mapping[str, Any], count: int = 3) -> list[str]:
-    """Return the limits that hold with the least room, as lines; an equation has none."""
-    levels = certificate.get("levels") or {}
-    checks = (levels.get("algebra") or {}).get("checks") or []
-    rows = []
-    for entry in checks:
-        worst = entry.get("worst") or {}
-        slack = worst.get("slack")
-        if not isinstance(slack, int | float) or not math.isfinite(slack):
-            continue
-        if "==" not in str(entry.get("text") or "") and entry.get("status") != "fail":
-            rows.append((float(slack), entry, worst))
-    rows.sort(key=lambda row: row[0])
-    return [_room(*row) for row in rows[:count]]
+def tightest(certificate: Mapping[str, Any]) -> list[str]:
+    """Return the limits that hold with the least room, as lines."""
+    from engiagent import certify
 
-
-def _room(slack: float, entry: Mapping[str, Any], worst: Mapping[str, Any]) -> str:
-    where = worst.get("where")
-    place = ", ".join(str(v) for v in where.values()) if isinstance(where, Mapping) else ""
-    tolerance = entry.get("tolerance")
-    allowed = tolerance if isinstance(tolerance, int | float) else 0.0
-    room = f"{number(slack, worst.get('unit'))} to spare"
-    if abs(slack) <= allowed:
-        room = "at its limit"
-    title = entry.get("name") or entry.get("quote") or entry.get("id")
-    return f"{' '.join(str(title).split())}: {room}{f' at {place}' if place else ''}"
+    return [
+        f"{tight.title}: "
+        f"{'at its limit' if tight.at_limit else f'{number(tight.slack, tight.unit)} to spare'}"
+        f"{f' at {tight.where}' if tight.where else ''}"
+        for tight in certify.tightest(certificate)
+    ]

@@ -1,14 +1,17 @@
 """The certificate in rows: levels, margins, violations, and what kept it from a verdict."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from engiagent import certify
 from engiagent.blueprint.document import ConstraintDef
 from engiagent.report import words
 from engiagent.report.artefacts import Run
+from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
 
 LEVELS = {
     "data": "Are these the problem's numbers?",
@@ -23,6 +26,7 @@ _STATUS = {
 }
 _SHOWN_ELSEWHERE = ("status", "checks", "findings")
 MOST = 200
+_OFFSET = re.compile(r"(?<=\d\d:\d\d)[+-]\d\d:\d\d")
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,7 @@ class Level:
     tone: str
     status: str
     notes: tuple[str, ...]
+    meaning: str = ""
 
 
 @dataclass(frozen=True)
@@ -85,6 +90,44 @@ def checks(run: Run) -> list[Check]:
             label = name if key == "checks" else f"{name}, {key.replace('_', ' ')}"
             rows += [_check(label, item) for item in _sequence(members) if _is_check(item)]
     return rows[:MOST]
+
+
+def demands(run: Run) -> list[Check]:
+    """Return the checks of what is demanded, without those repeated on what was simulated."""
+    return [check for check in checks(run) if check.level == "algebra"]
+
+
+def check_table(run: Run) -> DataTable | None:
+    """Return the checks with their worst margins as a table; None where there are none."""
+    found = checks(run)
+    if not found:
+        return None
+    head = ("Check", "Result", "Least margin", "Where", "Tolerance", "Rests on")
+    rows = tuple(
+        (
+            Cell(check.name, note=check.level),
+            Cell(check.status, tone=check.tone, symbol=check.symbol),
+            Cell(check.margin, is_number=True),
+            Cell(check.where),
+            Cell(check.tolerance, is_number=True),
+            Cell(check.quote, is_quote=True, note=check.text),
+        )
+        for check in found
+    )
+    plain = [[*(cell.text for cell in row), row[0].note, row[-1].note] for row in rows]
+    text, _ = csv_text([*head, "Level", "Formula"], plain)
+    title = "The least margin of every check; one below minus the tolerance is a violation"
+    return DataTable(title, head, rows, data_uri(text), "checks.csv")
+
+
+def tightest(run: Run, count: int) -> list[str]:
+    """Return the limits that hold with the least room, as lines."""
+    lines = []
+    for found in certify.tightest(run.certificate, count):
+        room = f"{words.quantity(found.slack, found.unit, 4)} to spare"
+        at = f" ({_OFFSET.sub('', found.where).replace('T', ' ')})" if found.where else ""
+        lines.append(f"{'At its limit' if found.at_limit else room}: {found.title}{at}")
+    return lines
 
 
 def _is_check(item: Any) -> bool:

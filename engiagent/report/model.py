@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+import numpy as np
 from markupsafe import Markup
 
 from engiagent.blueprint.document import (
@@ -16,6 +17,8 @@ from engiagent.blueprint.document import (
     VariableDef,
     thaw,
 )
+from engiagent.blueprint.elaborate import Elaboration
+from engiagent.errors import EngiagentError
 from engiagent.report import mathml, words
 from engiagent.report.artefacts import Run
 
@@ -89,7 +92,7 @@ def build_model(run: Run) -> Model | None:
             for item in core.expressions[:MOST]
         ),
         constraints=tuple(_constraint(item) for item in core.constraints[:MOST]),
-        data=tuple(_datum(item) for item in core.parameters[:MOST]),
+        data=tuple(_datum(item, run.elaboration) for item in core.parameters[:MOST]),
         left_out=sum(max(len(section) - MOST, 0) for section in sections),
     )
 
@@ -220,16 +223,30 @@ def _constraint(item: ConstraintDef) -> Row:
     return Row(item.constraint_id, formula, " · ".join(p for p in parts if p), detail)
 
 
-def _datum(item: ParameterDef) -> Datum:
+def _datum(item: ParameterDef, elaboration: Elaboration | None) -> Datum:
     unit = item.unit
     shown = words.unit(unit) if isinstance(unit, str) else ("by element" if unit else "")
     return Datum(
         symbol=mathml.symbol(item.name),
         description=item.description or "",
-        value=_value(item),
+        value=_evaluated(item, elaboration) or _value(item),
         unit=shown,
         source=words.source(thaw(item.source_reference)),
     )
+
+
+def _evaluated(item: ParameterDef, elaboration: Elaboration | None) -> str:
+    """Return what a formula or a file comes to; nothing where it is written out or has no value."""
+    is_written = item.value is not None and not isinstance(item.value, str)
+    if elaboration is None or is_written or item.status == "missing":
+        return ""
+    try:
+        values = np.asarray(elaboration.table(item.name).values)
+    except EngiagentError:
+        return ""
+    if not np.issubdtype(values.dtype, np.number):
+        return ""
+    return _range([float(value) for value in values.reshape(-1)])
 
 
 def _value(item: ParameterDef) -> str:
@@ -242,13 +259,16 @@ def _value(item: ParameterDef) -> str:
         return words.number(value, 9)
     if isinstance(value, str):
         return value
-    flat = list(_numbers(value))
-    if not flat:
-        return "labels"
-    if len(flat) <= 6:
-        return ", ".join(words.number(x) for x in flat)
-    low, high = min(flat), max(flat)
-    return f"{len(flat)} values from {words.number(low)} to {words.number(high)}"
+    return _range(list(_numbers(value))) or "labels"
+
+
+def _range(values: list[float]) -> str:
+    """Return a few values as they are, many as their range; nothing for none."""
+    known = [value for value in values if value == value]
+    if len(known) <= 6:
+        return ", ".join(words.number(value, 9 if len(known) == 1 else 6) for value in known)
+    low, high = min(known), max(known)
+    return f"{len(known)} values from {words.number(low)} to {words.number(high)}"
 
 
 def _numbers(value: Any) -> Iterator[float]:

@@ -2,46 +2,22 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import lru_cache
-from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from markupsafe import Markup
+from typing import Any
 
 from engiagent import charts
-from engiagent.charts.markup import printable
 from engiagent.files import write_atomic
-from engiagent.report import findings, model, words
+from engiagent.report import findings, model, plain, turns, words
 from engiagent.report.artefacts import Run, load_run
 from engiagent.report.explanation import explanation
+from engiagent.report.instructions import instructions
 from engiagent.report.schedule import build_schedule
-
-if TYPE_CHECKING:
-    import jinja2
+from engiagent.report.sections import Chart, Fact
+from engiagent.report.templating import render_page
 
 REPORT = "report.html"
 _FRONT_TITLE = re.compile(r"^title:[ \t]*(\S.*)$", re.MULTILINE)
 _HEADING = re.compile(r"^#[ \t]+(\S.*)$", re.MULTILINE)
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A drawn panel with its number on the page and its caption."""
-
-    number: int
-    caption: str
-    svg: Markup
-
-
-@dataclass(frozen=True)
-class Fact:
-    """A number with its name and, small, what is to be said about it."""
-
-    name: str
-    value: str
-    note: str = ""
 
 
 def render_report(run_folder: str | Path) -> str:
@@ -54,9 +30,7 @@ def render_report(run_folder: str | Path) -> str:
     InputError
         When the folder does not exist or holds nothing of a run.
     """
-    run = load_run(Path(run_folder))
-    text = _environment().get_template("report.html.j2").render(_context(run))
-    return printable(text)
+    return render_page("report.html.j2", _context(load_run(Path(run_folder))))
 
 
 def write_report(run_folder: str | Path) -> Path:
@@ -67,32 +41,19 @@ def write_report(run_folder: str | Path) -> Path:
     return target
 
 
-@lru_cache(maxsize=1)
-def _environment() -> "jinja2.Environment":
-    import jinja2
-
-    folder = files("engiagent.report").joinpath("templates")
-    sources = {item.name: item.read_text("utf-8") for item in folder.iterdir() if item.is_file()}
-    environment = jinja2.Environment(
-        loader=jinja2.DictLoader(sources),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.globals["style"] = Markup(sources["report.css"] + charts.style())
-    return environment
-
-
 def _context(run: Run) -> dict[str, Any]:
     schedule = build_schedule(run)
     drawn = [
         Chart(number, charts.caption(panel), charts.draw(panel, f"chart-{number}"))
         for number, panel in enumerate(schedule.panels, start=1)
     ]
+    todo = instructions(run, schedule.series)
+    told, trouble = turns.read_story(run.folder)
     return {
         "title": _title(run),
         "verdict": words.verdict(_verdict_name(run), run.record.get("state")),
+        "answers": plain.answers(run, todo),
+        "todo": todo,
         "reason": _reason(run),
         "facts": _objective(run),
         "violations": findings.violations(run),
@@ -101,9 +62,11 @@ def _context(run: Run) -> dict[str, Any]:
         "conflicts": findings.conflicts(run),
         "charts": drawn,
         "schedule": schedule,
-        "quantity": words.quantity,
-        "levels": findings.levels(run),
-        "checks": findings.checks(run),
+        "levels": plain.levels(run),
+        "checks": findings.check_table(run),
+        "stages": turns.stage_table(told) if told.stages else None,
+        "turns": turns.turn_table(told) if told.turns else None,
+        "turns_left_out": told.left_out,
         "explanation": explanation(run),
         "assumptions": model.assumptions(run),
         "model": model.build_model(run),
@@ -114,7 +77,7 @@ def _context(run: Run) -> dict[str, Any]:
         "asked": [(key, item) for key, item in _pairs(run.record.get("asked")) if item != "None"],
         "hashes": _pairs(run.certificate.get("inputs")),
         "versions": _versions(run),
-        "trouble": run.trouble,
+        "trouble": [*run.trouble, *([trouble] if trouble else [])],
     }
 
 

@@ -1,8 +1,5 @@
 """The schedule as panels of charts, as a table and as a CSV file."""
 
-import base64
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,41 +11,30 @@ from engiagent.charts.timeline import Axis, Floats
 from engiagent.charts.views import plan_panels
 from engiagent.report import words
 from engiagent.report.artefacts import Run
+from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
 
 MAX_PANELS = 24
 MAX_ROWS = 200
-MAX_CSV_BYTES = 700_000
-
-
-@dataclass(frozen=True, eq=False)
-class Table:
-    """Series of one axis side by side.
-
-    Attributes
-    ----------
-    rows
-        The first rows as text, the label of the axis first.
-    total
-        How many rows there are.
-    csv, csv_rows
-        The file as a data URI, and how many rows it holds.
-    """
-
-    title: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    total: int
-    csv: str
-    csv_rows: int
+_NOTHING = 1e-7
+"""Share of a series' largest value that is no more than rounding."""
 
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """All that the page shows of a solution."""
+    """All that the page shows of a solution.
+
+    Attributes
+    ----------
+    series
+        The solution's own, without what was given.
+    tables
+        Everything over one kind of axis side by side, the given data too.
+    """
 
     panels: tuple[Panel, ...]
     left_out: int
-    tables: tuple[Table, ...]
+    series: tuple[Series, ...]
+    tables: tuple[DataTable, ...]
     scalars: tuple[Scalar, ...]
 
 
@@ -56,12 +42,13 @@ def build_schedule(run: Run) -> Schedule:
     """Return the schedule of a run; empty when the run has none."""
     series, scalars = solution_series(run)
     if not series and not scalars:
-        return Schedule((), 0, (), ())
+        return Schedule((), 0, (), (), ())
     given = given_series(run)
     panels = plan_panels(run)
     return Schedule(
         panels=panels[:MAX_PANELS],
         left_out=max(len(panels) - MAX_PANELS, 0),
+        series=tuple(series),
         tables=tuple(_tables([*series, *given])),
         scalars=tuple(scalars),
     )
@@ -70,15 +57,15 @@ def build_schedule(run: Run) -> Schedule:
 # --- tables ------------------------------------------------------------------------------------
 
 
-def _tables(series: Sequence[Series]) -> list[Table]:
+def _tables(series: Sequence[Series]) -> list[DataTable]:
     groups: dict[tuple[str, str | None], list[Series]] = {}
     for item in series:
         name = item.axis.name if item.axis.kind == "number" else ""
         groups.setdefault((item.axis.kind + name, item.axis.zone), []).append(item)
-    return [_table(members) for members in groups.values()]
+    return [_table(members, number) for number, members in enumerate(groups.values())]
 
 
-def _table(members: Sequence[Series]) -> Table:
+def _table(members: Sequence[Series], number: int) -> DataTable:
     """Return series of one kind of axis side by side, a row for every place of any of them."""
     places = np.unique(np.concatenate([item.axis.places for item in members]))
     columns = []
@@ -89,12 +76,31 @@ def _table(members: Sequence[Series]) -> Table:
     labels = _labels_of(places, [item.axis for item in members])
     axis = members[0].axis
     head = (axis.title, *(_heading(item) for item in members))
+    clear = [settled(column) for column in columns]
     shown = tuple(
-        (labels[row], *(_cell(column[row]) for column in columns))
+        (Cell(labels[row]), *(Cell(_shown(column[row]), is_number=True) for column in clear))
         for row in range(min(places.size, MAX_ROWS))
     )
-    uri, count = _csv(head, labels, columns)
-    return Table(f"Schedule over {axis.title}", head, shown, places.size, uri, count)
+    exact = (
+        (labels[row], *(_exact(column[row]) for column in columns)) for row in range(places.size)
+    )
+    text, count = csv_text(head, exact)
+    return DataTable(
+        title=f"All numbers over {axis.title}",
+        head=head,
+        rows=shown,
+        csv=data_uri(text),
+        file=f"schedule-{number + 1}.csv" if number else "schedule.csv",
+        note=_left_out(places.size, len(shown), count),
+    )
+
+
+def _left_out(total: int, shown: int, kept: int) -> str:
+    """Say what a table and its file leave out of all rows."""
+    if shown == total:
+        return ""
+    file = "all of them" if kept == total else f"the first {kept}, solution.nc all of them"
+    return f"The first {shown} of {total} rows; the CSV file has {file}."
 
 
 def _labels_of(places: Floats, axes: Sequence[Axis]) -> list[str]:
@@ -110,26 +116,16 @@ def _heading(item: Series) -> str:
     return f"{item.label} [{unit}]" if unit else item.label
 
 
-def _cell(value: float) -> str:
+def settled(values: Floats) -> Floats:
+    """Return values with what is nothing but rounding set to zero; NaN stays."""
+    known = np.abs(values[np.isfinite(values)])
+    largest = float(known.max()) if known.size else 0.0
+    return np.where(np.abs(values) <= _NOTHING * largest, 0.0, values)
+
+
+def _shown(value: float) -> str:
     return "" if np.isnan(value) else words.number(float(value))
 
 
-def _csv(head: Sequence[str], labels: Sequence[str], columns: Sequence[Floats]) -> tuple[str, int]:
-    """Return a CSV file of bounded size as a data URI, and how many rows it holds."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([_inert(text) for text in head])
-    count = 0
-    for row, label in enumerate(labels):
-        if out.tell() > MAX_CSV_BYTES:
-            break
-        cells = ["" if np.isnan(c[row]) else f"{c[row]:.9g}" for c in columns]
-        writer.writerow([_inert(label), *cells])
-        count += 1
-    payload = base64.b64encode(out.getvalue().encode("utf-8", "replace")).decode("ascii")
-    return f"data:text/csv;charset=utf-8;base64,{payload}", count
-
-
-def _inert(text: str) -> str:
-    """Keep a spreadsheet from reading a name as a formula."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text
+def _exact(value: float) -> str:
+    return "" if np.isnan(value) else f"{value:.9g}"

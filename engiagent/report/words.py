@@ -1,5 +1,6 @@
 """Verdicts and sources in words; numbers and units as the charts write them."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -76,6 +77,8 @@ _STATES = {
     "interrupted": "The run was interrupted before it came to a verdict.",
     "failed": "The run failed before it came to a verdict.",
     "running": "The run has not ended yet, or its process ended without a word.",
+    "stopped": "The process of the run ended without a word.",
+    "unreadable": "The record of the run cannot be read.",
 }
 
 
@@ -85,6 +88,55 @@ def verdict(name: Any, state: Any) -> Verdict:
         return _VERDICTS[name]
     meaning = _STATES.get(state, "The folder holds no certificate, so nothing was checked.")
     return Verdict("No verdict", "…", "open", meaning)
+
+
+def spoken(name: str) -> str:
+    """Return the name of a quantity as people say it.
+
+    >>> spoken("heat_pump.electric_power"), spoken("x[Bruno, a_b]")
+    ('heat pump: electric power', 'x, Bruno, a_b')
+    """
+    head, bracket, rest = name.partition("[")
+    plain = head.replace("_", " ").replace(".", ": ")
+    return f"{plain}, {rest.removesuffix(']')}" if bracket else plain
+
+
+def state(name: str, stage: str | None) -> str:
+    """Return what a run without a verdict is doing, or how it ended.
+
+    >>> state("running", "solve"), state("stopped", None)
+    ('running: solve', 'stopped')
+    """
+    return f"{name}: {stage}" if stage and name in ("running", "stopped") else name
+
+
+def percent(share: float | None) -> str:
+    """Return a share in per cent; nothing where it is not known.
+
+    >>> percent(0.0123), percent(3e-12), percent(None)
+    ('1.23\u202f%', '0\u202f%', '')
+    """
+    if share is None:
+        return ""
+    value = 100 * share
+    return f"{'0' if abs(value) < 1e-7 else number(value, 3)}\u202f%"
+
+
+def duration(seconds: float | None) -> str:
+    """Return a length of time for people; nothing where it is not known.
+
+    >>> duration(2.42), duration(75.0), duration(7322.0)
+    ('2.4 s', '1 min 15 s', '2 h 2 min')
+    """
+    if seconds is None or not math.isfinite(seconds):
+        return ""
+    if seconds < 0.1:
+        return f"{1000 * seconds:.0f} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
 
 
 def source(reference: Any, depth: int = 0) -> str:

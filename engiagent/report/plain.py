@@ -1,0 +1,252 @@
+"""A run in plain words: what to do, what it costs, whether it is safe, and why to believe it.
+
+Nothing is said here that the certificate does not say; what it leaves open is called open.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from engiagent.blueprint.units import CURRENCIES
+from engiagent.report import findings, words
+from engiagent.report.artefacts import Run
+from engiagent.report.instructions import Instructions
+
+_USABLE: Final = ("certified", "feasible", "reproduced")
+_TIGHTEST: Final = 3
+_SETTINGS: Final = 4
+_NO_DRIFT: Final = 1e-6
+"""In whatever unit a state has: what no meter shows."""
+_NONE_LEFT: Final = 1e-6
+"""A relative gap up to which no better plan is worth the name."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A question that a reader has, its answer in a sentence, and what belongs to it."""
+
+    question: str
+    text: str
+    details: tuple[str, ...] = ()
+    tone: str = ""
+
+
+def answers(run: Run, todo: Instructions | None) -> list[Answer]:
+    """Return the four answers in the order in which they are asked."""
+    return [_what_to_do(run, todo), _what_it_costs(run), _is_it_safe(run), _why_believe_it(run)]
+
+
+def money(unit: Any) -> bool:
+    """Whether a unit is one of money, as EUR or kUSD."""
+    text = unit if isinstance(unit, str) else ""
+    return any(text in (f"{prefix}{name}" for prefix in ("", "k", "M")) for name in CURRENCIES)
+
+
+# --- what to do --------------------------------------------------------------------------------
+
+
+def _what_to_do(run: Run, todo: Instructions | None) -> Answer:
+    question, verdict = "What to do", run.certificate.get("verdict")
+    if run.solution is None or not run.solution.data_vars or verdict == "proven infeasible":
+        return Answer(question, _without_plan(run), tone="open")
+    if verdict == "violated":
+        text = "Do not use this plan: something that must hold does not. What, is listed below."
+        return Answer(question, text, tone="bad")
+    usable = verdict in _USABLE
+    lead = "" if usable else "Do not act on it yet: it is not shown that this plan is allowed. "
+    tone = "good" if usable else "open"
+    if todo is None:
+        return Answer(question, f"{lead}The values to use are listed below.", tone=tone)
+    when = "One setting for the whole time" if todo.total == 1 else f"{todo.total} settings in turn"
+    text = f"{lead}{when}; the table below says when."
+    return Answer(question, text, todo.used[:_SETTINGS], tone)
+
+
+def _without_plan(run: Run) -> str:
+    if run.certificate.get("verdict") == "proven infeasible":
+        return "No plan can meet all demands at once. One of those listed below has to give way."
+    if findings.missing(run):
+        return "Give the missing data that are listed below, and run it again. There is no plan."
+    if findings.not_understood(run):
+        return "Say the listed sentences in other words, or look at them. There is no plan."
+    return "There is no plan to follow."
+
+
+# --- what it costs -----------------------------------------------------------------------------
+
+
+def _what_it_costs(run: Run) -> Answer:
+    goal = _mapping(run.certificate.get("objective"))
+    value, unit, sense = _number(goal.get("value")), goal.get("unit"), goal.get("sense")
+    is_cost = money(unit)
+    question = "What it brings" if sense == "maximize" else "What it costs"
+    question = question if is_cost else "What it comes to"
+    if value is None:
+        return Answer("What it costs", "There is no plan, so nothing can be said.", tone="open")
+    shown = words.quantity(value, unit, 7)
+    text = f"{shown} in all." if is_cost else f"{shown}: {_aim(run, sense)}."
+    if is_cost and sense == "minimize" and value < 0:
+        amount = words.quantity(-value, unit, 7)
+        text = f"Nothing: it brings in {amount} more than it costs."
+    return Answer(question, text, details=tuple(_room(run, value, unit, sense)))
+
+
+def _aim(run: Run, sense: Any) -> str:
+    objective = run.blueprint.core.objective_function if run.blueprint is not None else None
+    name = (objective.name if objective is not None else None) or "the objective"
+    size = "large" if sense == "maximize" else "small"
+    return f"{name.replace('_', ' ')}, as {size} as possible"
+
+
+def _room(run: Run, value: float, unit: Any, sense: Any) -> Iterator[str]:
+    """Yield how much better another plan could be."""
+    bound = _number(_mapping(run.certificate.get("bound")).get("value"))
+    if bound is None:
+        yield "How much better another plan could be is not proven."
+        return
+    room = abs(bound - value)
+    if room <= _NONE_LEFT * max(1.0, abs(value)):
+        yield "Proven: no other allowed plan is better by an amount that matters."
+        return
+    share = words.percent(_mapping(run.certificate.get("bound")).get("gap"))
+    yield (
+        f"Another allowed plan could be better by {words.quantity(room, unit, 4)} at the most"
+        f"{f' ({share})' if share else ''}; this is proven."
+    )
+
+
+# --- is it safe --------------------------------------------------------------------------------
+
+
+def _is_it_safe(run: Run) -> Answer:
+    question = "Is it safe?"
+    broken = findings.violations(run)
+    if broken:
+        count = "1 demand is" if len(broken) == 1 else f"{len(broken)} demands are"
+        details = tuple(item.text for item in broken[:_TIGHTEST])
+        return Answer(question, f"No: {count} broken.", details, "bad")
+    if run.solution is None or not run.solution.data_vars:
+        return Answer(question, "There is no plan whose safety could be judged.", tone="open")
+    states = {name: _status(run, name) for name in ("algebra", "physics")}
+    if "unchecked" in states.values() or "" in states.values():
+        text = "Not known: not every demand could be checked. What is open, is listed below."
+        return Answer(question, text, tone="open")
+    total = len(findings.demands(run))
+    text = f"Yes: all {total} demands hold" if total > 1 else "Yes: what is demanded holds"
+    simulated = _mapping(_mapping(run.certificate.get("levels")).get("physics")).get("states")
+    if simulated:
+        text += ", on paper and when the plan is executed in a simulation"
+    return Answer(question, f"{text}.", tuple(_tight(run)), "good")
+
+
+def _tight(run: Run) -> Iterator[str]:
+    """Yield the demands with the least room."""
+    yield from findings.tightest(run, _TIGHTEST)
+
+
+# --- why to believe it -------------------------------------------------------------------------
+
+
+def _why_believe_it(run: Run) -> Answer:
+    question = "Why believe it?"
+    levels = _mapping(run.certificate.get("levels"))
+    if not levels:
+        return Answer(question, "Nothing was checked.", tone="open")
+    passed = sum(_status(run, name) == "pass" for name in findings.LEVELS)
+    text = (
+        "A checker that trusts neither the model nor the solver worked everything out again: "
+        f"{passed} of {len(findings.LEVELS)} levels hold."
+    )
+    tone = "good" if passed == len(findings.LEVELS) else "open"
+    return Answer(question, text, tuple(in_words(run, name) for name in findings.LEVELS), tone)
+
+
+def levels(run: Run) -> list[findings.Level]:
+    """Return the levels of the certificate, each with what it means."""
+    return [replace(level, meaning=in_words(run, level.name)) for level in findings.levels(run)]
+
+
+def in_words(run: Run, name: str) -> str:
+    """Return what a level of the certificate means, for a reader who knows none of its terms."""
+    level = _mapping(_mapping(run.certificate.get("levels")).get(name))
+    status = _status(run, name)
+    writer = {"pass": _PASSED, "fail": _FAILED}.get(status, _OPEN)[name]
+    return writer.format(
+        parameters=_counted(level.get("parameters"), "number"),
+        source=_SOURCES.get(str(level.get("source")), "taken from the problem"),
+        drift=_drift(level),
+        bound=_bound(run),
+    )
+
+
+_PASSED: Final = {
+    "data": "The data are the problem's: {parameters} followed back to the text and its files.",
+    "algebra": "The demands hold, each worked out again from the plan; they were {source}.",
+    "physics": "{drift}",
+    "optimality": "{bound}",
+}
+_FAILED: Final = {
+    "data": "The data are not all the problem's: what differs is listed below.",
+    "algebra": "Not all demands hold; those that do not are listed below.",
+    "physics": "Executed in a simulation, the plan does not keep what it promises.",
+    "optimality": "What is claimed about the best plan does not hold.",
+}
+_OPEN: Final = {
+    "data": "Not all of the data could be followed back to the text.",
+    "algebra": "Not all demands could be checked.",
+    "physics": "The plan could not be executed in a simulation, or not all of it.",
+    "optimality": "How far the plan is from the best one is not proven.",
+}
+_SOURCES: Final = {
+    "annotated": "written down from the text, apart from the model",
+    "blueprint": "taken from the model itself, so a demand that the model forgot would be missed",
+}
+
+
+def _drift(level: Mapping[str, Any]) -> str:
+    states = [s for s in level.get("states") or () if isinstance(s, Mapping)]
+    if not states:
+        return "Nothing in the problem has a state that a simulation would have to follow."
+    worst = [_apart(state) for state in states[:_TIGHTEST]]
+    return f"Executed in a simulation, the plan keeps its promise: {', '.join(worst)}."
+
+
+def _apart(state: Mapping[str, Any]) -> str:
+    """Return how far a state is from what the plan says of it."""
+    name, drift = state.get("quantity"), _number(state.get("drift"))
+    if drift is not None and abs(drift) < _NO_DRIFT:
+        return f"{name} comes out the same"
+    return f"{name} differs by {words.quantity(drift, state.get('unit'), 2)} at most"
+
+
+def _bound(run: Run) -> str:
+    if run.certificate.get("verdict") == "proven infeasible":
+        return "That no plan exists is proven, and the proof was checked."
+    bound = _mapping(run.certificate.get("bound"))
+    goal = _mapping(run.certificate.get("objective"))
+    if _number(bound.get("value")) is None:
+        return "There is nothing better to look for."
+    side = "more" if goal.get("sense") == "maximize" else "less"
+    shown = words.quantity(bound["value"], goal.get("unit"), 7)
+    return f"No allowed plan reaches {side} than {shown}: the checker proved this by itself."
+
+
+def _counted(count: Any, noun: str) -> str:
+    if not isinstance(count, int):
+        return f"the {noun}s were"
+    return f"1 {noun} was" if count == 1 else f"{count} {noun}s were"
+
+
+def _status(run: Run, name: str) -> str:
+    level = _mapping(_mapping(run.certificate.get("levels")).get(name))
+    return str(level.get("status") or "")
+
+
+def _number(value: Any) -> float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and math.isfinite(value) else None
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

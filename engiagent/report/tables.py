@@ -1,0 +1,94 @@
+"""Tables of a page, each with the same numbers as a CSV file inside the page."""
+
+import base64
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+MAX_CSV_BYTES: Final = 700_000
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell: its text and what the page does with it.
+
+    Attributes
+    ----------
+    tone, symbol
+        The style class of a status, ``good``, ``bad`` or ``open``, and a mark that does not rest
+        on colour.
+    href
+        Where it leads, relative to the page.
+    note
+        Small print below.
+    is_number, is_quote
+        Whether it stands to the right, and whether it is somebody's words; the note of a quote is
+        a formula.
+    """
+
+    text: str
+    tone: str = ""
+    symbol: str = ""
+    href: str = ""
+    note: str = ""
+    is_number: bool = False
+    is_quote: bool = False
+
+
+@dataclass(frozen=True)
+class DataTable:
+    """Rows below a head; the first cell of a row names it.
+
+    Attributes
+    ----------
+    title
+        What the table shows, its caption.
+    csv, file
+        The whole table as a data URI, empty where there is none, and the name to save it under.
+    note
+        What the page leaves out of it.
+    """
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    csv: str = ""
+    file: str = "table.csv"
+    note: str = ""
+
+
+def csv_text(head: Sequence[str], rows: Iterable[Sequence[str]]) -> tuple[str, int]:
+    """Return a CSV file of bounded size and how many rows it holds."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([inert(text) for text in head])
+    count = 0
+    for row in rows:
+        if out.tell() > MAX_CSV_BYTES:
+            break
+        writer.writerow([inert(text) for text in row])
+        count += 1
+    return out.getvalue(), count
+
+
+def data_uri(text: str) -> str:
+    """Return a CSV file as an address that holds it."""
+    payload = base64.b64encode(text.encode("utf-8", "replace")).decode("ascii")
+    return f"data:text/csv;charset=utf-8;base64,{payload}"
+
+
+def inert(text: str) -> str:
+    """Keep a spreadsheet from reading a text as a formula; a number stays a number.
+
+    >>> inert("=1+1"), inert("-1.5e-3"), inert("@home")
+    ("'=1+1", '-1.5e-3', "'@home")
+    """
+    if text[:1] not in ("=", "+", "-", "@", "\t", "\r"):
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text

@@ -1,0 +1,231 @@
+"""What a run did and when, from its trace: the stages, the agents' turns, who came after whom."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from engiagent.errors import EngiagentError
+from engiagent.report import words
+from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
+from engiagent.runfolder import TRACE, TraceLine, read_trace
+
+MAX_TURNS: Final = 200
+START, END = "start", "end"
+_MOST_FAULTS: Final = 3
+_TONES: Final = {
+    "done": ("good", "✔"),
+    "failed": ("bad", "✘"),
+    "refused": ("open", "?"),
+    "stopped": ("open", "…"),
+    "interrupted": ("open", "…"),
+    "running": ("open", "…"),
+}
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage of a run, in seconds since the trace began.
+
+    Attributes
+    ----------
+    seconds
+        How long it took; None while it has not ended.
+    outcome
+        ``done``, ``failed``, ``interrupted`` or ``running``.
+    progress
+        The last that the solver said of itself.
+    """
+
+    name: str
+    start: float
+    seconds: float | None
+    outcome: str
+    progress: str = ""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One turn: who was sent, because of what, and how it went."""
+
+    step: str
+    agent: str
+    status: str
+    summary: str
+    because: str
+    decision: str
+    faults: tuple[str, ...]
+    seconds: float | None
+    usage: str
+
+
+@dataclass(frozen=True)
+class Story:
+    """A trace as a reader sees it.
+
+    Attributes
+    ----------
+    routes
+        How often each agent was sent after each other: ``(from, to) -> times``; the first comes
+        after ``""``.
+    """
+
+    stages: tuple[Stage, ...]
+    turns: tuple[Turn, ...]
+    routes: Mapping[tuple[str, str], int]
+    left_out: int = 0
+
+
+def read_story(folder: Path) -> tuple[Story, str]:
+    """Return what a run's trace tells, and one sentence on what kept it from being read."""
+    if not (folder / TRACE).is_file():
+        return Story((), (), {}), ""
+    try:
+        lines = read_trace(folder)
+    except EngiagentError as error:
+        return Story((), (), {}), f"{TRACE} cannot be read: {error}"
+    return story(lines), ""
+
+
+def story(lines: Sequence[TraceLine]) -> Story:
+    """Return what the lines of a trace tell."""
+    routes = [line for line in lines if line.get("event") == "route"]
+    names = [str(line.get("target") or "?") for line in routes]
+    return Story(
+        stages=tuple(_stages(lines)),
+        turns=tuple(_turn(line) for line in routes[:MAX_TURNS]),
+        routes=Counter(zip(["", *names], names, strict=False)),
+        left_out=max(len(routes) - MAX_TURNS, 0),
+    )
+
+
+def stage_table(found: Story) -> DataTable:
+    """Return the stages of a run."""
+    rows = []
+    for stage in found.stages:
+        tone, symbol = _TONES.get(stage.outcome, ("open", "?"))
+        rows.append(
+            (
+                Cell(stage.name),
+                Cell(stage.outcome, tone=tone, symbol=symbol, note=stage.progress),
+                Cell(words.duration(stage.start), is_number=True),
+                Cell(words.duration(stage.seconds), is_number=True),
+            )
+        )
+    return DataTable("Stages of the run", ("Stage", "How it went", "After", "Took"), tuple(rows))
+
+
+def turn_table(found: Story) -> DataTable:
+    """Return the agents' turns."""
+    rows = []
+    for turn in found.turns:
+        tone, symbol = _TONES.get(turn.status, ("open", "?"))
+        faults = "; ".join(turn.faults)
+        rows.append(
+            (
+                Cell(f"{turn.step} {turn.agent}".strip()),
+                Cell(turn.status, tone=tone, symbol=symbol),
+                Cell(turn.summary, note=faults),
+                Cell(turn.because, note=turn.decision),
+                Cell(words.duration(turn.seconds), note=turn.usage, is_number=True),
+            )
+        )
+    head = ("Turn", "How it went", "What came of it", "Why it was sent", "Took")
+    plain = [[cell.text for cell in row] for row in rows]
+    text, _ = csv_text(head, plain)
+    return DataTable("The agents' turns", head, tuple(rows), data_uri(text), "turns.csv")
+
+
+# --- reading -----------------------------------------------------------------------------------
+
+
+def _stages(lines: Sequence[TraceLine]) -> Iterator[Stage]:
+    """Yield the stages in the order in which they began; each lasts to its end or to none."""
+    times = [when for line in lines if (when := _time(line)) is not None]
+    zero = times[0] if times else 0.0
+    open_stages: dict[str, tuple[float, str]] = {}
+    done: list[Stage] = []
+    for line in lines:
+        name, event, when = str(line.get("stage")), line.get("event"), _time(line) or zero
+        if event == START:
+            open_stages[name] = (when - zero, "")
+        elif event == "progress" and name in open_stages:
+            open_stages[name] = (open_stages[name][0], progress_text(line))
+        elif event == END and name in open_stages:
+            begun, said = open_stages.pop(name)
+            seconds, outcome = _number(line.get("seconds")), str(line.get("outcome") or "done")
+            done.append(Stage(name, begun, seconds, outcome, said))
+    done += [Stage(name, at, None, "running", said) for name, (at, said) in open_stages.items()]
+    yield from sorted(done, key=lambda stage: stage.start)
+
+
+def progress_text(line: TraceLine) -> str:
+    """Return how far the solver had come, in words."""
+    parts = [f"after {words.duration(_number(line.get('elapsed')))}"]
+    for name in ("nodes", "iterations"):
+        count = _number(line.get(name))
+        if count:
+            parts.append(f"{words.number(count)} {name}")
+            break
+    for name, title in (("objective", "best"), ("bound", "bound")):
+        value = _number(line.get(name))
+        if value is not None:
+            parts.append(f"{title} {words.number(value, 7)}")
+    gap = _number(line.get("gap"))
+    return ", ".join([*parts, f"gap {words.percent(gap)}"] if gap is not None else parts)
+
+
+def _turn(line: TraceLine) -> Turn:
+    outcome, trigger = _mapping(line.get("outcome")), _mapping(line.get("trigger"))
+    chance = _number(line.get("estimated_success"))
+    because = str(line.get("reasoning") or "")
+    decision = ""
+    if trigger:
+        because = f"{trigger.get('kind')}: {trigger.get('message')}"
+        hope = "" if chance is None else f", expected to succeed in {words.percent(chance)}"
+        decision = (
+            f"{line.get('strategy') or line.get('reasoning')} "
+            f"(by {line.get('decided_by')}, {line.get('priority')} priority{hope})"
+        )
+    faults = [item for item in outcome.get("faults") or () if isinstance(item, Mapping)]
+    said = [f"{item.get('kind')}: {item.get('message')}" for item in faults[:_MOST_FAULTS]]
+    if len(faults) > _MOST_FAULTS:
+        said.append(f"and {len(faults) - _MOST_FAULTS} more")
+    return Turn(
+        step=str(line.get("step") or ""),
+        agent=str(line.get("target") or "?"),
+        status=str(outcome.get("status") or "?"),
+        summary=str(outcome.get("summary") or ""),
+        because=because,
+        decision=decision,
+        faults=tuple(said),
+        seconds=_number(outcome.get("seconds")),
+        usage=_spent(_mapping(outcome.get("usage"))),
+    )
+
+
+def _spent(usage: Mapping[str, Any]) -> str:
+    read, written = (_number(usage.get(key)) or 0 for key in ("input_tokens", "output_tokens"))
+    if not read + written:
+        return ""
+    cost = _number(usage.get("cost"))
+    money = "no price known" if cost is None else f"{cost:.4f} USD"
+    return f"{read:.0f} tokens in, {written:.0f} out, {money}"
+
+
+def _time(line: TraceLine) -> float | None:
+    try:
+        return datetime.fromisoformat(str(line.get("time"))).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _number(value: Any) -> float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number else None
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,153 @@
+"""What an operator reads: settings with a row for every change, and four answers in plain words."""
+
+import base64
+import csv
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engiagent.report import plain
+from engiagent.report.artefacts import load_run
+from engiagent.report.instructions import Instructions, instructions
+from engiagent.report.schedule import build_schedule
+
+MakeRun = Callable[..., Path]
+
+
+def todo_of(folder: Path) -> Instructions | None:
+    run = load_run(folder)
+    return instructions(run, build_schedule(run).series)
+
+
+def shown(todo: Instructions | None) -> list[list[str]]:
+    assert todo is not None
+    return [[cell.text for cell in row] for row in todo.table.rows]
+
+
+def test_periods_with_the_same_settings_are_one_row(make_run: MakeRun, solution: Any) -> None:
+    data = solution(24, "2025-06-13T22:00")
+    data["charge"][:] = [0.0] * 6 + [40.0] * 4 + [1e-12] * 14
+    data["discharge"][:] = [0.0] * 18 + [12.3456] * 6
+    todo = todo_of(make_run(solution=data, blueprint=None))
+    assert todo is not None
+    assert todo.table.head == (
+        "2025-06-14 (Europe/Berlin)", "battery: charge [kW]", "battery: discharge [kW]",
+    )  # fmt: skip
+    assert shown(todo) == [
+        ["00:00 – 06:00", "0", "0"],
+        ["06:00 – 10:00", "40", "0"],
+        ["10:00 – 18:00", "0", "0"],
+        ["18:00 – 24:00", "0", "12.35"],
+    ]
+    assert todo.used == (
+        "battery: charge: in use in 4 of 24 hours, up to 40\u00a0kW",
+        "battery: discharge: in use in 6 of 24 hours, up to 12.35\u00a0kW",
+    )
+
+
+def test_on_the_day_the_clocks_change_every_row_has_its_offset(
+    make_run: MakeRun, solution: Any
+) -> None:
+    data = solution(24)
+    data["charge"][:] = [float(k >= 2) for k in range(24)]
+    data["discharge"][:] = 0.0
+    todo = todo_of(make_run(solution=data))
+    assert todo is not None
+    assert [row[0] for row in shown(todo)] == [
+        "2025-03-30 00:00+01:00 – 03:00+02:00",
+        "2025-03-30 03:00+02:00 – 2025-03-31 01:00+02:00",
+    ]
+    assert todo.never == ("battery: discharge",)
+
+
+def test_states_and_expressions_are_no_settings(make_run: MakeRun, solution: Any) -> None:
+    data = solution(24)
+    data["charge"].attrs["role"] = "auxiliary"
+    todo = todo_of(make_run(solution=data))
+    assert todo is not None
+    assert todo.table.head[1:] == ("battery: discharge [kW]",)
+
+
+def test_without_roles_whatever_is_neither_state_nor_expression_is_set(
+    make_run: MakeRun, solution: Any
+) -> None:
+    data = solution(24)
+    for name in ("charge", "discharge"):
+        del data[name].attrs["role"]
+    data["cost"] = ("T", np.ones(24), {"units": "EUR", "role": "expression"})
+    todo = todo_of(make_run(solution=data))
+    assert todo is not None
+    assert len(todo.table.head) == 3
+
+
+def test_the_csv_has_the_rows_that_the_page_leaves_out(make_run: MakeRun, solution: Any) -> None:
+    todo = todo_of(make_run(200, solution=solution(200)))
+    assert todo is not None
+    assert (len(todo.table.rows), todo.total) == (60, 200)
+    text = base64.b64decode(todo.table.csv.partition(",")[2]).decode()
+    assert len(list(csv.reader(io.StringIO(text)))) == 201
+
+
+def answer(folder: Path, question: str) -> plain.Answer:
+    run = load_run(folder)
+    found = plain.answers(run, instructions(run, build_schedule(run).series))
+    return next(item for item in found if item.question == question)
+
+
+def test_a_violated_plan_is_not_to_be_used(make_run: MakeRun, certificate: Any) -> None:
+    proof = certificate("violated")
+    proof["violations"] = [{"name": "R1", "message": "R1 is broken", "level": "algebra"}]
+    folder = make_run(certificate=proof)
+    assert answer(folder, "What to do").text.startswith("Do not use this plan")
+    safe = answer(folder, "Is it safe?")
+    assert (safe.text, safe.tone) == ("No: 1 demand is broken.", "bad")
+
+
+@pytest.mark.parametrize("level", ["algebra", "physics"])
+def test_what_was_not_checked_is_not_called_safe(
+    level: str, make_run: MakeRun, certificate: Any
+) -> None:
+    proof = certificate("undecided")
+    proof["levels"][level] = {"status": "unchecked"}
+    folder = make_run(certificate=proof)
+    assert answer(folder, "Is it safe?").text.startswith("Not known")
+    assert answer(folder, "What to do").text.startswith("Do not act on it yet")
+
+
+def test_no_certificate_no_claim(make_run: MakeRun) -> None:
+    folder = make_run(certificate=None)
+    assert answer(folder, "Is it safe?").text.startswith("Not known")
+    assert answer(folder, "Why believe it?").text == "Nothing was checked."
+
+
+@pytest.mark.parametrize(
+    ("value", "bound", "sense", "unit", "question", "text", "room"),
+    [
+        (10.0, 9.5, "minimize", "EUR", "What it costs", "10\u00a0EUR in all.", "0.5\u00a0EUR"),
+        (10.0, 10.0, "minimize", "EUR", "What it costs", "10\u00a0EUR in all.", "no other"),
+        (-4.0, None, "minimize", "USD", "What it costs", "Nothing: it brings in 4", "not proven"),
+        (8.0, 9.0, "maximize", "kEUR", "What it brings", "8\u00a0kEUR in all.", "1\u00a0kEUR"),
+        (8.0, 8.0, "minimize", "kWh", "What it comes to", "8\u00a0kWh: the objective", "no other"),
+    ],
+)
+def test_money_is_told_by_its_sign_and_what_could_be_better(
+    value: float, bound: float | None, sense: str, unit: str, question: str, text: str, room: str,
+    make_run: MakeRun, certificate: Any,
+) -> None:  # fmt: skip
+    proof = certificate()
+    proof["objective"] = {"value": value, "unit": unit, "sense": sense}
+    proof["bound"] = None if bound is None else {"value": bound, "gap": abs(value - bound) / value}
+    found = answer(make_run(certificate=proof), question)
+    assert found.text.startswith(text)
+    assert room in found.details[0]
+
+
+def test_whose_demands_were_checked_is_said(make_run: MakeRun, certificate: Any) -> None:
+    proof = certificate()
+    proof["levels"]["algebra"]["source"] = "blueprint"
+    said = answer(make_run(certificate=proof), "Why believe it?").details
+    assert any("a demand that the model forgot would be missed" in line for line in said)

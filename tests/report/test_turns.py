@@ -1,0 +1,97 @@
+"""The story of a run from its trace: stages, turns and who came after whom."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from engiagent.report import render_report
+from engiagent.report.turns import read_story, stage_table, story, turn_table
+
+MakeRun = Callable[..., Path]
+
+
+def line(second: float, **rest: Any) -> dict[str, Any]:
+    return {"time": f"2026-01-01T00:00:{second:06.3f}+00:00", **rest}
+
+
+def route(step: int, target: str, status: str = "done", **rest: Any) -> dict[str, Any]:
+    outcome = {"status": status, "summary": f"{target} spoke", "seconds": 0.5, **rest}
+    return line(step, event="route", step=step, target=target, reasoning="main", outcome=outcome)
+
+
+LINES = [
+    line(0, stage="analyse", event="start"),
+    line(2, stage="analyse", event="end", outcome="done", seconds=2.0),
+    route(2, "analyzer"),
+    line(3, stage="solve", event="start"),
+    line(5, stage="solve", event="progress", elapsed=2.0, nodes=12, bound=3.5, gap=0.25),
+]
+
+
+def test_a_stage_that_has_not_ended_is_running_and_says_how_far_it_is() -> None:
+    first, second = story(LINES).stages
+    assert (first.name, first.seconds, first.outcome) == ("analyse", 2.0, "done")
+    assert (second.name, second.start, second.seconds) == ("solve", 3.0, None)
+    assert second.outcome == "running"
+    assert second.progress == "after 2.0 s, 12 nodes, bound 3.5, gap 25\u202f%"
+    cells = [[cell.text for cell in row] for row in stage_table(story(LINES)).rows]
+    assert cells[1] == ["solve", "running", "3.0 s", ""]
+
+
+def test_who_came_after_whom_is_counted() -> None:
+    names = ["analyzer", "modeler", "analyzer", "modeler", "solver"]
+    found = story([route(k, name) for k, name in enumerate(names)])
+    assert found.routes == {
+        ("", "analyzer"): 1,
+        ("analyzer", "modeler"): 2,
+        ("modeler", "analyzer"): 1,
+        ("modeler", "solver"): 1,
+    }
+
+
+def test_a_turn_tells_why_it_was_sent_and_what_it_found() -> None:
+    sent = route(
+        3, "modeler", "failed",
+        faults=[{"kind": "unit", "message": f"fault {k}"} for k in range(5)],
+        usage={"input_tokens": 1200, "output_tokens": 30, "cost": 0.0123},
+    )  # fmt: skip
+    sent |= {
+        "trigger": {"kind": "unit", "message": "kW compared with kWh"},
+        "strategy": "patch", "decided_by": "rule", "priority": "high", "estimated_success": 0.5,
+    }  # fmt: skip
+    (row,) = turn_table(story([sent])).rows
+    assert [cell.text for cell in row] == [
+        "3 modeler", "failed", "modeler spoke", "unit: kW compared with kWh", "0.5 s",
+    ]  # fmt: skip
+    assert row[1].tone == "bad"
+    assert row[2].note.endswith("fault 2; and 2 more")
+    assert row[3].note == "patch (by rule, high priority, expected to succeed in 50\u202f%)"
+    assert row[4].note == "1200 tokens in, 30 out, 0.0123 USD"
+
+
+def test_the_report_tells_the_story(make_run: MakeRun) -> None:
+    folder = make_run()
+    (folder / "trace.jsonl").write_text("\n".join(json.dumps(item) for item in LINES) + '\n{"cut')
+    text = render_report(folder)
+    assert "How the run went" in text
+    assert "analyzer spoke" in text
+
+
+def test_a_damaged_trace_is_named(make_run: MakeRun) -> None:
+    folder = make_run()
+    (folder / "trace.jsonl").write_text("{\n{}\n")
+    assert "trace.jsonl cannot be read" in read_story(folder)[1]
+    assert "trace.jsonl cannot be read" in render_report(folder)
+
+
+def test_strange_lines_do_no_harm() -> None:
+    odd: list[dict[str, Any]] = [
+        {}, {"event": "route"}, {"event": "route", "outcome": [], "trigger": 3},
+        {"event": "end", "stage": "x"}, {"event": "start", "stage": None, "time": "never"},
+        {"event": "progress", "stage": "None", "elapsed": "x", "gap": True},
+        {"event": "route", "outcome": {"faults": [1], "usage": {"input_tokens": "a"}}},
+    ]  # fmt: skip
+    found = story(odd)
+    assert len(turn_table(found).rows) == 3
+    assert len(stage_table(found).rows) == 1
