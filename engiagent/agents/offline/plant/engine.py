@@ -11,6 +11,13 @@ from engiagent.agents.offline.cards import lexicon
 from engiagent.agents.offline.draft import Fact, Priced, Reading, amount_value
 from engiagent.agents.offline.goals import Goal
 from engiagent.agents.offline.owners import Owners, topic
+from engiagent.agents.offline.plant.background import (
+    asides,
+    described,
+    gives_reason,
+    quieted,
+    says_nothing,
+)
 from engiagent.agents.offline.plant.discourse import Discourse
 from engiagent.agents.offline.plant.limits import (
     TIMES,
@@ -180,6 +187,7 @@ class Reader(Discourse):
             marked.line,
             tuple(c if span[0] <= i < span[1] else NEUTRAL for i, c in enumerate(marked.concepts)),
         )
+        piece = self._quieted(n, piece, span)
         if piece.unknown():
             words = ", ".join(dict.fromkeys(piece.unknown()))
             return f"unknown words beside a number: {words}"
@@ -210,6 +218,27 @@ class Reader(Discourse):
                 return reason
         self.draft.take(n, range(*span))
         return None
+
+    def _quieted(self, n: int, piece: Marked, span: tuple[int, int]) -> Marked:
+        """Return a clause with numbers without the asides in it, which are accounted for."""
+        if not piece.unknown():
+            return piece
+        for first, last in asides(piece, *span):
+            self._background(n, first, last)
+            piece = quieted(piece, range(first, last))
+        kinds = [i.unit.component for i in self.plant.instances]
+        single = frozenset(k for k in kinds if kinds.count(k) == 1)
+        return quieted(piece, described(piece, single, *span))
+
+    def _background(self, n: int, first: int, last: int) -> None:
+        """Account for a clause that says nothing about any part of the model."""
+        covered = self.draft.lines[n].tokens[first:last]
+        a, b = covered[0].span[0], covered[-1].span[1]
+        reason = "speaks of no unit, no quantity and no time of the model"
+        entry = {"span": [a, b], "quote": self.draft.text[a:b], "reason": reason}
+        if entry not in self.draft.unused:
+            self.draft.unused.append(entry)
+        self.draft.take(n, range(first, last))
 
     def _take(self, n: int, found: Found, times: list[int], clocks: list[int]) -> str | None:
         line = self.draft.lines[n]
@@ -295,6 +324,9 @@ class Reader(Discourse):
         if self.goal is not None and n == self.goal.line:
             return self._goal(marked, first, last)
         if is_story(marked, first, last, said) or self._asked(marked, first, last, said):
+            return None
+        if says_nothing(marked, first, last) or gives_reason(marked, first, last):
+            self._background(n, first, last)
             return None
         asks = bears(marked, said, times) or self._asks(n, first, last, said)
         if not asks and stated(said) is None:

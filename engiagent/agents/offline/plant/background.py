@@ -1,0 +1,203 @@
+"""Clauses that change nothing: who wants it and why, what things are like, what happens elsewhere.
+
+A clause is background when nothing in it can enter the model: no number and no time of the day, no
+unit and no quantity that the cards know, and no words of obligation. What is said of 'it', or of
+'the machine', may be said of a unit; such a clause is background only where it sets no limit.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final
+
+from engiagent.agents.offline.plant.statements import stated
+from engiagent.agents.offline.plant.words import NEUTRAL, THING, UNKNOWN, Marked, group
+from engiagent.agents.offline.tokens import Token
+
+PLAIN: Final = frozenset({"word", "mark", "tz", "date"})
+_OBLIGES: Final = frozenset({"must", "limit", "exact", "keep", "same", "exclusive"})
+_JOINTS: Final = frozenset({",", ";", ":", "(", ")", "and", "but", "-"})
+
+
+@dataclass(frozen=True)
+class Scenery:
+    """The closed classes of words that tell background from requirements; see ``words.yaml``."""
+
+    reasons: re.Pattern[str]
+    verbs: frozenset[str]
+    generic: frozenset[str]
+    doubtful: frozenset[str]
+    loose: frozenset[str]
+    quantities: frozenset[str]
+    pronouns: frozenset[str]
+    subjects: frozenset[str]
+
+
+@lru_cache(maxsize=1)
+def scenery() -> Scenery:
+    """Return the words of the cards."""
+    from engiagent.agents.offline.cards import load_card
+
+    card = load_card("background")
+    verbs = str(card["verbs"]).split()
+    return Scenery(
+        re.compile(rf"(?:{' '.join(str(card['reasons']).split())})(?![a-z'-])".replace("| ", "|")),
+        frozenset(form for verb in verbs for form in _forms(verb)),
+        frozenset(str(card["generic"]).split()),
+        frozenset(str(card["doubtful"]).split()),
+        frozenset(str(card["loose"]).split()),
+        frozenset(str(card["quantities"]).split()),
+        frozenset(str(card["pronouns"]).split()),
+        frozenset(str(card["subjects"]).split()),
+    )
+
+
+def _forms(verb: str) -> tuple[str, ...]:
+    """Return a verb with its regular endings; irregular forms stand in the card themselves."""
+    stem = verb.removesuffix("e")
+    third = f"{verb[:-1]}ies" if re.search(r"[^aeiou]y$", verb) else f"{verb}s"
+    past = f"{verb[:-1]}ied" if re.search(r"[^aeiou]y$", verb) else f"{stem}ed"
+    return verb, third, f"{verb}es", past, f"{stem}ing"
+
+
+def says_nothing(marked: Marked, first: int, last: int) -> bool:
+    """Whether a clause without numbers speaks only of things that are no part of any model.
+
+    Parameters
+    ----------
+    marked
+        The line.
+    first, last
+        The tokens of the clause.
+    """
+    tokens = marked.line.tokens[first:last]
+    if any(token.kind not in PLAIN for token in tokens):
+        return False
+    said = marked.said(first, last)
+    known = scenery()
+    if said - known.loose or not any(c == UNKNOWN for c in marked.concepts[first:last]):
+        return False
+    if "may" in said and said & {"not", "only"}:
+        return False
+    words = {token.text for token in tokens if token.kind == "word"}
+    if words & known.quantities:
+        return False
+    return not (said and words & (known.pronouns | known.generic))
+
+
+def gives_reason(marked: Marked, first: int, last: int) -> bool:
+    """Whether a clause begins with a word of reason or relation and sets no limit.
+
+    'Because the cells are old' may name what the model has; it must not say what its state is, or
+    what it may do.
+    """
+    tokens = marked.line.tokens[first:last]
+    if any(token.kind not in PLAIN for token in tokens):
+        return False
+    words = [t.text for t in tokens if t.kind == "word"]
+    match = scenery().reasons.match(" ".join(words))
+    if match is None:
+        return False
+    if says_nothing(marked, first, last):
+        return True
+    said = marked.said(first, last)
+    if said & (_OBLIGES | group("binding") | group("triggers") | {"may"}):
+        return False
+    return stated(said) is None
+
+
+def asides(marked: Marked, first: int, last: int) -> list[tuple[int, int]]:
+    """Return the pieces of a clause with numbers that say nothing themselves.
+
+    Such a piece stands between commas, brackets or joints, and is a reason, a relative clause or a
+    sentence of its own on things that nothing knows.
+    """
+    tokens = marked.line.tokens
+    edges = [first, *(i for i in range(first + 1, last) if _parts(tokens, i)), last]
+    found = []
+    for a, b in pairwise(edges):
+        start = a
+        while start < b and tokens[start].text in _JOINTS:
+            start += 1
+        if start == b or not _ends(tokens, b, last):
+            continue
+        own = start == first or tokens[start - 1].text in _JOINTS or _reasoned(tokens, start)
+        if own and (
+            gives_reason(marked, start, b)
+            or _of_a_time(marked, start, b)
+            or (_is_sentence(tokens, start, b) and says_nothing(marked, start, b))
+        ):
+            found.append((a, b))
+    return found
+
+
+def _parts(tokens: Sequence[Token], i: int) -> bool:
+    return tokens[i].text in _JOINTS or _reasoned(tokens, i)
+
+
+def _reasoned(tokens: Sequence[Token], i: int) -> bool:
+    text = " ".join(t.text for t in tokens[i : i + 5] if t.kind == "word")
+    return tokens[i].kind == "word" and scenery().reasons.match(text) is not None
+
+
+def _ends(tokens: Sequence[Token], b: int, last: int) -> bool:
+    """Whether a piece ends where another begins, and not in the middle of a list."""
+    return b == last or tokens[b].text in _JOINTS or _reasoned(tokens, b)
+
+
+def _of_a_time(marked: Marked, first: int, last: int) -> bool:
+    """Whether a piece behind a comma tells what happens at the time that stands before it.
+
+    'At midnight, when the crew returns' says nothing more than 'at midnight'.
+    """
+    tokens = marked.line.tokens
+    if tokens[first].text not in ("when", "where") or first < 2 or tokens[first - 1].text != ",":
+        return False
+    before = tokens[first - 2]
+    timed = before.kind in ("clock", "date", "period") or before.text in ("day", "midnight")
+    said = marked.said(first, last) - {"cond"}
+    plain = all(token.kind in PLAIN for token in tokens[first:last])
+    return timed and plain and not said and _is_sentence(tokens, first + 1, last)
+
+
+def _is_sentence(tokens: Sequence[Token], first: int, last: int) -> bool:
+    """Whether a piece has a subject of its own and a verb of those that say nothing of a plant."""
+    words = [t.text for t in tokens[first:last] if t.kind == "word"]
+    if len(words) < 3 or words[0] not in scenery().subjects:
+        return False
+    places = [k for k, word in enumerate(words) if word in scenery().verbs]
+    return any(1 <= k <= 5 for k in places)
+
+
+def described(marked: Marked, only: frozenset[str], first: int, last: int) -> list[int]:
+    """Return unknown words that only describe a unit of which there is one.
+
+    'The demonstration battery' is the battery; ``only`` are the kinds of units with one instance.
+    """
+    found = []
+    tokens = marked.line.tokens
+    for i in range(first, last - 1):
+        nextby = marked.concepts[i + 1]
+        before = tokens[i - 1].text if i else ""
+        word = tokens[i].text
+        if (
+            marked.concepts[i] == UNKNOWN
+            and nextby.startswith("@")
+            and nextby[1:] in only
+            and before in ("the", "our", "a", "an", "my", "this")
+            and word not in scenery().doubtful
+            and not re.search(r"(?:ed|ing|'s|s')$", word)
+        ):
+            found.append(i)
+    return found
+
+
+def quieted(marked: Marked, places: Sequence[int]) -> Marked:
+    """Return a line in which some words say nothing; numbers and times stay what they are."""
+    away = set(places)
+    return Marked(
+        marked.line,
+        tuple(NEUTRAL if i in away and c != THING else c for i, c in enumerate(marked.concepts)),
+    )
