@@ -247,7 +247,7 @@ class Run:
         self.status = result.status
         if result.status != "optimal":
             self.reason = result.reason
-        elif ended.stopped or ended.faults:
+        elif ended.stopped or ended.faults or _open(board.certificate):
             self.reason = ended.reason
         if result.status == "interrupted":
             self.state = "interrupted"
@@ -347,6 +347,10 @@ class Run:
             error=self.error,
             notes=tuple(self.folder.notes),
         )
+
+
+def _open(certificate: Mapping[str, Any] | None) -> bool:
+    return (certificate or {}).get("verdict") == UNDECIDED
 
 
 def in_full(blueprint: Blueprint) -> Blueprint:

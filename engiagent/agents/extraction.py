@@ -101,7 +101,10 @@ def unread(board: "Board") -> tuple[str, ...]:
         return ("the objective of the text, which only the blueprint's author has read",)
     if board.blueprint is None:
         return ()
-    return (*doubts(board.blueprint, board.requirements), *_excused(board.blueprint, board))
+    gaps = doubts(board.blueprint, board.requirements)
+    if board.result is not None and board.result.status == "infeasible":
+        return gaps  # a demand that nobody models makes nothing feasible
+    return (*gaps, *_excused(board.blueprint, board))
 
 
 def doubts(blueprint: "Blueprint", reading: Extraction | None) -> tuple[str, ...]:

@@ -138,7 +138,7 @@ def bench_corpus(
         if not answer.is_file():
             continue
         name = place.relative_to(root).as_posix() if place != root else place.name
-        row = _row(name, folder, _read(answer), engine, options)
+        row = _row(name, folder, read_answer(answer), engine, options)
         rows.append(row)
         if on_row is not None:
             on_row(row)
@@ -147,7 +147,8 @@ def bench_corpus(
     return rows
 
 
-def _read(answer: Path) -> Mapping[str, Any]:
+def read_answer(answer: Path) -> Mapping[str, Any]:
+    """Return an expert's answer; one that is none is an :class:`InputError`."""
     try:
         found = json.loads(answer.read_text(encoding="utf-8"))
     except ValueError as error:

@@ -295,7 +295,7 @@ def measure(suite: Suite, cell: Cell, make: MakeEngine) -> Measured:
         run = Run(folder, problem, options, None, PLAIN, guidance(cell, engine, budget))
         outcome = run.guarded(lambda: run.from_problem({}, engine))
         seconds = time.perf_counter() - begun
-        turns, tokens, cost = _usage(folder.path)
+        turns, tokens, cost = usage_of(folder.path)
         said, reason = judge(outcome.verdict, outcome.objective or {}, outcome.missing, answer)
         right = said == "right"
         kept = right or _kept(source, run)
@@ -343,7 +343,7 @@ def _kept(source: Path, run: Any) -> bool:
     return found.verdict in CLAIMS
 
 
-def _usage(folder: Path) -> tuple[int, int, float | None]:
+def usage_of(folder: Path) -> tuple[int, int, float | None]:
     """Return turns, tokens and cost from the routing records of a run's trace."""
     turns, tokens = 0, 0
     cost: float | None = 0.0

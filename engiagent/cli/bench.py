@@ -11,12 +11,15 @@ from engiagent.cli import exit_codes
 from engiagent.cli.output import clean, print_json, say
 
 if TYPE_CHECKING:
-    from engiagent.bench.corpus import Row
+    from engiagent.bench.corpus import Row as CorpusRow
     from engiagent.bench.faults.ablation import Result
+    from engiagent.bench.messages.runs import Row
     from engiagent.bench.suite import Cell, Measured
 
 RESULTS = Path("benchmarks") / "results"
 FAULT_RUNS, QUICK_RUNS = 512, 32
+QUICK_NAMES, TROUBLED = 2, 5
+"""Problems of a domain when quick, and problems behind each trouble of a server."""
 FAULT_PROBLEMS, QUICK_PROBLEMS = 12, 4
 
 
@@ -144,6 +147,48 @@ def faults(
     return int(exit_codes.ExitCode.VIOLATED if found["false_certificates"] else 0)
 
 
+@bench.command("messages")
+@click.argument("folder", type=click.Path(path_type=Path), required=False)
+@click.option("--quick", is_flag=True, help="Only the two smallest problems of each domain.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--store", is_flag=True, help=f"Write the result with machine to {RESULTS}.")
+@click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), default=30.0,
+              metavar="S", help="Wall-clock limit of each solve.")  # fmt: skip
+def messages(
+    folder: Path | None, quick: bool, as_json: bool, store: bool, time_limit: float
+) -> int:
+    """Solve the problems in FOLDER over HTTP against a scripted Messages server on loopback.
+
+    The server says what the problems' experts wrote, also after 429, 529, refusals, truncated and
+    malformed replies and dropped streams; runs are ended by each budget and resumed. Nothing here
+    is a language model's figure. Counted are right verdicts and tokens. The exit code is 0 when
+    nothing false is claimed, no key is in a file, and each budget ended its run.
+    """
+    from engiagent.bench.messages.report import good, report, table
+    from engiagent.bench.messages.runs import bench_budgets, bench_messages, places, plan
+    from engiagent.problems import corpus_root
+
+    root = folder or corpus_root()
+    names = places(root, QUICK_NAMES if quick else None)
+    rows = bench_messages(root, plan(names, 1 if quick else TROUBLED), _say_message, time_limit)
+    found = report(rows, bench_budgets(root, names[len(names) > 1], time_limit))
+    if store:
+        _store(found, "messages")
+    if as_json:
+        print_json(found)
+    else:
+        for line in table(found):
+            click.echo(clean(line))
+    return int(exit_codes.ExitCode.FEASIBLE if good(found) else exit_codes.ExitCode.VIOLATED)
+
+
+def _say_message(row: "Row") -> None:
+    state = "FALSE" if row.false else "right" if row.right else "open"
+    why = f": {row.reason[:200]}" if row.reason else ""
+    say(f"{state:<6} {row.problem} behind {row.trouble} ({row.verdict}, {row.requests} requests, "
+        f"{row.tokens} tokens, {row.seconds:.1f} s){clean(why)}")  # fmt: skip
+
+
 def _say_result(result: "Result") -> None:
     case = result.case
     what = ", ".join(f"{i.operator} at {i.place.name}" for i in case.injections)
@@ -153,12 +198,12 @@ def _say_result(result: "Result") -> None:
     )
 
 
-def _say_row(row: "Row") -> None:
+def _say_row(row: "CorpusRow") -> None:
     reason = f": {' '.join(row.reason.split())[:300]}" if row.reason else ""
     say(f"{row.judgement:<10} {row.problem} ({row.verdict}, {row.seconds:.1f} s){clean(reason)}")
 
 
-def table(rows: Sequence["Row"]) -> list[str]:
+def table(rows: Sequence["CorpusRow"]) -> list[str]:
     """Return the table per domain as lines of Markdown."""
     from engiagent.bench.corpus import Tally
 

@@ -10,9 +10,9 @@ from engiagent.agents.engines.anthropic_api import AnthropicExchange, NoKeyError
 from engiagent.agents.engines.exchange import Request, Tokens, Turn
 from engiagent.agents.engines.prices import load, packaged
 from engiagent.agents.engines.recording import Recorder, kept_exchanges
+from engiagent.bench.messages.server import Messages, Say, serving
 from engiagent.errors import InputError
 from tests.agents.scripts import KEY
-from tests.agents.server import Messages, Say, serving
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from engiagent.bench.messages.server import Say, serving
 from engiagent.cli.app import app
 from tests.agents.scripts import DAY, KEY, NOBODY, NOTHING, Plays, analysis, expert
-from tests.agents.server import Say, serving
 
 
 @pytest.fixture(autouse=True)

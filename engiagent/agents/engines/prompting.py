@@ -91,7 +91,7 @@ class Prompting:
             "boundary": self.boundary,
             "text": self._bare(text),
             "files": [] if problem is None else [_file(f) for f in problem.data.values()],
-            "details": details(text) if question.kind == "analyse" else [],
+            "details": details(text) if question.kind in ("analyse", "requirements") else [],
             "exemplars": [self._bare(text) for text in self.exemplars],
             "settings": [f"{name}={value}" for name, value in board.overrides.items()],
             "instruction": Instruction(instruction.strategy, faults, instruction.lessons),

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -43,29 +44,34 @@ class Exemplar:
 def archive(root: Path) -> tuple[Exemplar, ...]:
     """Return every problem below a folder that has an expert's blueprint, by name.
 
-    A problem that cannot be read is left out: an exemplar is help, and nothing hangs on it.
+    A problem that cannot be read is left out: an exemplar is help, and nothing hangs on it. What
+    was read is kept for as long as no file of these problems changes.
     """
     found = []
     for place in find_problems(root):
         folder = place if place.is_dir() else place.parent
-        if not (folder / BLUEPRINT).is_file():
-            continue
-        try:
-            problem, blueprint = Problem.load(place), Blueprint.load(folder / BLUEPRINT)
-        except EngiagentError:
-            continue
-        text = body(problem)
-        found.append(
-            Exemplar(
-                place.relative_to(root).as_posix() if place != root else place.name,
-                text,
-                blueprint,
-                words(text),
-                structure(blueprint),
-                shingles(text),
-            )
-        )
+        if (folder / BLUEPRINT).is_file():
+            name = place.relative_to(root).as_posix() if place != root else place.name
+            exemplar = _exemplar(name, place, folder / BLUEPRINT, _state(folder))
+            found += [] if exemplar is None else [exemplar]
     return tuple(sorted(found, key=lambda exemplar: exemplar.name))
+
+
+def _state(folder: Path) -> tuple[tuple[str, int, int], ...]:
+    """Return names, sizes and times of the files that an exemplar is made of."""
+    files = (p for p in (*folder.iterdir(), folder / BLUEPRINT) if p.is_file())
+    stats = ((p.name, p.stat()) for p in sorted(files))
+    return tuple((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats)
+
+
+@lru_cache(maxsize=512)
+def _exemplar(name: str, place: Path, blueprint_file: Path, state: object) -> Exemplar | None:
+    try:
+        problem, blueprint = Problem.load(place), Blueprint.load(blueprint_file)
+    except EngiagentError:
+        return None
+    text = body(problem)
+    return Exemplar(name, text, blueprint, words(text), structure(blueprint), shingles(text))
 
 
 def body(problem: Problem) -> str:
