@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 SCRIPTED_KEY: Final = "sk-scripted-5c0ffee5c0ffee5c0ffee"
 UNDECIDED: Final = "undecided"
 LITTLE: Final = {
-    "tokens": Budget(tokens=9_000), "cost": Budget(cost=0.03), "minutes": Budget(minutes=1e-4),
+    "tokens": Budget(tokens=7_000), "cost": Budget(cost=0.05), "minutes": Budget(minutes=1e-4),
 }  # fmt: skip
 """Budgets that end a run before it has its answer."""
 
