@@ -171,7 +171,7 @@ def messages(
     root = folder or corpus_root()
     names = places(root, QUICK_NAMES if quick else None)
     rows = bench_messages(root, plan(names, 1 if quick else TROUBLED), _say_message, time_limit)
-    found = report(rows, bench_budgets(root, names[len(names) > 1], time_limit))
+    found = report(rows, bench_budgets(root, names[len(names) > 1], time_limit=time_limit))
     if store:
         _store(found, "messages")
     if as_json:

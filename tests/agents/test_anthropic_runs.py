@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ruamel.yaml import YAML
 
 from engiagent.agents.budgets import Budget
 from engiagent.agents.engines.asking import Asking
@@ -83,12 +84,11 @@ def test_the_bench_solves_a_problem_of_every_domain_for_few_tokens() -> None:
     # Of the two smallest of each domain the second, but for the domain that has only one.
     chosen = [*(n for n in names[5:]), *(n for n in names[:5] if n.startswith("planning/"))]
     rows = bench_messages(corpus_root(), plan(chosen, 0))
-    found = report(rows, bench_budgets(corpus_root(), chosen[0]))
+    found = report(rows, bench_budgets(corpus_root(), chosen[0], ("cost",)))
     assert all(row.right and row.counted == row.tokens for row in rows), rows
     assert good(found)
     assert found["median_tokens"] < MOST_TOKENS
-    assert {s["budget"] for s in found["budgets"]} == {"tokens", "cost", "minutes"}
-    assert all(s["resumed"] == "certified" for s in found["budgets"])
+    assert [s["resumed"] for s in found["budgets"]] == ["certified"]
 
 
 def test_the_python_of_the_page_on_agents_runs(

@@ -207,10 +207,12 @@ def _row(folder: Path, name: str, trouble: str, time_limit: float) -> Row:
     )  # fmt: skip
 
 
-def bench_budgets(root: Path, name: str, time_limit: float = 30.0) -> list[Stop]:
+def bench_budgets(
+    root: Path, name: str, budgets: Sequence[str] = tuple(LITTLE), time_limit: float = 30.0
+) -> list[Stop]:
     """End a run by each budget, then resume it with enough."""
     with scripted_key():
-        return [_stop(root / name, name, which, time_limit) for which in LITTLE]
+        return [_stop(root / name, name, which, time_limit) for which in budgets]
 
 
 def _stop(folder: Path, name: str, which: str, time_limit: float) -> Stop:
@@ -224,7 +226,7 @@ def _stop(folder: Path, name: str, which: str, time_limit: float) -> Stop:
         said = "; ".join(filter(None, [ended.reason, *ended.notes]))
         kinds = server.kinds()
     words = {"tokens": "tokens", "cost": "USD", "minutes": "minutes"}
-    named = ended.verdict == UNDECIDED and words[which] in said
+    named = words[which] in said
     return Stop(which, name, said, named, resumed.verdict, len(kinds) - len(set(kinds)))
 
 
