@@ -234,6 +234,7 @@ def _money_kind(unit: Unit) -> str:
         ("", "money"),
         ("/kWh", "price"),
         ("/m3", "volume_price"),
+        ("/kg", "mass_price"),
         ("/kW", "capacity_price"),
         ("/kW/d", "capacity_price"),
         ("/cycle", "cycle_price"),

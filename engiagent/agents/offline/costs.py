@@ -79,6 +79,9 @@ def add_objective(builder: Builder, site: Site, goal: Goal | None, currency: str
         return None
     if goal.target in ("energy", "peak"):
         return _physical(builder, site, goal)
+    if goal.target == "fuel":
+        builder.draft.refuse(goal.line, "nothing here burns fuel")
+        return None
     price = need_price(builder, site)
     pieces = _energy_terms(builder, site, price)
     for battery, direction, name in site.wear:

@@ -16,7 +16,7 @@ _CURRENCY_WANTED: Final = re.compile(r"\bin (?P<unit>[a-z€$£]+)\b")
 
 @dataclass(frozen=True)
 class Goal:
-    """An objective: ``cost``, ``profit``, ``energy`` or ``peak``, and the line that states it."""
+    """An objective, as ``cost``, ``profit``, ``energy``, ``fuel``, ``peak``, and its line."""
 
     target: str
     line: int
@@ -72,7 +72,7 @@ def _near(line: str, sense_match: re.Match[str], sense: str) -> tuple[str, tuple
     if best is None:
         return None
     target, span = best[1:]
-    for money in ("cost", "profit") if target in ("energy", "peak") else ():
+    for money in ("cost", "profit") if target in ("energy", "peak", "fuel") else ():
         after = words.targets[money].search(line, span[1], span[1] + 30)
         if after is not None and not re.search(r"[<,;]", line[span[1] : after.start()]):
             best = (best[0], money, after.span())
@@ -80,7 +80,7 @@ def _near(line: str, sense_match: re.Match[str], sense: str) -> tuple[str, tuple
     verb = _VERB.search(sense_match[0] + line[sense_match.end() : sense_match.end() + 24])
     if (target == "cost" and sense == "minimise") or (target == "profit" and sense == "maximise"):
         return target, best[2]
-    if target in ("energy", "peak", "emissions") and verb is not None:
+    if target in ("energy", "peak", "emissions", "fuel") and verb is not None:
         if sense == "minimise" and target != "emissions":
             return target, best[2]
         return "refused", best[2]

@@ -212,7 +212,9 @@ def _bracketed(text: str) -> str:
 
 def clean_unit(text: str, currency: str | None) -> str:
     """Return a unit as the unit table spells it, empty when it is none."""
-    bare = text.strip().strip("[]()`*").removeprefix("in ").strip()
+    bare = text.strip().strip("`*")
+    bare = bare[1:-1] if bare[:1] + bare[-1:] in ("()", "[]") else bare
+    bare = bare.strip().removeprefix("in ").strip()
     if not bare:
         return ""
     found = read_unit(bare, 0, currency)

@@ -6,23 +6,9 @@ from typing import Final
 
 from engiagent.agents.offline.draft import Draft, Fact
 from engiagent.agents.offline.grids import Times
-from engiagent.agents.offline.tokens import DATE
+from engiagent.agents.offline.horizons import dated_span, dated_start, dates_in, one_hour, said_span
 from engiagent.blueprint.units import convert, parse_unit
 
-_MONTHS: Final = (
-    "jan",
-    "feb",
-    "mar",
-    "apr",
-    "may",
-    "jun",
-    "jul",
-    "aug",
-    "sep",
-    "oct",
-    "nov",
-    "dec",
-)
 _STEP_WORDS: Final = {"h": 60.0, "q": 15.0, "f": 30.0}
 
 
@@ -86,6 +72,7 @@ class Axis:
 def read_axis(draft: Draft, times: list[Times], lengths: list[int]) -> Axis | None:
     """Return the time axis; None, with the reason reported, when there is none."""
     stamped = _agreed(draft, times)
+    lengths = lengths if times or lengths else one_hour(draft)
     zone = _zone(draft) or next((t.zone for t in times if t.zone), None)
     said_step = _said_step(draft)
     step = (stamped.step_minutes if stamped and stamped.step_minutes else None) or said_step
@@ -94,7 +81,7 @@ def read_axis(draft: Draft, times: list[Times], lengths: list[int]) -> Axis | No
         said = f"series of {' and '.join(map(str, sorted(counts)))} values"
         _contradiction(draft, said, "shorter")
     count = next(iter(sorted(counts)), None)
-    if step is None and (draft.has("horizon") or draft.has("step_word") or count == 24):
+    if step is None and (draft.has("horizon") or draft.has("step_word") or count in (1, 24)):
         step = 60.0
         if not _hourly(draft):
             draft.assume("a period lasts one hour")
@@ -209,7 +196,7 @@ def _said_count(draft: Draft, step: float) -> int | None:
         _contradiction(draft, f"{' and '.join(map(str, sorted(counts)))} periods")
     if counts:
         return max(counts)
-    span = _said_span(draft)
+    span = dated_span(draft) or said_span(draft)
     if span is not None:
         return round((span[1] - span[0]) * 60 / step)
     long = _long_durations(draft, step)
@@ -218,31 +205,10 @@ def _said_count(draft: Draft, step: float) -> int | None:
     one_day = any(
         re.search(r"\b(?:the|one|next|a) day\b|midnight to midnight|tomorrow", line.line)
         for line in draft.lines
-    ) or _dates(draft)
+    ) or dates_in(draft)
     if one_day:
         draft.assume("the horizon is one day")
         return round(24 * 60 / step)
-    return None
-
-
-_ABOUT_TIME: Final = re.compile(
-    r"\b(?:period|horizon|plan|planning|consider|simulat\w+|window|schedule|covers?|interval)\b"
-)
-
-
-def _said_span(draft: Draft) -> tuple[float, float] | None:
-    """Return first and last clock time of a horizon such as 'the period from 6:00 to 22:00'."""
-    for n, line in enumerate(draft.lines):
-        kinds = {t.amount.kind for t in line.tokens if t.amount is not None}
-        if kinds - {"duration", "number"} or not _ABOUT_TIME.search(
-            re.sub(r"<[^>]*>", "", line.line)
-        ):
-            continue
-        for i, token in enumerate(line.tokens):
-            period = token.period
-            if token.kind == "period" and period is not None and len(period.ranges) == 1:
-                draft.take(n, [i])
-                return period.ranges[0]
     return None
 
 
@@ -286,31 +252,8 @@ def _shown(draft: Draft, fact: Fact) -> str:
     return re.sub(r"<[a-z_]+#(\d+)>", lambda m: line.tokens[int(m[1])].text, fact.words)
 
 
-def _dates(draft: Draft) -> list[str]:
-    found = []
-    for line in draft.lines:
-        for token in line.tokens:
-            match = DATE.fullmatch(token.text) if token.kind == "date" else None
-            if match is not None:
-                found.append(_iso(match))
-    return list(dict.fromkeys(found))
-
-
-def _iso(match: re.Match[str]) -> str:
-    g = match.groupdict()
-    if g["year"]:
-        month = _MONTHS.index(g["month"].lower()[:3]) + 1
-        return f"{int(g['year']):04d}-{month:02d}-{int(g['day']):02d}"
-    if g["year2"]:
-        month = _MONTHS.index(g["month2"].lower()[:3]) + 1
-        return f"{int(g['year2']):04d}-{month:02d}-{int(g['day2']):02d}"
-    if g["year3"]:
-        return f"{g['year3']}-{g['month3']}-{g['day3']}"
-    return f"{int(g['year4']):04d}-{int(g['month4']):02d}-{int(g['day4']):02d}"
-
-
 def _start(draft: Draft, stamped: Times | None, step: float) -> tuple[str, bool]:
-    dates = _dates(draft)
+    dates = dates_in(draft)
     clock = _start_clock(draft)
     if stamped is not None and stamped.start is not None:
         start = stamped.start
@@ -344,9 +287,12 @@ def _start_clock(draft: Draft) -> float | None:
         for token in line.tokens
         if token.clock is not None and token.kind == "clock"
     }
-    span = _said_span(draft)
+    span = dated_span(draft) or said_span(draft)
     if span is not None:
         return span[0]
+    dated = dated_start(draft)
+    if dated is not None:
+        return dated
     if len(said) == 1:
         return said.pop()
     for line in draft.lines:

@@ -13,9 +13,11 @@ from engiagent.agents.offline.goals import Goal, read_goal
 from engiagent.agents.offline.grids import Column, Grid, Times
 from engiagent.agents.offline.overrides import source
 from engiagent.agents.offline.phrases import TIME_FACTS, apply_rules, take_definitions
+from engiagent.agents.offline.plant.clocklists import take_clock_lists
 from engiagent.agents.offline.plant.columns import read_lists, read_series
 from engiagent.agents.offline.plant.compose import build
 from engiagent.agents.offline.plant.engine import Reader, owners_of
+from engiagent.agents.offline.plant.formulas import take_curves
 from engiagent.agents.offline.plant.system import System
 from engiagent.agents.offline.plant.units import Plant, find_units, nouns
 from engiagent.agents.offline.plant.words import mark, vocabulary
@@ -50,6 +52,7 @@ def understand_plant(
     """Read a problem as a plant: units on balances of electricity, heat and cooling."""
     currency = currency_of_text(problem)
     draft, grids = open_draft(problem, currency)
+    timed = take_clock_lists(draft)
     apply_rules(draft, RULES)
     take_definitions(draft)
     plant = find_units(draft.lines, _labels(draft, grids))
@@ -57,11 +60,13 @@ def understand_plant(
     times: list[Times] = [g.times for g in grids if g.times is not None]
     files = file_columns(problem, currency)
     plant = _with_columns(plant, [*columns, *files[0]], _bought(draft))
+    plant = _with_load(plant, draft)
     read_series(draft, plant, [*columns, *files[0]], currency)
     lengths = read_lists(draft, plant, currency)
-    axis = read_axis(draft, [*times, *files[1]], lengths)
+    axis = read_axis(draft, [*times, *timed, *files[1]], lengths)
     goal = read_goal(draft)
-    reader = Reader(draft, plant, axis, goal)
+    curves = take_curves(draft, frozenset(i.name for i in plant.instances))
+    reader = Reader(draft, plant, axis, goal, curves=curves)
     reader.read_all()
     reader.plant = _without_grid(reader)
     _given(reader, overrides or {})
@@ -72,19 +77,22 @@ def understand_plant(
 def _labels(draft: Draft, grids: list[Grid]) -> list[tuple[str, tuple[str, ...]]]:
     """Return the labels of tables, each with what may say what they are, nearest first.
 
-    That is the head of the column of labels, the sentence before the table and its heading.
+    That is the head of the column of labels, the paragraph before the table from its end, and the
+    heading.
     """
     found = []
     for grid in grids:
         for line, cell in grid.lines[:1]:
             if cell is None:
                 continue
-            before = [
-                other.sentence.text
+            above = [
+                other.sentence
                 for n, other in enumerate(draft.lines)
                 if n not in draft.table_lines and other.sentence.span[1] <= line.sentence.span[0]
                 and not other.sentence.is_heading
-            ][-1:]  # fmt: skip
+            ]  # fmt: skip
+            near = above[-1].passage if above else None
+            before = [s.text for s in reversed(above) if s.passage == near]
             over = (grid.corner, *before, line.sentence.heading)
             found += [(owner.replace("_", " "), over) for owner in grid.owners]
     return found
@@ -132,6 +140,30 @@ def _with_columns(plant: Plant, columns: list[Column], bought: bool) -> Plant:
             present.add(component)
             added.append(Instance(component, unit, pattern_of(unit.nouns)))
     return replace(plant, instances=(*plant.instances, *added)) if added else plant
+
+
+def _with_load(plant: Plant, draft: Draft) -> Plant:
+    """Add the load of a plant that only a number or a list in the text speaks of."""
+    from dataclasses import replace
+
+    from engiagent.agents.offline.plant.units import Instance, pattern_of
+
+    kinds = {i.unit.component for i in plant.instances}
+    if "load" in kinds or not kinds & {"genset", "pv", "wind", "grid"}:
+        return plant
+    words = vocabulary(nouns())
+    for n, line in enumerate(draft.lines):
+        if line.sentence.is_heading or n in draft.table_lines:
+            continue
+        listed = any(t.kind == "list" for t in line.tokens)
+        power = any(t.amount is not None and t.amount.kind == "power" for t in line.tokens)
+        said = mark(line, words).said()
+        asked = said & {"demand", "share"} or said >= {"together", "outof", "exact"}
+        if (listed or power) and asked and not said & {"heat", "cool"}:
+            unit = plant.units["load"]
+            added = Instance("load", unit, pattern_of(unit.nouns))
+            return replace(plant, instances=(*plant.instances, added))
+    return plant
 
 
 def _without_grid(reader: Reader) -> Plant:

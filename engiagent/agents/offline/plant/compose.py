@@ -4,8 +4,9 @@ import numpy as np
 
 from engiagent.agents.offline.draft import Json
 from engiagent.agents.offline.goals import Goal, wanted_currency
+from engiagent.agents.offline.plant.curves import least_fuel
 from engiagent.agents.offline.plant.machines import add_unit
-from engiagent.agents.offline.plant.reserve import add_reserve
+from engiagent.agents.offline.plant.reserve import add_contingency, add_reserve
 from engiagent.agents.offline.plant.site import add_grid, add_prices
 from engiagent.agents.offline.plant.storing import add_store, add_weather
 from engiagent.agents.offline.plant.system import (
@@ -43,6 +44,7 @@ def build(system: System, goal: Goal | None, currency: str) -> Json | None:
     _from_sources(system)
     add_timed(system)
     add_reserve(system)
+    add_contingency(system)
     _balances(system)
     return _objective(system, goal, currency)
 
@@ -135,6 +137,8 @@ def _enumerated(system: System, goal: Goal) -> None:
 def _objective(system: System, goal: Goal | None, currency: str) -> Json | None:
     if goal is None:
         return None
+    if goal.target == "fuel":
+        return least_fuel(system, goal)
     if goal.target not in ("cost", "profit"):
         system.builder.draft.refuse(goal.line, "the engine has no such objective for a plant")
         return None

@@ -10,7 +10,7 @@ from engiagent.agents.offline.passages import Sentence
 from engiagent.agents.offline.plant.units import Plant, nouns, pattern_of
 from engiagent.agents.offline.plant.words import NEUTRAL, UNKNOWN, Marked, group, mark, vocabulary
 from engiagent.agents.offline.timing import Axis
-from engiagent.agents.offline.tokens import Line, tokenise
+from engiagent.agents.offline.tokens import Line, Token, tokenise
 
 STRANGER: Final = "?"
 """What 'it' is when the sentence before is on something that nothing here knows."""
@@ -101,7 +101,15 @@ class Discourse:
         for i, concept in enumerate(concepts):
             if concept in ("@store", "@engine"):
                 concepts[i] = self.plant.generic.get(concept, UNKNOWN)
-        return Marked(line, tuple(concepts))
+        return Marked(line, tuple(concepts), found.joints)
+
+    def whole(self, token: Token) -> bool:
+        """Whether a period of the day is all of the horizon, so that it restricts nothing."""
+        if self.axis is None or token.period is None or token.period.rest or self.axis.hours > 24:
+            return False
+        return all(
+            any(a <= clock < b for a, b in token.period.ranges) for clock in self.axis.clocks()
+        )
 
     def _edge(self, line: Line, i: int, clock: float) -> str | None:
         """Return whether a time of the day is the start or the end of the horizon.

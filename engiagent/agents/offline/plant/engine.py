@@ -19,6 +19,7 @@ from engiagent.agents.offline.plant.background import (
     says_nothing,
 )
 from engiagent.agents.offline.plant.discourse import Discourse
+from engiagent.agents.offline.plant.formulas import Curve
 from engiagent.agents.offline.plant.limits import (
     TIMES,
     Ban,
@@ -46,6 +47,10 @@ _PICKED: Final = re.compile(
 )
 
 
+_UNIVERSAL: Final = re.compile(r"(?:^|[^a-z])(?:no|none of the|any|all|all the) $")
+_DAYTIMES: Final = frozenset({"morning", "afternoon", "evening", "night"})
+
+
 @dataclass
 class Reader(Discourse):
     """Reads the lines of a draft for a plant."""
@@ -56,6 +61,7 @@ class Reader(Discourse):
     priced: list[tuple[Reading, Priced]] = field(default_factory=list)
     timed: list[Timed] = field(default_factory=list)
     bans: list[Ban] = field(default_factory=list)
+    curves: Mapping[str, Curve] = field(default_factory=dict)
 
     def read_all(self) -> None:
         """Read every line; report those that are not understood."""
@@ -201,6 +207,7 @@ class Reader(Discourse):
             i for i in range(*span)
             if line.tokens[i].kind in TIMES and not self.draft.is_taken(n, i)
         ]  # fmt: skip
+        times = [] if all(self.whole(line.tokens[i]) for i in times) else times
         if times and not all({"priced", "window"} & set(f.slot.options) for f in found):
             return "times of the day beside a number that holds at all times"
         clocks = [
@@ -292,11 +299,17 @@ class Reader(Discourse):
         cell = self.draft.table_lines.get(n)
         if cell is not None and cell.get("owner") in {u.name for u in units}:
             return str(cell["owner"])
-        if "each" in found.said:
-            return "*"
         line = self.draft.lines[n]
+        if "each" in found.said or self._universal(line.line, found.slot.component):
+            return "*"
         finders = {u.name: u.finder for u in units}
         return topic(self.draft.lines, n, line.starts[found.token], finders)
+
+    def _universal(self, text: str, component: str) -> bool:
+        """Whether a sentence is about all units of a kind: 'no engine may', 'any set must'."""
+        pattern = self.kinds.get(component)
+        found = [] if pattern is None else [text[: m.start()] for m in pattern.finditer(text)]
+        return any(_UNIVERSAL.search(before) for before in found)
 
     def _state(self, n: int, marked: Marked) -> bool:
         """Take a cell that says whether a unit runs at the start."""
@@ -319,6 +332,7 @@ class Reader(Discourse):
             line.tokens[i].kind in (*TIMES, "clock")
             and marked.concepts[i] not in ("start", "end")
             and not self.draft.is_taken(n, i)
+            and not self.whole(line.tokens[i])
             for i in range(first, last)
         )
         if self.goal is not None and n == self.goal.line:
@@ -397,7 +411,9 @@ class Reader(Discourse):
         said = {c for c in marked.said(first, last) if not c.startswith("@")}
         tokens = marked.line.tokens
         strange = [tokens[i].text for i in range(first, last) if marked.concepts[i] == UNKNOWN]
-        strange += sorted(said - group("objective"))
+        words = {tokens[i].text for i in range(first, last) if marked.concepts[i] == "timeword"}
+        short = self.axis is not None and self.axis.hours <= 14 and words <= _DAYTIMES
+        strange += sorted(said - group("objective") - ({"timeword"} if short else set()))
         times = [t.text for t in tokens[first:last] if t.kind in TIMES]
         if not strange and not times:
             return None
@@ -406,13 +422,13 @@ class Reader(Discourse):
     def _asks(self, n: int, first: int, last: int, said: frozenset[str]) -> bool:
         """Whether words of a clause ask for something or set a condition to a unit."""
         line, scope = self.draft.lines[n], lexicon().scope
-        concepts = self.marked(n).concepts
+        concepts, joints = self.marked(n).concepts, self.marked(n).joints
         names = ["requirement", "command"]
         names += ["condition"] if any(c.startswith("@") for c in said) else []
         return any(
             set(line.covered(*match.span())) & set(range(first, last))
             and not all(
-                self.draft.is_taken(n, i) or concepts[i].startswith("@")
+                self.draft.is_taken(n, i) or i in joints or concepts[i].startswith("@")
                 for i in line.covered(*match.span())
             )
             for name in names

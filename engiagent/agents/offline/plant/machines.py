@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from engiagent.agents.offline.draft import Json
+from engiagent.agents.offline.plant.curves import add_curve, burn
 from engiagent.agents.offline.plant.system import (
     BEFORE,
     CAPACITY,
@@ -103,6 +104,11 @@ def _switching(system: System, instance: Instance) -> None:
     """Add on, start and stop of a unit that has a least output, costs or times of its runs."""
     name, builder = instance.name, system.builder
     given = [slot for slot in SWITCHING if system.has(name, slot)]
+    kind = instance.unit.component
+    stays = any(f == "not_curtailable" and unit == kind for f, unit, _ in system.reader.fact_units)
+    if stays and system.said("not_curtailable", name, kind) is not None:
+        _always_on(system, instance)
+        return
     if not given:
         return
     output = f"{name}_{instance.unit.card['output']}[t]"
@@ -125,6 +131,23 @@ def _switching(system: System, instance: Instance) -> None:
         system.costs.append(("+", text))
     if any(system.has(name, slot) for slot in BEFORE):
         _starts(system, instance, on)
+
+
+def _always_on(system: System, instance: Instance) -> None:
+    """Keep a unit that is never switched off at its least output or above."""
+    name, builder = instance.name, system.builder
+    if any(system.has(name, slot) for slot in BEFORE):
+        line = max(system.line_of(name, *BEFORE), 0)
+        builder.draft.doubt(line, f"{name} is never switched off, and yet its runs have costs")
+    for slot in ("no_load_cost", "no_load_fuel"):
+        if system.has(name, slot):
+            line = max(system.line_of(name, slot), 0)
+            builder.draft.doubt(line, f"{name} is never switched off; a cost while it runs?")
+    if system.has(name, "min_power"):
+        least = builder.at(system.filled[name]["min_power"])
+        output = f"{name}_{instance.unit.card['output']}[t]"
+        system.row(f"least output of {name}", f"{output} >= {least}", CAPACITY,
+                   system.line_of(name, "min_power", "min_fraction"))  # fmt: skip
 
 
 def _starts(system: System, instance: Instance, on: str) -> None:
@@ -168,16 +191,28 @@ def _starts(system: System, instance: Instance, on: str) -> None:
 
 def _ramp(system: System, instance: Instance) -> None:
     name = instance.name
-    if not system.has(name, "ramp"):
+    if not any(system.has(name, slot) for slot in ("ramp", "ramp_up", "ramp_down")):
         return
+    both = system.has(name, "ramp")
     output = f"{name}_{instance.unit.card['output']}"
-    ramp, line = system.filled[name]["ramp"], system.line_of(name, "ramp")
-    for sign in ("", "-"):
+    for sign, slot in (("", "ramp_up"), ("-", "ramp_down")):
+        slot = "ramp" if both else slot
+        if not system.has(name, slot):
+            continue
+        ramp = system.filled[name][slot]
+        line = system.line_of(name, slot, f"{slot}_hour")
+        hourly = system.line_of(name, f"{slot}_hour") >= 0
+        if hourly and system.builder.axis.step_minutes != 60:
+            system.builder.draft.doubt(line, "a change from hour to hour, with other steps")
         system.row(f"ramp of {name}", f"{sign}({output}[t] - {output}[t-1]) <= {ramp}*dt(t)",
                    CAPACITY, line, where="t != first(T)")  # fmt: skip
-    system.builder.draft.assume(f"{name}: the first period may have any output")
+        system.builder.draft.assume(f"{name}: the first period may have any output")
+    if both and (system.has(name, "ramp_up") or system.has(name, "ramp_down")):
+        line = max(system.line_of(name, "ramp", "ramp_hour"), 0)
+        system.builder.draft.doubt(line, f"{name}: its ramp is given in two ways")
 
 
+_BURNT: Final = ("energy_cost", "efficiency", "fuel_volume", "no_load_cost", "fuel_price")
 _FUELS: Final = re.compile(
     r"(?<![a-z-])(?:natural )?(gas|diesel|oil|biogas|pellet|wood|biomass|propane|lpg|petrol|coal)"
     r"(?![a-rt-z])"
@@ -201,6 +236,14 @@ def _one_fuel(system: System) -> None:
 def _running_costs(system: System, instance: Instance) -> None:
     """Add what a unit burns, or what its output costs."""
     card, name, draft = instance.unit.card, instance.name, system.builder.draft
+    curve = system.reader.curves.get(name)
+    if curve is not None:
+        given = [s for s in _BURNT if system.has(name, s)]
+        if given:
+            line = max(system.line_of(name, *given), 0)
+            draft.doubt(line, f"{name}: what it burns is given in two ways")
+        add_curve(system, instance, curve)
+        return
     for entry in card.get("costs", ()):
         if system.has(name, *entry["if"]):
             system.costs.append(("+", f"sum({system.text(name, entry['text'])} for t in T)"))
@@ -229,19 +272,13 @@ def _running_costs(system: System, instance: Instance) -> None:
             text = system.text(name, f"({text} + {{no_load_fuel}}*{{c}}_on[t])")
         system.costs.append(("+", f"sum({at}*{text}*dt(t) for t in T)"))
         return
-    litre = next((system.filled[f.name]["volume_price"] for f in fuels
-                  if "volume_price" in system.filled[f.name]), None)  # fmt: skip
-    if litre is not None and system.has(name, "fuel_volume") and card["output"] == "power":
+    if system.has(name, "fuel_volume") and card["output"] == "power":
         _one_fuel(system)
         twice = price is not None or system.has(name, "efficiency")
         if twice or system.has(name, "fuel_ratio"):
             line = max(system.line_of(name, "fuel_volume"), 0)
             draft.doubt(line, f"{name}: what it burns is given in two ways")
-        text = system.text(name, "{fuel_volume}*{c}_power[t]*dt(t)")
-        system.costs.append(("+", f"sum({litre}*{text} for t in T)"))
-        return
-    if system.has(name, "fuel_volume"):
-        lacking(system, instance, "fuel_price")
+        burn(system, instance, "L", system.text(name, "{fuel_volume}*{c}_power[t]*dt(t)"))
         return
     linear = system.has(name, "fuel_price", "no_load_cost") and not system.has(name, "efficiency")
     if linear and card["output"] == "power":

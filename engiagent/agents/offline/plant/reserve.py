@@ -35,6 +35,32 @@ def add_reserve(system: System) -> None:
     system.row("spinning reserve", f"{left} >= {' + '.join(parts)}", CAPACITY, line)
 
 
+def add_contingency(system: System) -> None:
+    """Require that the other units that run could carry the load when one of them trips."""
+    draft, plant = system.builder.draft, system.reader.plant
+    lines = system.reader.facts.get("n_minus_1", [])
+    if not lines:
+        return
+    units = [i for c in _UNITS for i in plant.of(c)]
+    loads = plant.of("load")
+    others = [i for i in plant.instances
+              if i.unit.component in (*STORES, "grid", "pv", "wind", "chp")]  # fmt: skip
+    if others or len(units) < 2 or not loads:
+        draft.doubt(lines[0], "what else could carry the load when a unit trips?")
+        return
+    wanted = " + ".join(system.builder.at(system.filled[i.name]["power"]) for i in loads)
+    names = {v["name"] for v in system.builder.variables}
+    for lost in units:
+        left = []
+        for unit in units:
+            if unit.name != lost.name:
+                most = system.builder.at(system.filled[unit.name]["power_max"])
+                on = f"{unit.name}_on"
+                left.append(f"{most}*{on}[t]" if on in names else most)
+        system.row(f"load without {lost.name}", f"{' + '.join(left)} >= {wanted}", CAPACITY,
+                   lines[0])  # fmt: skip
+
+
 def _part(system: System, reading: Reading) -> str | None:
     """Return one summand of the reserve; report it where what it is a share of is not clear."""
     builder, slot, plant = system.builder, reading.slot, system.reader.plant

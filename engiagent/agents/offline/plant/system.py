@@ -36,6 +36,7 @@ class System:
     demands: dict[str, list[str]] = field(default_factory=dict)
     most: dict[str, list[str | None]] = field(default_factory=dict)
     costs: list[tuple[str, str]] = field(default_factory=list)
+    burnt: list[tuple[str, str]] = field(default_factory=list)
     filled: dict[str, dict[str, str]] = field(default_factory=dict)
 
     # -- helpers ------------------------------------------------------------------------------

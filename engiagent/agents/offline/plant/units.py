@@ -18,6 +18,10 @@ _GENERIC: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     ),
     "@engine": ("engines?|motors?", ("chp", "genset")),
 }
+_PLAIN_ENGINES: Final = (
+    r"(?:steam |gas |thermal |generating )?(?:sets?|turbines?|engines?|machines?|generators?)"
+    r"|(?:generating |thermal )units?"
+)
 _LABEL: Final = (
     r"(?:[a-h]|[1-9]|i{1,3}|one|two|three|north|south|east|west|large|small|old|new|left|right)"
 )
@@ -73,6 +77,7 @@ class Plant:
     units: Mapping[str, Unit]
     instances: tuple[Instance, ...]
     generic: Mapping[str, str] = field(default_factory=dict)
+    engines: str = ""
 
     def of(self, component: str) -> tuple[Instance, ...]:
         """Return the instances of a kind."""
@@ -117,6 +122,8 @@ def _slot(component: str, name: str, card: dict[str, Any]) -> Slot:
 def nouns(plant: "Plant | None" = None) -> dict[str, str]:
     """Return the nouns of all units, and of groups of them; with the names in a plant."""
     found = {unit.component: unit.nouns for unit in catalogue().values()}
+    if plant is not None and plant.engines:
+        found["genset"] += f"|{plant.engines}"
     for instance in plant.instances if plant is not None else ():
         if instance.label:
             found[instance.unit.component] += f"|{re.escape(instance.label)}"
@@ -132,6 +139,9 @@ def find_units(lines: Sequence[Line], tabled: Sequence[tuple[str, tuple[str, ...
     known = catalogue()
     # Longer nouns claim their words first: a heat pump is no pump, a gas boiler no gas.
     patterns = {c: pattern_of(u.nouns) for c, u in known.items()}
+    plain = _plain_engines(patterns, lines, tabled)
+    if plain:
+        patterns["genset"] = pattern_of(f"{known['genset'].nouns}|{plain}")
     present: dict[str, list[tuple[Line, re.Match[str]]]] = {}
     for line in lines:
         if line.sentence.is_heading:
@@ -154,7 +164,20 @@ def find_units(lines: Sequence[Line], tabled: Sequence[tuple[str, tuple[str, ...
         there = [m for m in members if m in kinds]
         if len(there) == 1:
             generic[name] = f"@{there[0]}"
-    return Plant(known, tuple(instances), generic)
+    return Plant(known, tuple(instances), generic, plain)
+
+
+def _plain_engines(
+    patterns: Mapping[str, re.Pattern[str]],
+    lines: Sequence[Line],
+    tabled: Sequence[tuple[str, tuple[str, ...]]],
+) -> str:
+    """Return nouns for generating sets where a table lists sets and no kind of them is named."""
+    engine = pattern_of(_PLAIN_ENGINES)
+    listed = any(engine.fullmatch(_plain(over[0])) for _, over in tabled if over)
+    text = [line.line for line in lines if not line.sentence.is_heading]
+    named = any(patterns[m].search(t) for m in _GENERIC["@engine"][1] for t in text)
+    return _PLAIN_ENGINES if listed and not named else ""
 
 
 def _plain_store(known: Mapping[str, Unit], lines: Sequence[Line]) -> list[Instance]:

@@ -33,10 +33,13 @@ class Marked:
     concepts
         A concept for each token: ``~`` for neutral words and marks, ``?`` for words that nothing
         knows, ``#`` for numbers, times and files; ``@chp`` names a unit.
+    joints
+        The tokens of whole phrases that change nothing, as 'day and night'.
     """
 
     line: Line
     concepts: tuple[str, ...]
+    joints: frozenset[int] = frozenset()
 
     def unknown(self) -> list[str]:
         """Return the words that nothing knows."""
@@ -118,17 +121,19 @@ def mark(line: Line, words: Vocabulary, extra: Mapping[int, str] | None = None) 
     found.sort()
     result = [_plain(line, i, words) for i in range(len(line.tokens))]
     claimed: set[int] = set()
+    joints: set[int] = set()
     for length, _, start, name in found:
         covered = line.covered(start, start - length)
         if any(i in claimed or result[i] == THING for i in covered):
             continue
         claimed.update(covered)
+        joints.update(covered if name == NEUTRAL else ())
         for i in covered:
             result[i] = NEUTRAL
         result[covered[0]] = name
     for i, name in (extra or {}).items():
         result[i] = name
-    return Marked(line, tuple(result))
+    return Marked(line, tuple(result), frozenset(joints))
 
 
 def _plain(line: Line, i: int, words: Vocabulary) -> str:

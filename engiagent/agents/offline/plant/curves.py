@@ -1,0 +1,80 @@
+"""What a unit costs or burns by a formula of the text."""
+
+import re
+from typing import Final
+
+from engiagent.agents.offline.draft import Json
+from engiagent.agents.offline.goals import Goal
+from engiagent.agents.offline.plant.formulas import Curve, Term
+from engiagent.agents.offline.plant.system import System, lacking
+from engiagent.agents.offline.plant.units import Instance
+from engiagent.blueprint.units import parse_unit
+
+UNITS: Final = {"volume": "L", "mass": "kg"}
+
+
+def add_curve(system: System, instance: Instance, curve: Curve) -> None:
+    """Add what a unit costs, or burns, at every output."""
+    name, draft = instance.name, system.builder.draft
+    if dict(curve.of) != dict(parse_unit("kW").dimension):
+        draft.refuse(curve.line, "the variable of this formula is no power")
+        return
+    made = {
+        symbol: system.builder.value(f"{name}_{symbol}", value, f"coefficient {symbol}")
+        for symbol, value in sorted(curve.coefficients.items())
+    }
+    rate = _rate(system, name, curve, made)
+    if curve.gives == "money":
+        system.costs.append(("+", f"sum({rate}*dt(t) for t in T)"))
+    elif curve.gives in UNITS:
+        burn(system, instance, UNITS[curve.gives], f"{rate}*dt(t)")
+    else:
+        draft.refuse(curve.line, "a formula that gives neither a cost nor a fuel")
+
+
+def burn(system: System, instance: Instance, unit: str, text: str) -> None:
+    """Add fuel that a unit burns in a period, in kg or L: to the objective or to its cost."""
+    goal = system.reader.goal
+    if goal is not None and goal.target == "fuel":
+        system.burnt.append((unit, f"sum({text} for t in T)"))
+        return
+    slot = {"L": "volume_price", "kg": "mass_price"}[unit]
+    fuels = system.reader.plant.of("fuel")
+    price = next(
+        (system.filled[f.name][slot] for f in fuels if slot in system.filled[f.name]), None
+    )
+    if price is None:
+        price = lacking(system, instance, "fuel_price")
+    system.costs.append(("+", f"sum({price}*{text} for t in T)"))
+
+
+def least_fuel(system: System, goal: Goal) -> Json | None:
+    """Return the objective of burning as little as possible."""
+    draft = system.builder.draft
+    units = {unit for unit, _ in system.burnt}
+    if system.costs or len(units) != 1:
+        draft.doubt(goal.line, "the objective is fuel, and there are costs, or several units of it")
+        return None
+    return {
+        "name": "fuel",
+        "sense": "minimize",
+        "expression": " + ".join(text for _, text in system.burnt),
+        "unit": units.pop(),
+        "source_reference": draft.quote(goal.line),
+    }
+
+
+def _rate(system: System, name: str, curve: Curve, made: dict[str, str]) -> str:
+    switched = any(v["name"] == f"{name}_on" for v in system.builder.variables)
+    texts = []
+    for term in curve.formula.terms:
+        filled = re.sub(r"\{(\w+)\}", lambda m: made.get(m[1], f"{name}_power[t]"), term.text)
+        if switched and not _vanishes(term, curve.formula.variable):
+            filled = f"{filled}*{name}_on[t]"  # nothing is burnt by a unit that stands
+        texts.append(filled)
+    return f"({' + '.join(texts)})".replace("+ -", "- ")
+
+
+def _vanishes(term: Term, variable: str) -> bool:
+    """Whether a summand is zero at no output."""
+    return term.symbols is not None and term.symbols.get(variable, 0) > 0
