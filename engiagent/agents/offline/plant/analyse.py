@@ -66,7 +66,7 @@ def understand_plant(
     axis = read_axis(draft, [*times, *timed, *files[1]], lengths)
     goal = read_goal(draft)
     curves = take_curves(draft, frozenset(i.name for i in plant.instances))
-    reader = Reader(draft, plant, axis, goal, curves=curves)
+    reader = Reader(draft, plant, axis, goal=goal, curves=curves)
     reader.read_all()
     reader.plant = _without_grid(reader)
     _given(reader, overrides or {})

@@ -1,0 +1,195 @@
+"""Numbers of a sentence as readings: what they are of, whose, and when they hold."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+from engiagent.agents.offline.amounts import currency_of
+from engiagent.agents.offline.draft import Priced, Reading, amount_value
+from engiagent.agents.offline.owners import topic
+from engiagent.agents.offline.plant.background import asides, described, quieted
+from engiagent.agents.offline.plant.discourse import Discourse
+from engiagent.agents.offline.plant.limits import TIMES, Ban, Timed, while_price
+from engiagent.agents.offline.plant.reading import Found, Scene, items_of, read
+from engiagent.agents.offline.plant.words import NEUTRAL, Marked, group
+from engiagent.agents.offline.schedules import Item as PriceItem
+from engiagent.agents.offline.schedules import assign, period_of
+from engiagent.agents.offline.slots import plausible
+from engiagent.blueprint.units import convert, parse_unit
+
+_PICKED: Final = re.compile(
+    r"(?<![a-z-])(?:one|either|any|only|neither)(?![a-z-])| or (?!to |until |up |more|less)"
+)
+_UNIVERSAL: Final = re.compile(r"(?:^|[^a-z])(?:no|none of the|any|all|all the) $")
+
+
+@dataclass
+class Numbers(Discourse):
+    """Takes the numbers of the lines of a draft."""
+
+    priced: list[tuple[Reading, Priced]] = field(default_factory=list)
+    timed: list[Timed] = field(default_factory=list)
+    bans: list[Ban] = field(default_factory=list)
+
+    def _counts(self, n: int, i: int) -> bool:
+        """Whether a number says how many units there are, as many as were found."""
+        line = self.draft.lines[n]
+        amount = line.tokens[i].amount
+        if amount is None or amount.kind != "number" or amount.unit:
+            return False
+        tail = line.line[line.starts[i] :].split("> ", 1)
+        behind = tail[1] if len(tail) > 1 else ""
+        for component, pattern in self.kinds.items():
+            found = pattern.search(behind)
+            near = found is not None and behind[: found.start()].count(" ") <= 2
+            if near and amount.value == len(self.plant.of(component)):
+                self.draft.take(n, [i])
+                self.draft.unused.append(
+                    {"span": list(amount.span), "quote": amount.quote, "reason": "counts units"}
+                )
+                return True
+        return False
+
+    def _restated(self, n: int, i: int) -> bool:
+        """Whether a duration only says again how long a step or the horizon is."""
+        amount = self.draft.lines[n].tokens[i].amount
+        if amount is None or amount.kind != "duration" or self.axis is None:
+            return False
+        if n in self.draft.table_lines or self.marked(n).said() & group("lasting"):
+            return False
+        minutes = convert(amount.value, parse_unit(amount.unit), parse_unit("min"))
+        known = (self.axis.step_minutes, 60 * self.axis.hours)
+        if not any(abs(minutes - m) < 1e-6 for m in known):
+            return False
+        self.draft.take(n, [i])
+        return True
+
+    def _numbers(
+        self, n: int, marked: Marked, free: list[int], span: tuple[int, int]
+    ) -> str | None:
+        ban = while_price(self, n, marked, free, span)
+        if ban is not None:
+            self.bans.append(ban)
+            self.draft.take(n, range(*span))
+            return None
+        piece = Marked(
+            marked.line,
+            tuple(c if span[0] <= i < span[1] else NEUTRAL for i, c in enumerate(marked.concepts)),
+        )
+        piece = self._quieted(n, piece, span)
+        if piece.unknown():
+            words = ", ".join(dict.fromkeys(piece.unknown()))
+            return f"unknown words beside a number: {words}"
+        line = self.draft.lines[n]
+        about = self.about(n, free[0])
+        items = items_of(piece, free)
+        found = read(piece, items, Scene(self.plant, about))
+        if isinstance(found, str):
+            return found
+        times = [
+            i for i in range(*span)
+            if line.tokens[i].kind in TIMES and not self.draft.is_taken(n, i)
+        ]  # fmt: skip
+        times = [] if all(self.whole(line.tokens[i]) for i in times) else times
+        if times and not all({"priced", "window"} & set(f.slot.options) for f in found):
+            return "times of the day beside a number that holds at all times"
+        clocks = [
+            i for i in range(*span)
+            if line.tokens[i].kind == "clock" and marked.concepts[i] not in ("start", "end")
+        ]  # fmt: skip
+        if clocks and not (len(clocks) == len(found) == 1 and "moment" in found[0].slot.options):
+            return f"the time '{line.tokens[clocks[0]].text}' belongs to nothing"
+        groups = assign(self.draft, n, [PriceItem((f.token,)) for f in found]) if times else None
+        if times and groups is None:
+            return "which number holds at which times is not clear"
+        for k, one in enumerate(found):
+            reason = self._take(n, one, groups[k] if groups else [], clocks)
+            if reason is not None:
+                return reason
+        self.draft.take(n, range(*span))
+        return None
+
+    def _quieted(self, n: int, piece: Marked, span: tuple[int, int]) -> Marked:
+        """Return a clause with numbers without the asides in it, which are accounted for."""
+        if not piece.unknown():
+            return piece
+        for first, last in asides(piece, *span):
+            self._background(n, first, last)
+            piece = quieted(piece, range(first, last))
+        kinds = [i.unit.component for i in self.plant.instances]
+        single = frozenset(k for k in kinds if kinds.count(k) == 1)
+        return quieted(piece, described(piece, single, *span))
+
+    def _background(self, n: int, first: int, last: int) -> None:
+        """Account for a clause that says nothing about any part of the model."""
+        covered = self.draft.lines[n].tokens[first:last]
+        a, b = covered[0].span[0], covered[-1].span[1]
+        reason = "speaks of no unit, no quantity and no time of the model"
+        entry = {"span": [a, b], "quote": self.draft.text[a:b], "reason": reason}
+        if entry not in self.draft.unused:
+            self.draft.unused.append(entry)
+        self.draft.take(n, range(first, last))
+
+    def _take(self, n: int, found: Found, times: list[int], clocks: list[int]) -> str | None:
+        line = self.draft.lines[n]
+        amount = line.tokens[found.token].amount
+        assert amount is not None
+        money = currency_of(amount.unit) if amount.unit else None  # no exchange rate for a range
+        if money in (None, "EUR") and not plausible(found.slot, amount) and found.slot.range_unit:
+            return f"{amount.quote} is outside the plausible range of {found.slot.said}"
+        owners = self._owners(n, found)
+        if not owners:
+            return f"{amount.quote}: of which {found.slot.component} is the {found.slot.said}?"
+        if len(owners) > 1 and (times or clocks or found.slot.options.get("priced")):
+            return f"{amount.quote}: of which of them is the {found.slot.said}?"
+        value = amount_value(amount, self.draft.source(n, amount))
+        said = " ".join(sorted(found.said))
+        readings = [
+            Reading(owner, found.slot, value, found.bound, n, line.sentence.span, said)
+            for owner in owners
+        ]
+        reading = readings[0]
+        if found.slot.options.get("priced"):
+            period = period_of(line, times)
+            self.priced.append(
+                (reading, Priced(found.slot.name, value, period, n, line.sentence.span))
+            )
+        elif times or clocks:
+            limited = period_of(line, times) if times else None
+            clock = line.tokens[clocks[0]] if clocks else None
+            self.timed.append(Timed(reading, limited, clock))
+        else:
+            self.draft.readings += readings
+        return None
+
+    def _owners(self, n: int, found: Found) -> list[str]:
+        """Return the units that a number is about: one, all, or those that its line lists."""
+        line = self.draft.lines[n]
+        units = self.plant.of(found.slot.component)
+        numbers = sum(token.amount is not None for token in line.tokens)
+        named = [u.name for u in units if len(units) > 1 and u.finder.search(line.line)]
+        if len(named) > 1 and numbers == 1 and _PICKED.search(line.line):
+            return []
+        if len(named) > 1 and numbers == 1 and n not in self.draft.table_lines:
+            return named
+        owner = self._owner(n, found)
+        return [] if owner is None else [owner]
+
+    def _owner(self, n: int, found: Found) -> str | None:
+        units = self.plant.of(found.slot.component)
+        if len(units) == 1:
+            return units[0].name
+        cell = self.draft.table_lines.get(n)
+        if cell is not None and cell.get("owner") in {u.name for u in units}:
+            return str(cell["owner"])
+        line = self.draft.lines[n]
+        if "each" in found.said or self._universal(line.line, found.slot.component):
+            return "*"
+        finders = {u.name: u.finder for u in units}
+        return topic(self.draft.lines, n, line.starts[found.token], finders)
+
+    def _universal(self, text: str, component: str) -> bool:
+        """Whether a sentence is about all units of a kind: 'no engine may', 'any set must'."""
+        pattern = self.kinds.get(component)
+        found = [] if pattern is None else [text[: m.start()] for m in pattern.finditer(text)]
+        return any(_UNIVERSAL.search(before) for before in found)
