@@ -35,6 +35,7 @@ from engiagent.cli.sensitivity import sensitivity
 from engiagent.cli.study import study
 from engiagent.cli.sweep import sweep
 from engiagent.cli.trace import trace
+from engiagent.cli.view import view
 from engiagent.cli.weather import weather
 from engiagent.errors import EngiagentError
 
@@ -128,7 +129,7 @@ def app() -> None:
 COMMANDS = (
     run, audit, explain, solve, study, sweep, pareto, sensitivity, check, bench, emit,
     import_model, report, problems, lint, memory, schema, doctor, finance, weather, sandbox, trace,
-    mcp,
+    mcp, view,
 )  # fmt: skip
 for command in COMMANDS:
     app.add_command(command)

@@ -70,10 +70,15 @@ def _emitter(form: str) -> "Callable[[Blueprint, Path], str]":
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def report(run: Path, as_json: bool) -> None:
-    """Write the report of RUN, a run folder, again."""
-    from engiagent.report import write_report
+    """Write the report of RUN, a run folder, again, or that of a folder of runs.
 
-    path = write_report(run)
+    For a folder of runs it is a page of all of them, with what came of each; see also
+    'engiagent view'.
+    """
+    from engiagent.report import write_batch, write_report
+    from engiagent.report.artefacts import holds_run
+
+    path = write_report(run) if holds_run(run) or not run.is_dir() else write_batch(run)
     say(f"written to {path}")
     if as_json:
         print_json({"report": str(path)})

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import xarray
 
 MAX_TEXT = 60_000
+_OF_A_RUN = ("run.json", "certificate.json", "blueprint.json", "solution.nc")
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +50,11 @@ class Run:
     trouble: tuple[str, ...]
 
 
+def holds_run(folder: Path) -> bool:
+    """Whether a folder holds any of the files by which a run is known."""
+    return any((folder / name).is_file() for name in _OF_A_RUN)
+
+
 def load_run(folder: Path) -> Run:
     """Read a run folder.
 
@@ -59,10 +65,9 @@ def load_run(folder: Path) -> Run:
     """
     if not folder.is_dir():
         raise InputError("no such run folder", str(folder))
-    names = ("run.json", "certificate.json", "blueprint.json", "solution.nc")
-    if not any((folder / name).is_file() for name in names):
+    if not holds_run(folder):
         raise InputError(
-            "this is no run folder", str(folder), expected=f"one of {', '.join(names)}"
+            "this is no run folder", str(folder), expected=f"one of {', '.join(_OF_A_RUN)}"
         )
     trouble: list[str] = []
     blueprint = _blueprint(folder, trouble)

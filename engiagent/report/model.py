@@ -229,10 +229,15 @@ def _datum(item: ParameterDef, elaboration: Elaboration | None) -> Datum:
     return Datum(
         symbol=mathml.symbol(item.name),
         description=item.description or "",
-        value=_evaluated(item, elaboration) or _value(item),
+        value=shown_value(item, elaboration),
         unit=shown,
         source=words.source(thaw(item.source_reference)),
     )
+
+
+def shown_value(item: ParameterDef, elaboration: Elaboration | None) -> str:
+    """Return what a parameter is worth, in its own unit: a number, a few, or their range."""
+    return _evaluated(item, elaboration) or _value(item)
 
 
 def _evaluated(item: ParameterDef, elaboration: Elaboration | None) -> str:

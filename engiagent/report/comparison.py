@@ -1,0 +1,271 @@
+"""Runs side by side, as data: what came of each, and in what they differ.
+
+The first run is what the others are compared with. Only what differs is listed; two numbers that
+are the same to nine digits are the same.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from engiagent.charts.palette import STYLES
+from engiagent.charts.series import Series, solution_series
+from engiagent.errors import EngiagentError, InputError
+from engiagent.files import sha256_bytes
+from engiagent.report import model, words
+from engiagent.report.artefacts import Run, load_run
+from engiagent.report.schedule import settled
+from engiagent.runlist import RunSummary, summarise
+
+SCHEMA: Final = "engiagent-comparison/1"
+MOST: Final = STYLES
+_SAME: Final = 1e-9
+_ABSENT: Final = "–"
+_SAYS_NOTHING: Final = ("source_reference", "description", "param_id", "value", "data", "unit")
+_KINDS: Final = {
+    "sets": ("set", "name"),
+    "decision_variables": ("variable", "name"),
+    "expressions": ("expression", "name"),
+    "constraints": ("constraint", "constraint_id"),
+}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Something that is not the same in all runs.
+
+    Attributes
+    ----------
+    kind
+        ``asked``, ``input``, ``parameter``, or the kind of a part of the model.
+    values
+        What each run has, as text; a dash where a run has no such thing.
+    """
+
+    kind: str
+    name: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Quantity:
+    """A series that several of the runs have.
+
+    Attributes
+    ----------
+    series
+        That of each run; None where a run has none.
+    means
+        Over the whole axis; None likewise.
+    largest, where
+        The largest difference from the first run that has it, None where their axes differ, and
+        the place.
+    """
+
+    label: str
+    unit: str
+    series: tuple[Series | None, ...]
+    means: tuple[float | None, ...]
+    largest: float | None
+    where: str
+
+    @property
+    def differs(self) -> bool:
+        """Whether the runs do not all have the same."""
+        return None in self.series or self.largest is None or self.largest > 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Runs side by side."""
+
+    names: tuple[str, ...]
+    summaries: tuple[RunSummary, ...]
+    differences: tuple[Difference, ...]
+    quantities: tuple[Quantity, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the comparison as an object of the schema ``engiagent-comparison/1``."""
+        return {
+            "schema": SCHEMA,
+            "runs": [
+                {**summary.to_json(), "run": name}
+                for name, summary in zip(self.names, self.summaries, strict=True)
+            ],
+            "differences": [asdict(item) for item in self.differences],
+            "quantities": [
+                {
+                    "quantity": item.label,
+                    "unit": item.unit,
+                    "means": list(item.means),
+                    "largest_difference": item.largest,
+                    "where": item.where,
+                }
+                for item in self.quantities
+            ],
+        }
+
+
+def compare_runs(folders: Sequence[Path | str]) -> Comparison:
+    """Put the runs of some folders side by side.
+
+    Raises
+    ------
+    InputError
+        For fewer than two or more than six, and for a folder that holds nothing of a run.
+    """
+    paths = [Path(folder) for folder in folders]
+    if not 2 <= len(paths) <= MOST:
+        raise InputError(
+            "this many runs cannot be compared", found=str(len(paths)), expected=f"2 to {MOST}"
+        )
+    runs = [load_run(path) for path in paths]
+    readers: tuple[tuple[str, Callable[[Run], Mapping[str, _Shown]]], ...] = (
+        ("asked", _asked),
+        ("input", _inputs),
+        ("parameter", _parameters),
+    )
+    found = [d for kind, read in readers for d in _differing(kind, [read(run) for run in runs])]
+    parts = [_parts(run) for run in runs]
+    for kind in dict.fromkeys(kind for each in parts for kind, _ in each):
+        each_kind = [{n: _Shown(t) for (k, n), t in part.items() if k == kind} for part in parts]
+        found += _differing(kind, each_kind)
+    return Comparison(
+        names=_names(paths),
+        summaries=tuple(summarise(path) for path in paths),
+        differences=tuple(found),
+        quantities=tuple(_quantities(runs)),
+    )
+
+
+def _names(paths: Sequence[Path]) -> tuple[str, ...]:
+    """Return the shortest ends of the paths by which the runs can be told apart."""
+    whole = [path.resolve() for path in paths]
+    for length in range(1, max(len(path.parts) for path in whole) + 1):
+        names = ["/".join(path.parts[-length:]) for path in whole]
+        if len(set(names)) == len(names):
+            return tuple(names)
+    return tuple(f"{path.name} ({number})" for number, path in enumerate(whole, 1))
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What a run has, as text, and what tells it from another where the text does not."""
+
+    text: str
+    key: str = ""
+
+
+def _differing(kind: str, each: Sequence[Mapping[str, _Shown]]) -> list[Difference]:
+    rows = []
+    for name in dict.fromkeys(name for one in each for name in one):
+        values = [one.get(name, _Shown(_ABSENT)) for one in each]
+        if len(set(values)) > 1:
+            first = values[0]
+            alike = [v != first and v.text == first.text for v in values]
+            texts = (
+                f"{v.text}, others" if a else v.text for v, a in zip(values, alike, strict=True)
+            )
+            rows.append(Difference(kind, name, tuple(texts)))
+    return rows
+
+
+def _asked(run: Run) -> Mapping[str, _Shown]:
+    asked = run.record.get("asked")
+    known = asked if isinstance(asked, Mapping) else {}
+    return {str(k): _Shown(str(v)) for k, v in known.items() if v not in (None, {}, [])}
+
+
+def _inputs(run: Run) -> Mapping[str, _Shown]:
+    inputs = run.certificate.get("inputs")
+    known = inputs if isinstance(inputs, Mapping) else {}
+    return {str(k): _Shown(f"SHA-256 {str(v)[:12]}…", str(v)) for k, v in known.items()}
+
+
+def _parameters(run: Run) -> Mapping[str, _Shown]:
+    if run.blueprint is None:
+        return {}
+    found = {}
+    for item in run.blueprint.core.parameters:
+        unit = words.unit(item.unit)
+        value = model.shown_value(item, run.elaboration)
+        found[item.name] = _Shown(
+            f"{value}\u00a0{unit}" if unit else value, _values(run, item.name)
+        )
+    return found
+
+
+def _values(run: Run, name: str) -> str:
+    """Return what tells the values of a parameter from others to nine digits."""
+    if run.elaboration is None:
+        return ""
+    try:
+        values = np.asarray(run.elaboration.table(name).values)
+    except EngiagentError:
+        return ""
+    plain = values.reshape(-1).tolist()
+    texts = (f"{value:.9g}" if isinstance(value, float) else str(value) for value in plain)
+    return sha256_bytes(" ".join(texts).encode("utf-8", errors="replace"))
+
+
+def _parts(run: Run) -> Mapping[tuple[str, str], str]:
+    """Return the parts of a model but for its data, each as text, by kind and name."""
+    if run.blueprint is None:
+        return {}
+    core = json.loads(run.blueprint.to_json())["core_model_elements"]
+    found = {}
+    for section, (kind, key) in _KINDS.items():
+        for item in core.get(section, ()):
+            found[kind, str(item.get(key))] = _text(item, key)
+    goal = core.get("objective_function")
+    if goal:
+        found["objective", str(goal.get("name") or "objective")] = _text(goal, "name")
+    return found
+
+
+def _text(item: Mapping[str, Any], key: str) -> str:
+    """Return a part as one line: its expression, then whatever else shapes it."""
+    rest = {k: v for k, v in item.items() if k not in (key, "name", *_SAYS_NOTHING)}
+    head = str(rest.pop("expression", ""))
+    tail = ", ".join(f"{k} {v if isinstance(v, str) else json.dumps(v)}" for k, v in rest.items())
+    return f"{head} ({tail})" if head and tail else head or tail
+
+
+def _quantities(runs: Sequence[Run]) -> list[Quantity]:
+    each = [{item.label: item for item in solution_series(run)[0]} for run in runs]
+    found = []
+    for label in dict.fromkeys(label for one in each for label in one):
+        series = tuple(one.get(label) for one in each)
+        first = next(item for item in series if item is not None)
+        largest, where = _largest([item for item in series if item is not None])
+        means = tuple(None if item is None else _mean(item) for item in series)
+        found.append(Quantity(label, first.unit, series, means, largest, where))
+    return found
+
+
+def _mean(item: Series) -> float | None:
+    known = item.values[np.isfinite(item.values)]
+    return float(known.mean()) if known.size else None
+
+
+def _largest(series: Sequence[Series]) -> tuple[float | None, str]:
+    """Return the largest difference from the first, and where; None where the axes differ."""
+    first, rest = series[0], series[1:]
+    if any(
+        item.unit != first.unit or not np.array_equal(item.axis.places, first.axis.places)
+        for item in rest
+    ):
+        return None, ""
+    largest, where = 0.0, ""
+    base = settled(first.values)
+    scale = float(np.nanmax(np.abs(base), initial=0.0))
+    for item in rest:
+        apart = np.abs(np.nan_to_num(settled(item.values)) - np.nan_to_num(base))
+        place = int(np.argmax(apart))
+        if apart[place] > max(largest, _SAME * scale):
+            largest, where = float(apart[place]), first.axis.labels[place]
+    return largest, where

@@ -1,0 +1,127 @@
+"""Runs side by side on one page: what came of each, what differs, and their series in one chart."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from engiagent import charts
+from engiagent.charts import Panel
+from engiagent.charts.views import curve
+from engiagent.report import words
+from engiagent.report.comparison import Comparison, Quantity, compare_runs
+from engiagent.report.sections import Chart, Section, page_of_tables
+from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
+from engiagent.runlist import RunSummary
+
+MOST_CHARTS: Final = 16
+MOST_ROWS: Final = 200
+Link = Callable[[RunSummary], str]
+
+
+def compare(folders: Sequence[Path | str], link: Link | None = None) -> str:
+    """Return the page that puts runs side by side as HTML.
+
+    Parameters
+    ----------
+    folders
+        Two to six run folders; the others are compared with the first.
+    link
+        Says where a run's own page is.
+
+    Raises
+    ------
+    InputError
+        As :func:`engiagent.report.comparison.compare_runs`.
+    """
+    found = compare_runs(folders)
+    differing = [item for item in found.quantities if item.differs]
+    drawn, apart = _charts(found, differing)
+    sections = [Section("What came of each", tables=(_outcomes(found, link),))]
+    if found.differences:
+        sections.append(Section("What differs", tables=(_differences(found),), kind="compared"))
+    if found.quantities:
+        text = "" if differing else "All series are the same."
+        sections.append(Section("Series", text, tables=(_series(found),), kind="values"))
+    if drawn:
+        text = f"{apart} more that differ are in the table only." if apart else ""
+        sections.append(Section("Side by side", text, charts=drawn))
+    return page_of_tables(
+        f"{len(found.names)} runs compared", "engiagent comparison", sections,
+        lead="" if found.differences or differing else "The runs do not differ.",
+    )  # fmt: skip
+
+
+def _outcomes(found: Comparison, link: Link | None) -> DataTable:
+    rows = []
+    for name, run in zip(found.names, found.summaries, strict=True):
+        verdict = words.verdict(run.verdict, run.state)
+        value = "" if run.objective is None else words.quantity(run.objective, run.unit, 9)
+        rows.append(
+            (
+                Cell(name, href=link(run) if link is not None else ""),
+                Cell(verdict.word, tone=verdict.tone, symbol=verdict.symbol),
+                Cell(value, note=_than_first(found, run), is_number=True),
+                Cell(words.percent(run.gap), is_number=True),
+                Cell(words.duration(run.seconds), is_number=True),
+            )
+        )
+    head = ("Run", "Verdict", "Objective", "Gap", "Took")
+    return _with_csv("Outcomes", head, rows, "outcomes.csv")
+
+
+def _than_first(found: Comparison, run: RunSummary) -> str:
+    """Say how a run's objective differs from that of the first."""
+    first = found.summaries[0]
+    if run is first or run.objective is None or first.objective is None or run.unit != first.unit:
+        return ""
+    apart = run.objective - first.objective
+    if abs(apart) <= 1e-9 * max(1.0, abs(first.objective)):
+        return "the same"
+    sign = "+" if apart > 0 else ""
+    return f"{sign}{words.quantity(apart, run.unit, 4)}"
+
+
+def _differences(found: Comparison) -> DataTable:
+    rows = [
+        (Cell(item.name, note=item.kind), *(Cell(value) for value in item.values))
+        for item in found.differences[:MOST_ROWS]
+    ]
+    return _with_csv("What differs", ("Name", *found.names), rows, "differences.csv")
+
+
+def _series(found: Comparison) -> DataTable:
+    rows = []
+    for item in found.quantities[:MOST_ROWS]:
+        means = (Cell("–" if m is None else words.number(m, 6), is_number=True) for m in item.means)
+        apart = "over other times" if item.largest is None else words.number(item.largest, 4)
+        rows.append(
+            (
+                Cell(words.spoken(item.label), note=words.unit(item.unit)),
+                *means,
+                Cell(apart, note=item.where, is_number=True),
+            )
+        )
+    head = ("Mean of", *found.names, "Largest difference")
+    return _with_csv("Means and largest differences", head, rows, "series.csv")
+
+
+def _charts(found: Comparison, differing: Sequence[Quantity]) -> tuple[tuple[Chart, ...], int]:
+    """Return a chart for each series that differs, over the axis of the first that has it."""
+    shown = [item for item in differing if item.largest is not None]
+    drawn = []
+    for number, item in enumerate(shown[:MOST_CHARTS], start=1):
+        pairs = [(n, s) for n, s in zip(found.names, item.series, strict=True) if s is not None]
+        curves = tuple(replace(curve(series), label=name) for name, series in pairs)
+        panel = Panel(words.spoken(item.label), item.unit, pairs[0][1].axis, curves)
+        drawn.append(Chart(number, charts.caption(panel), charts.draw(panel, f"chart-{number}")))
+    return tuple(drawn), len(differing) - len(drawn)
+
+
+def _with_csv(
+    title: str, head: Sequence[str], rows: Sequence[tuple[Cell, ...]], file: str
+) -> DataTable:
+    plain = ([f"{c.text} {c.note}".strip() if k == 0 else c.text for k, c in enumerate(row)]
+             for row in rows)  # fmt: skip
+    text, _ = csv_text(head, plain)
+    return DataTable(title, tuple(head), tuple(rows), data_uri(text), file)
