@@ -10,7 +10,7 @@ JOBS ?= 2
 DEMO := battery/merchant_day thermal/office_heat_pump
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint docs format pyright bench clean
+.PHONY: help install demo test lint docs pages format pyright bench clean
 
 help: ## Show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  \1\t/' | expand -t 12
@@ -56,6 +56,13 @@ lint: $(READY) ## Lint, format check, types (mypy strict), import contracts
 docs: $(READY) ## Build the pages into docs/_build/html; a warning is an error
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "Open in a browser: $(CURDIR)/docs/_build/html/index.html"
+
+pages: $(READY) ## Write the pages that are made from the code again
+	$(BIN)/engiagent schema --reference > docs/reference.md
+	$(BIN)/python -m engiagent.formulations.components.catalogue > docs/components.md
+	$(BIN)/python docs/_ext/physics.py > docs/physics.md
+	$(BIN)/python docs/_ext/certificate.py > docs/certificate.md
+	$(BIN)/python docs/_ext/drawing.py > docs/packages.svg
 
 format: $(READY) ## Format the code
 	$(BIN)/ruff check --fix .

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from engiagent.jsontext import dumps_canonical
-from engiagent.verify.certificate import SEAL, read_certificate, seal_of
+from engiagent.verify.certificate import read_certificate, seal_of
+from engiagent.verify.schema import SEAL
 
 ROUNDING: Final = 1e-9
 """How far numbers of a sealed certificate may lie apart, relative to them: another processor or

@@ -8,11 +8,8 @@ from typing import Any, Final, Self
 from engiagent.errors import InputError
 from engiagent.jsontext import dumps_canonical, loads_strict
 from engiagent.verify.findings import finite_or_none
+from engiagent.verify.schema import SCHEMA, SEAL, certificate_schema
 
-SCHEMA: Final = "engiagent-certificate/1"
-VERDICTS: Final = (
-    "certified", "feasible", "reproduced", "violated", "proven infeasible", "undecided",
-)  # fmt: skip
 LEVELS: Final = ("data", "algebra", "physics", "optimality")
 _KEYS: Final = (
     "schema",
@@ -30,8 +27,6 @@ _KEYS: Final = (
     "tolerances_sha256",
     "versions",
 )
-SEAL: Final = "sha256"
-"""The key of a certificate's hash, which counts everything else in canonical form."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +36,7 @@ class Certificate:
     Attributes
     ----------
     verdict
-        One of :data:`VERDICTS`.
+        One of those of :mod:`engiagent.verify.schema`.
     problem
         The problem's id.
     inputs
@@ -175,83 +170,3 @@ def decide(
     if all(statuses[level] == "pass" for level in LEVELS):
         return "certified"
     return "feasible" if statuses["physics"] == "pass" else "undecided"
-
-
-def certificate_schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of certificates.
-
-    ``levels`` say more than their status; what, depends on the level and may grow. Figures under
-    ``exact`` are fractions as text; one that begins with ``~`` is rounded to the safe side.
-    """
-    number, text = {"type": ["number", "null"]}, {"type": "string"}
-    texts = {"type": "array", "items": text}
-    exact = {
-        "type": "object",
-        "required": ["arithmetic"],
-        "properties": {"arithmetic": {"enum": ["exact", "floating point"]}},
-    }
-    digest = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
-    level = {
-        "type": "object",
-        "required": ["status"],
-        "properties": {
-            "status": {"enum": ["pass", "fail", "unchecked"]},
-            "exact": exact,
-            "second_solver": {
-                "type": "object",
-                "required": ["solver", "status", "bound", "over", "note", "agrees"],
-            },
-            "irreducible_set": {"type": "object", "required": ["infeasible", "irreducible"]},
-            "local_optimality": {"type": "object", "required": ["name", "holds"]},
-        },
-    }
-    objective = {
-        "type": ["object", "null"],
-        "required": ["value", "unit", "sense", "claimed"],
-        "properties": {
-            "value": number,
-            "unit": text,
-            "sense": text,
-            "claimed": number,
-            "exact": text,
-        },
-    }
-    bound = {
-        "type": ["object", "null"],
-        "required": ["value", "gap", "method"],
-        "properties": {"value": number, "gap": number, "method": text, "exact": text},
-    }
-    violation = {
-        "type": "object",
-        "required": ["level", "check", "name", "message"],
-        "properties": {
-            "level": text, "check": text, "name": text, "message": text,
-            "where": {"type": "object"}, "amount": number, "unit": {"type": ["string", "null"]},
-            "tolerance": number,
-        },
-    }  # fmt: skip
-    properties = {
-        "schema": {"const": SCHEMA},
-        "verdict": {"enum": list(VERDICTS)},
-        "problem": text,
-        "inputs": {"type": "object", "additionalProperties": digest},
-        "objective": objective,
-        "bound": bound,
-        "levels": {"type": "object", "additionalProperties": level},
-        "violations": {"type": "array", "items": violation},
-        "missing": texts,
-        "not_understood": texts,
-        "notes": texts,
-        "tolerances": {"type": "object", "additionalProperties": {"type": "number"}},
-        "tolerances_sha256": {"type": "string"},
-        "versions": {"type": "object", "additionalProperties": text},
-        SEAL: digest,
-    }
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "engiagent certificate",
-        "type": "object",
-        "required": list(properties),
-        "additionalProperties": False,
-        "properties": properties,
-    }

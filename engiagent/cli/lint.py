@@ -196,6 +196,6 @@ def schema(reference: bool, certificate: bool) -> None:
         return
     from engiagent.blueprint.document import schema as load
     from engiagent.jsontext import dumps_canonical
-    from engiagent.verify.certificate import certificate_schema
+    from engiagent.verify.schema import certificate_schema
 
     click.echo(dumps_canonical(certificate_schema() if certificate else load()), nl=False)

@@ -180,7 +180,7 @@ def test_schema_errors_name_the_path_and_what_was_expected(
     [
         ("", "no valid JSON"),
         ("{", "no valid JSON"),
-        ('{"a": 1,}', "1:9"),
+        ('{"a": 1,}', "no valid JSON"),
         ('{\n  "a": 1\n  "b": 2}', "3:3"),
         ('{"a": 1, "b": 2, "a": 3}', "'a'"),
         ('{"a": NaN}', "NaN"),

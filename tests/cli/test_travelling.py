@@ -16,7 +16,8 @@ from jsonschema import Draft202012Validator
 
 from engiagent.cli.app import app
 from engiagent.jsontext import dumps_canonical
-from engiagent.verify.certificate import SEAL, certificate_schema, seal_of
+from engiagent.verify.certificate import seal_of
+from engiagent.verify.schema import SEAL, certificate_schema
 
 PROBLEM = Path(__file__).parents[2] / "problems" / "battery" / "merchant_day"
 

@@ -1,0 +1,133 @@
+"""The JSON Schema of certificates, with what each field means."""
+
+from typing import Any, Final
+
+SCHEMA: Final = "engiagent-certificate/1"
+VERDICTS: Final = (
+    "certified", "feasible", "reproduced", "violated", "proven infeasible", "undecided",
+)  # fmt: skip
+SEAL: Final = "sha256"
+"""The key of a certificate's hash, which counts everything else in canonical form."""
+
+_Schema = dict[str, Any]
+_NUMBER: Final = ["number", "null"]
+
+
+def certificate_schema() -> _Schema:
+    """Return the JSON Schema (draft 2020-12) of certificates.
+
+    ``levels`` say more than their status; what, depends on the level and may grow. Figures under
+    ``exact`` are fractions as text; one that begins with ``~`` is rounded to the safe side.
+    """
+    fields = {
+        "schema": {"const": SCHEMA, "description": "Name and version of this format."},
+        "verdict": {"enum": list(VERDICTS), "description": "What holds of the schedule."},
+        "problem": _is("string", "Id of the problem."),
+        "inputs": _map(_digest("SHA-256 of one input."), "Every input by its name."),
+        "objective": _objective(),
+        "bound": _bound(),
+        "levels": _map(_level(), "The levels `data`, `algebra`, `physics` and `optimality`."),
+        "violations": _list(_violation(), "What is wrong; empty unless the verdict is `violated`."),
+        "missing": _texts("Data that the problem does not give."),
+        "not_understood": _texts("Sentences of the text that nobody accounted for."),
+        "notes": _texts("What was assumed on the way: units, signs, a first state."),
+        "tolerances": _map(_is("number", "A tolerance."), "Every tolerance in force, by name."),
+        "tolerances_sha256": _is("string", "SHA-256 of `tolerances` in canonical form."),
+        "versions": _map(_is("string", "A version."), "Versions of what the checker ran on."),
+        SEAL: _digest("The seal: SHA-256 of everything else in canonical form."),
+    }
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return {**head, "title": "engiagent certificate", **_object(fields, list(fields), closed=True)}
+
+
+def _objective() -> _Schema:
+    fields = {
+        "value": _is(_NUMBER, "Computed from the schedule, by the stated objective."),
+        "unit": _is("string", "Of `value`."),
+        "sense": _is("string", "`minimize` or `maximize`."),
+        "claimed": _is(_NUMBER, "What the schedule says of itself."),
+        "exact": _is("string", "`value` as a fraction."),
+    }
+    required = ["value", "unit", "sense", "claimed"]
+    description = "What the schedule comes to; null without an objective."
+    return _object(fields, required, description, nullable=True)
+
+
+def _bound() -> _Schema:
+    fields = {
+        "value": _is(_NUMBER, "No schedule that keeps the requirements is better than this."),
+        "gap": _is(_NUMBER, "Between objective and bound, relative to the objective."),
+        "method": _is("string", "What the bound rests on."),
+        "exact": _is("string", "`value` as a fraction."),
+    }
+    description = "A bound on the best; null without one."
+    return _object(fields, ["value", "gap", "method"], description, nullable=True)
+
+
+def _level() -> _Schema:
+    exact = _object(
+        {"arithmetic": {"enum": ["exact", "floating point"], "description": "Of its figures."}},
+        ["arithmetic"],
+        "The level in rational arithmetic, where `--exact` was given.",
+    )
+    second = ["solver", "status", "bound", "over", "note", "agrees"]
+    fields = {
+        "status": {"enum": ["pass", "fail", "unchecked"], "description": "How the level ended."},
+        "exact": exact,
+        "second_solver": _object({}, second, "What another solver says, where it was asked."),
+        "irreducible_set": _object(
+            {}, ["infeasible", "irreducible"], "A set of demands that is claimed to clash."
+        ),
+        "local_optimality": _object({}, ["name", "holds"], "Conditions of a local optimum."),
+    }
+    return _object(fields, ["status"], "What one level found; more keys by level.")
+
+
+def _violation() -> _Schema:
+    fields = {
+        "level": _is("string", "At which level it was found."),
+        "check": _is("string", "Id of the requirement, or name of the check."),
+        "name": _is("string", "What is broken, in words."),
+        "message": _is("string", "The finding as a sentence."),
+        "where": _is("object", 'Element of each set, as `{"T": "2025-07-01T03:00"}`.'),
+        "amount": _is(_NUMBER, "By how much."),
+        "unit": _is(["string", "null"], "Of `amount` and `tolerance`."),
+        "tolerance": _is(_NUMBER, "What would still have passed."),
+    }
+    return _object(fields, ["level", "check", "name", "message"], "One thing that is wrong.")
+
+
+def _is(kind: str | list[str], description: str) -> _Schema:
+    return {"type": kind, "description": description}
+
+
+def _digest(description: str) -> _Schema:
+    return {"type": "string", "pattern": "^[0-9a-f]{64}$", "description": description}
+
+
+def _list(items: _Schema, description: str) -> _Schema:
+    return {"type": "array", "items": items, "description": description}
+
+
+def _texts(description: str) -> _Schema:
+    return {"type": "array", "items": {"type": "string"}, "description": description}
+
+
+def _map(values: _Schema, description: str) -> _Schema:
+    return {"type": "object", "additionalProperties": values, "description": description}
+
+
+def _object(
+    fields: _Schema,
+    required: list[str],
+    description: str = "",
+    *,
+    closed: bool = False,
+    nullable: bool = False,
+) -> _Schema:
+    result: _Schema = {"type": ["object", "null"] if nullable else "object", "required": required}
+    if closed:
+        result["additionalProperties"] = False
+    if fields:
+        result["properties"] = fields
+    return {**result, "description": description} if description else result
