@@ -38,10 +38,10 @@ def add_zones(builder: Builder, owners: Owners) -> tuple[str, ...]:
         own = {b: made for (a, b), made in walls.items() if a == name}
         if own:
             component["connections"] = {"neighbours": own}
-        component["options"] = {"scheme": _scheme(builder)}
+        component["options"] = {"scheme": scheme_of(builder)}
         builder.components.append(component)
         requirements(builder, name, readings, filled)
-        _comfort(builder, name, filled)
+        add_comfort(builder, name, filled)
     return zones
 
 
@@ -71,7 +71,8 @@ def _require(builder: Builder, name: str, filled: dict[str, str], coupled: bool)
         filled.pop("ambient_temperature", None)
 
 
-def _scheme(builder: Builder) -> str:
+def scheme_of(builder: Builder) -> str:
+    """Return how temperatures are stepped; announce the convention where nothing says it."""
     draft = builder.draft
     stated = [s for s in ("euler", "implicit", "exact") if draft.has(s)]
     if "exact" in stated:
@@ -136,7 +137,8 @@ def _gains(builder: Builder, name: str) -> str | None:
 # --- comfort -------------------------------------------------------------------------------------
 
 
-def _comfort(builder: Builder, name: str, filled: dict[str, str]) -> None:
+def add_comfort(builder: Builder, name: str, filled: dict[str, str]) -> None:
+    """Add the limits of a zone's temperature with the times at which they hold."""
     bands = [b for b in builder.draft.bands if b.owner in (name, "*")]
     named = [b.period for b in bands if b.period is not None and not b.period.rest]
     for k, band in enumerate(bands, 1):

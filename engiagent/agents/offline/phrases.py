@@ -14,7 +14,8 @@ _REST: Final = (
     r"(?:for |at |during |in )?(?:the )?(?:rest|remainder) of (?:the )?(?:day|time|night|hours)|"
     r"(?:at |during |in )?all the rest|(?:at |during |in )?any other (?:time|hour)|"
     r"outside (?:of )?(?:these|those|this|that) (?:hours|times|periods?|windows?)|"
-    r"(?:at |during |in )?(?:the )?(?:rest|remainder)(?= |$)|{elsewhen}"
+    r"(?:at |during |in )?(?:the )?(?:rest|remainder)(?= |$)(?! of (?:the|our|its|this) )"
+    r"|{elsewhen}"
 )
 _WHEN: Final = r"(?:during|in|within|at|over|throughout|for|on)"
 _DEFINED: Final = re.compile(

@@ -18,6 +18,7 @@ from engiagent.agents.offline.plant.columns import read_lists, read_series
 from engiagent.agents.offline.plant.compose import build
 from engiagent.agents.offline.plant.engine import Reader, owners_of
 from engiagent.agents.offline.plant.formulas import take_curves
+from engiagent.agents.offline.plant.rooms import name_rests, read_scheme, with_zone
 from engiagent.agents.offline.plant.system import System
 from engiagent.agents.offline.plant.units import Plant, find_units, nouns
 from engiagent.agents.offline.plant.words import mark, vocabulary
@@ -59,6 +60,10 @@ def understand_plant(
     columns: list[Column] = [c for g in grids for c in g.columns]
     times: list[Times] = [g.times for g in grids if g.times is not None]
     files = file_columns(problem, currency)
+    plant = with_zone(plant, draft, [*columns, *files[0]])
+    if plant.of("zone"):
+        name_rests(draft)
+        read_scheme(draft)
     plant = _with_columns(plant, [*columns, *files[0]], _bought(draft))
     plant = _with_load(plant, draft)
     read_series(draft, plant, [*columns, *files[0]], currency)

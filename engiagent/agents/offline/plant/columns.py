@@ -15,10 +15,10 @@ from engiagent.agents.offline.series import _description, _unit_in
 from engiagent.agents.offline.tokens import Token, tokenise
 
 
-def marked_text(text: str) -> Marked:
+def marked_text(text: str, plant: Plant | None = None) -> Marked:
     """Return the concepts of a header or another text that stands alone."""
     line = tokenise(text, Sentence((0, len(text)), text, 0, "", "", False), None)
-    return mark(line, vocabulary(nouns()))
+    return mark(line, vocabulary(nouns(plant), plant.concepts if plant is not None else None))
 
 
 def read_series(
@@ -62,7 +62,7 @@ def _place(plant: Plant, text: str, unit: str) -> tuple[Instance, str] | None:
     """Return the unit and slot that a column's words speak of; None when that is not clear."""
     if not text.strip() or not unit:
         return None
-    marked = marked_text(re.sub(r"`", " ", text))
+    marked = marked_text(re.sub(r"`", " ", text), plant)
     said = frozenset(marked.said() - {"each", "must", "may", "import"}) | (
         marked.said() & {"import"}
     )

@@ -18,6 +18,7 @@ from engiagent.agents.offline.plant.system import (
 )
 from engiagent.agents.offline.plant.timed import add_timed
 from engiagent.agents.offline.plant.words import mark
+from engiagent.agents.offline.plant.zones import add_zone
 from engiagent.agents.offline.storage import constrain
 
 
@@ -36,8 +37,10 @@ def build(system: System, goal: Goal | None, currency: str) -> Json | None:
             add_store(system, instance)
         elif component in ("pv", "wind"):
             add_weather(system, instance)
-        elif component not in ("grid", "fuel"):
+        elif component not in ("grid", "fuel", "zone"):
             add_unit(system, instance)
+    for instance in plant.of("zone"):
+        add_zone(system, instance)
     for instance in plant.of("grid"):
         add_grid(system, instance)
     _exclusive(system)

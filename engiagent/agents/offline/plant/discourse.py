@@ -26,7 +26,7 @@ class Discourse:
     axis: Axis | None
 
     def __post_init__(self) -> None:
-        self.words = vocabulary(nouns(self.plant))
+        self.words = vocabulary(nouns(self.plant), self.plant.concepts)
         self.cache: dict[int, Marked] = {}
         self.kinds = {
             component: pattern_of(text)

@@ -11,6 +11,7 @@ from engiagent.agents.offline.plant.background import asides, described, quieted
 from engiagent.agents.offline.plant.discourse import Discourse
 from engiagent.agents.offline.plant.limits import TIMES, Ban, Timed, while_price
 from engiagent.agents.offline.plant.reading import Found, Scene, items_of, read
+from engiagent.agents.offline.plant.rooms import TIMED, Change, take_room
 from engiagent.agents.offline.plant.words import NEUTRAL, Marked, group
 from engiagent.agents.offline.schedules import Item as PriceItem
 from engiagent.agents.offline.schedules import assign, period_of
@@ -30,6 +31,7 @@ class Numbers(Discourse):
     priced: list[tuple[Reading, Priced]] = field(default_factory=list)
     timed: list[Timed] = field(default_factory=list)
     bans: list[Ban] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
 
     def _counts(self, n: int, i: int) -> bool:
         """Whether a number says how many units there are, as many as were found."""
@@ -86,6 +88,8 @@ class Numbers(Discourse):
         found = read(piece, items, Scene(self.plant, about))
         if isinstance(found, str):
             return found
+        if any(set(TIMED) & set(f.slot.options) for f in found):
+            return take_room(self, n, piece, found, span)
         times = [
             i for i in range(*span)
             if line.tokens[i].kind in TIMES and not self.draft.is_taken(n, i)
@@ -103,7 +107,7 @@ class Numbers(Discourse):
         if times and groups is None:
             return "which number holds at which times is not clear"
         for k, one in enumerate(found):
-            reason = self._take(n, one, groups[k] if groups else [], clocks)
+            reason = self.take_found(n, one, groups[k] if groups else [], clocks)
             if reason is not None:
                 return reason
         self.draft.take(n, range(*span))
@@ -130,7 +134,8 @@ class Numbers(Discourse):
             self.draft.unused.append(entry)
         self.draft.take(n, range(first, last))
 
-    def _take(self, n: int, found: Found, times: list[int], clocks: list[int]) -> str | None:
+    def take_found(self, n: int, found: Found, times: list[int], clocks: list[int]) -> str | None:
+        """Take a number into its slot; say why where it has no place."""
         line = self.draft.lines[n]
         amount = line.tokens[found.token].amount
         assert amount is not None

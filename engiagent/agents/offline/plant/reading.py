@@ -16,7 +16,7 @@ from engiagent.agents.offline.plant.units import Plant
 from engiagent.agents.offline.plant.words import NEUTRAL, THING, Marked, exclusive, group
 
 LINKS: Final = frozenset({"and", "to", "-", "or"})
-_ANYWHERE: Final = frozenset({"may"})
+_ANYWHERE: Final = frozenset({"may", "@zone"})
 _MOST_GAP: Final = 14
 
 
@@ -146,6 +146,7 @@ def _pieces(
     for k, item in enumerate(items):
         said = shared[k] if shared else marked.said(edges[k], edges[k + 1])
         named = [c[1:] for c in marked.concepts[edges[k] : edges[k + 1]] if c.startswith("@")]
+        named = [c for c in named if c != "zone"] or named
         mentioned = named[0] if named else None
         found = _item(marked, item, said, scene, mentioned, subject)
         if found is None and k:
@@ -271,7 +272,8 @@ def _best(
             if amount.kind not in slot.kinds or bound not in slot.bounds:
                 continue
             score = _score(component, unit.says[name].needs, unit.says[name].may, said, bound)
-            if score is None or (others and (score == 0 or not unit.card.get("site"))):
+            sure = slot.options.get("sure") and mentioned in (None, component)
+            if score is None or (others and not sure and (score == 0 or not unit.card.get("site"))):
                 continue
             bonus = 2 if component == about else 0
             found.append(Found(token, slot, bound, mentioned, 2 * score + bonus, said))

@@ -132,6 +132,11 @@ def lacking(system: System, instance: Instance, slot: str) -> str:
         return system.builder.assumed(
             f"{instance.name}_{slot}", 1.0, "1", unit.said, "the text says that nothing is lost"
         )
+    if "otherwise" in unit.options:
+        return system.builder.assumed(
+            f"{instance.name}_{slot}", float(unit.options["otherwise"]), "1", unit.said,
+            f"{instance.name}: all of its electric power becomes heat",
+        )  # fmt: skip
     what = f"{component} '{instance.name}': the {unit.said} is not given; add it or use"
     example = f'--set {instance.name}.{slot}="5 {unit.unit}"'
     return system.builder.missing(

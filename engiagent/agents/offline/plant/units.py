@@ -72,12 +72,13 @@ class Instance:
 
 @dataclass(frozen=True)
 class Plant:
-    """The units that a text speaks of."""
+    """The units that a text speaks of; ``concepts`` are words that matter where they are."""
 
     units: Mapping[str, Unit]
     instances: tuple[Instance, ...]
     generic: Mapping[str, str] = field(default_factory=dict)
     engines: str = ""
+    concepts: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, component: str) -> tuple[Instance, ...]:
         """Return the instances of a kind."""
@@ -87,10 +88,11 @@ class Plant:
 @lru_cache(maxsize=1)
 def catalogue() -> Mapping[str, Unit]:
     """Return the cards of all units."""
-    return {entry["component"]: _unit(entry) for entry in load_card("plant")["units"]}
+    return {entry["component"]: unit_of(entry) for entry in load_card("plant")["units"]}
 
 
-def _unit(entry: dict[str, Any]) -> Unit:
+def unit_of(entry: dict[str, Any]) -> Unit:
+    """Return the unit of a card."""
     component = str(entry["component"])
     slots, says = {}, {}
     for name, card in entry["slots"].items():
@@ -121,7 +123,8 @@ def _slot(component: str, name: str, card: dict[str, Any]) -> Slot:
 
 def nouns(plant: "Plant | None" = None) -> dict[str, str]:
     """Return the nouns of all units, and of groups of them; with the names in a plant."""
-    found = {unit.component: unit.nouns for unit in catalogue().values()}
+    known = catalogue() if plant is None else plant.units
+    found = {unit.component: unit.nouns for unit in known.values()}
     if plant is not None and plant.engines:
         found["genset"] += f"|{plant.engines}"
     for instance in plant.instances if plant is not None else ():

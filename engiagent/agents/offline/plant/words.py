@@ -92,9 +92,15 @@ def _compiled(entries: tuple[tuple[str, str], ...]) -> tuple[tuple[str, re.Patte
     )
 
 
-def vocabulary(nouns: Mapping[str, str]) -> Vocabulary:
-    """Return the vocabulary with the nouns of units, as ``{"chp": "chp|cogeneration unit"}``."""
+def vocabulary(nouns: Mapping[str, str], first: Mapping[str, str] | None = None) -> Vocabulary:
+    """Return the vocabulary with the nouns of units, as ``{"chp": "chp|cogeneration unit"}``.
+
+    ``first`` are concepts that come before those of the card of words.
+    """
     entries = [(f"@{unit}", text) for unit, text in nouns.items()]
+    entries += [(name, text.replace("|\n", "|")) for name, text in (first or {}).items()]
+    common = load_card("rooms")["common"]
+    entries += [(name, text.replace("|\n", "|")) for name, text in common.items()]
     entries += list(concepts().items())
     return Vocabulary(_compiled(tuple(entries)), neutral())
 

@@ -1,0 +1,117 @@
+"""Zones in a plant: the room as a component, its limits, its gains, and the heat that it takes."""
+
+import re
+from typing import Final
+
+from engiagent.agents.offline.builder import for_owner
+from engiagent.agents.offline.climate import add_comfort, scheme_of
+from engiagent.agents.offline.draft import Json, Priced
+from engiagent.agents.offline.plant.system import CAPACITY, System
+from engiagent.agents.offline.plant.units import Instance
+from engiagent.agents.offline.storage import constrain, requirements
+from engiagent.agents.offline.tariffs import scheduled
+
+_SLOTS: Final = (
+    "capacitance", "resistance", "initial_temperature", "ambient_temperature",
+)  # fmt: skip
+
+
+def add_zone(system: System, instance: Instance) -> None:
+    """Add a room with what heats and cools it; call it behind all units that do."""
+    builder, name = system.builder, instance.name
+    filled = system.filled[name]
+    given: Json = {slot: filled[slot] for slot in _SLOTS if slot in filled}
+    gains = _gains(system, name)
+    if gains is not None:
+        given["gains"] = gains
+    for carrier, series in (("heat", "heating"), ("cooling", "cooling")):
+        if carrier not in system.supplies:
+            continue
+        most = _largest(system, name, carrier, series)
+        if most is not None:
+            given[f"{series}_power_max"] = most
+        system.demand(carrier, f"{name}_{series}[t]", most)
+    builder.components.append(
+        {
+            "name": name,
+            "model": "thermal_zone",
+            "index": "T",
+            "parameters": given,
+            "options": {"scheme": scheme_of(builder)},
+        }
+    )
+    requirements(builder, name, for_owner(builder.draft, "zone", name), filled)
+    add_comfort(builder, name, filled)
+    _changes(system, name)
+
+
+def _largest(system: System, name: str, carrier: str, series: str) -> str | None:
+    """Return the most that all units together can give; None where one of them has no limit."""
+    builder = system.builder
+    terms: list[str] = []
+    inputs: list[str] = []
+    for unit in system.reader.plant.instances:
+        text = dict(unit.unit.card.get("supplies", {})).get(carrier)
+        if unit.unit.card.get("carrier") == carrier:
+            return None
+        if text is None:
+            continue
+        for variable in unit.unit.card.get("variables", ()):
+            text = text.replace(f"{{c}}_{variable['name']}[t]", f"{{{variable['upper']}}}")
+        slots = re.findall(r"\{(\w+)\}", text)
+        filled = system.filled[unit.name]
+        if any(slot not in filled for slot in slots):
+            return None
+        inputs += [filled[slot] for slot in slots]
+        terms.append(system.text(unit.name, text))
+    if not terms:
+        return None
+    return builder.derived(
+        f"{name}_{series}_power_max", " + ".join(terms), "kW", f"largest {series}",
+        list(dict.fromkeys(inputs)), any(i in builder.indexed for i in inputs),
+        note="what all units together can give",
+    )  # fmt: skip
+
+
+def _gains(system: System, name: str) -> str | None:
+    """Return the sum of all heat gains: each sentence, and a series, is one source of heat."""
+    builder, draft = system.builder, system.builder.draft
+    by_line: dict[int, list[Priced]] = {}
+    for entry in draft.gains:
+        by_line.setdefault(entry.line, []).append(entry)
+    made: list[str] = []
+    for k, entries in enumerate(by_line.values(), 1):
+        timed = any(e.period is not None for e in entries)
+        some = scheduled(
+            builder, f"{name}_gains_{k}" if len(by_line) > 1 else f"{name}_gains_said", entries,
+            "kW", "heat gains", "0[kW]" if timed else None,
+        )  # fmt: skip
+        if some is not None:
+            made.append(some)
+    if "gains" in system.filled[name]:
+        made.append(system.filled[name]["gains"])
+    if len(made) < 2:
+        return made[0] if made else None
+    draft.assume("heat gains of several sources add up")
+    return builder.derived(
+        f"{name}_gains_total", " + ".join(builder.at(m) for m in made), "kW", "all heat gains",
+        made, any(m in builder.indexed for m in made), note="sum of all heat gains",
+    )  # fmt: skip
+
+
+def _changes(system: System, name: str) -> None:
+    """Limit what a temperature may change by from one step to the next."""
+    builder = system.builder
+    temperature = f"{name}_temperature"
+    for value, period, line, both in system.reader.changes:
+        if period is not None:
+            builder.draft.doubt(line, "a change that is limited at some times only")
+        made = builder.value(f"{name}_change_max", value, "largest change from step to step")
+        text = builder.draft.lines[line].line
+        up = re.search(r"warmer|rise|increase|heat up|up ", text) is not None
+        down = re.search(r"colder|cooler|fall|drop|decrease|cool down|down", text) is not None
+        ways = ("", "-") if both or up is down else ("",) if up else ("-",)
+        for sign in ways:
+            change = f"({temperature}[t+1] - {temperature}[t])"
+            constrain(builder, "change of the temperature", f"{sign}{change} <= {made}", CAPACITY,
+                      line, ["t in T"])  # fmt: skip
