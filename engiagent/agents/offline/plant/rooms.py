@@ -115,8 +115,8 @@ _ABOUT: Final = re.compile(
 _SOLVED: Final = r"(?:integrat|respon[ds]|solv|comput|calculat|follow)[a-z]*"
 _EXACT: Final = re.compile(
     r"exact (?:(?:one-node |analytical )?(?:solution|response|exponential|integration|integral))"
-    rf"|{_SOLVED}(?: [a-z,()-]+){{0,6}} exactly|exactly (?:{_SOLVED})|exponential(?:ly)?|analytic\w*"
-    r"|closed[- ]form|matrix exponential|zero-order hold"
+    rf"|{_SOLVED}(?: [a-z,()-]+){{0,6}} exactly|exactly (?:{_SOLVED})"
+    r"|exponential(?:ly)?|analytic\w*|closed[- ]form|matrix exponential|zero-order hold"
 )
 _STEP: Final = (
     r"(?:the|each|every|a) (?:[a-z-]+ )?(?:step|hour|half[- ]hour|quarter[- ]hour"
@@ -124,8 +124,9 @@ _STEP: Final = (
 )
 _EXPLICIT: Final = re.compile(
     r"explicit(?:ly)?|(?:step|march|forward euler)[a-z]*(?: [a-z]+){0,3} forward"
-    r"|forward (?:euler|difference)s?|(?<!implicit )euler"
-    rf"|(?:flows?|losses|leak|taken|are) (?:[a-z,]+ ){{0,6}}(?:at|of) the (?:beginning|start) of {_STEP}"
+    r"|forward (?:euler|difference)s?|(?<!implicit )(?<!backward )euler"
+    rf"|(?:flows?|losses|leak|taken|are) (?:[a-z,]+ ){{0,6}}(?:at|of) the (?:beginning|start)"
+    rf" of {_STEP}"
     r"|at the present temperature"
 )
 _IMPLICIT: Final = re.compile(
