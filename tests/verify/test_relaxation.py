@@ -16,7 +16,8 @@ from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.levels.goals import evaluate_declared
 from engiagent.verify.levels.minorants import Block, _clear_of_the_bend
 from engiagent.verify.levels.optimality import DualBound
-from engiagent.verify.levels.relaxation import _balanced, relaxed_bound
+from engiagent.verify.levels.proposing import row_balanced
+from engiagent.verify.levels.relaxation import relaxed_bound
 from engiagent.verify.series import Series
 from tests.verify.small import document, judged
 
@@ -252,7 +253,7 @@ def test_a_claim_that_nothing_is_allowed_is_proven_or_not(rows: list[str], prove
 
 
 def test_rows_of_subnormal_numbers_are_not_scaled_to_infinity() -> None:
-    matrix, factors = _balanced(sp.csr_matrix([[5e-324, 0.0], [0.0, 0.0], [3.0, -6.0]]))
+    matrix, factors = row_balanced(sp.csr_matrix([[5e-324, 0.0], [0.0, 0.0], [3.0, -6.0]]))
     assert np.isfinite(matrix.toarray()).all()
     np.testing.assert_allclose(factors, [1.0, 1.0, 1 / 6])
 

@@ -17,6 +17,7 @@ from engiagent.verify.exact.cases import halves
 from engiagent.verify.exact.forms import Entries
 from engiagent.verify.exact.numbers import Fractions, floats, fraction, grouped, written
 from engiagent.verify.exact.programme import ExactProgramme, Linear
+from engiagent.verify.levels.proposing import row_balanced, scaled
 from engiagent.verify.values import Floats, Ints
 
 ZERO: Final = Fraction(0)
@@ -345,14 +346,13 @@ def _missed(system: Linear, x: Fractions) -> Fraction:
 
 def _point(system: Linear, whole: bool) -> Floats | None:
     """Return a point that a solver finds, None when it finds none."""
-    import scipy.sparse as sp
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     size = len(system.lower)
     relaxation = proposals.as_relaxation(system, None, _inside(system), 1)
     steps = floats(system.whole)
     scale = np.where(steps > 0, steps, proposals.scales(relaxation))
-    matrix, factors = proposals.row_balanced(relaxation.rows.matrix @ sp.diags(scale, format="csr"))
+    matrix, factors = row_balanced(scaled(relaxation.rows.matrix, columns=scale))
     right = -relaxation.rows.constant * factors
     lower = np.where(relaxation.equal, right, -np.inf)
     rows = [LinearConstraint(matrix, lower, right)] if system.constant.size else []

@@ -8,8 +8,8 @@ import numpy as np
 from engiagent.verify.exact.forms import Exact
 from engiagent.verify.exact.numbers import Fractions, floats
 from engiagent.verify.exact.programme import Linear
-from engiagent.verify.levels.forms import Form, Matrix
-from engiagent.verify.levels.relaxation import ITERATIONS
+from engiagent.verify.levels.forms import Form
+from engiagent.verify.levels.proposing import ITERATIONS, row_balanced, scaled
 from engiagent.verify.levels.relaxed import Relaxation
 from engiagent.verify.values import Floats
 
@@ -48,12 +48,11 @@ def solved(
     system: Linear, goal: Exact, point: Fractions, sign: int
 ) -> tuple[Floats, Floats] | None:
     """Return an optimum and multipliers of the rows of a minimisation, None without any."""
-    import scipy.sparse as sp
     from scipy.optimize import linprog
 
     relaxation = as_relaxation(system, goal, point, sign)
     scale = scales(relaxation)
-    matrix, factors = row_balanced(relaxation.rows.matrix @ sp.diags(scale, format="csr"))
+    matrix, factors = row_balanced(scaled(relaxation.rows.matrix, columns=scale))
     right, equal = -relaxation.rows.constant * factors, relaxation.equal
     cost = np.asarray(relaxation.objective.matrix.toarray()).reshape(-1) * scale
     weight = float(np.abs(cost).max(initial=0.0)) or 1.0
@@ -94,7 +93,7 @@ def ray(system: Linear, point: Fractions) -> Floats | None:
         return None
     relaxation = as_relaxation(system, None, point, 1)
     scale = scales(relaxation)
-    matrix, factors = row_balanced(relaxation.rows.matrix @ sp.diags(scale, format="csr"))
+    matrix, factors = row_balanced(scaled(relaxation.rows.matrix, columns=scale))
     right = -relaxation.rows.constant * factors
     equal = np.flatnonzero(relaxation.equal)
     both = sp.vstack([matrix, -matrix[equal]], format="csr")
@@ -115,17 +114,6 @@ def ray(system: Linear, point: Fractions) -> Floats | None:
     own = y[:rows].copy()
     own[equal] -= y[rows:]
     return _in_own_sense(own * factors, system)
-
-
-def row_balanced(matrix: Matrix) -> tuple[Matrix, Floats]:
-    """Return a matrix whose rows have a largest entry of one, and by what they were multiplied."""
-    import scipy.sparse as sp
-
-    if not matrix.nnz:
-        return matrix, np.ones(matrix.shape[0])
-    largest = np.asarray(abs(matrix).max(axis=1).todense()).reshape(-1)
-    factors = 1.0 / np.where(largest > 0, largest, 1.0)
-    return sp.diags(factors, format="csr") @ matrix, factors
 
 
 def scales(relaxation: Relaxation) -> Floats:

@@ -25,12 +25,13 @@ from engiagent.verify import values
 from engiagent.verify.documents import Bench
 from engiagent.verify.frames import Bools
 from engiagent.verify.levels.algebra import rules_of_core
-from engiagent.verify.levels.forms import Columns, Form, Matrix, stacked, widened
+from engiagent.verify.levels.forms import Columns, Form, stacked, widened
 from engiagent.verify.levels.goals import Objective
 from engiagent.verify.levels.implied import implied_bounds
 from engiagent.verify.levels.minorants import pieces_of
 from engiagent.verify.levels.optimality import DualBound
-from engiagent.verify.levels.relaxed import Relaxation, piece_rows, safe_bound
+from engiagent.verify.levels.proposing import Proposer
+from engiagent.verify.levels.relaxed import Relaxation, safe_bound
 from engiagent.verify.levels.shortcut import quick_bound
 from engiagent.verify.levels.squares import blocks_of, resized
 from engiagent.verify.levels.variables import Bounds, box_of
@@ -41,8 +42,6 @@ from engiagent.verify.values import Floats, Value
 METHOD: Final = "bound of a convex relaxation, recomputed from multipliers of the checker's own"
 MAX_COLUMNS: Final = 500_000
 ROUNDS: Final = 25
-ITERATIONS: Final = 200_000
-"""How many steps the linear solver may take; seconds would make results depend on the machine."""
 CLOSE: Final = 2e-7
 """How small a gap, relative to the objective, is closed."""
 
@@ -300,8 +299,9 @@ def _tightened(relaxation: Relaxation, needs: Bools, point: Floats, value: float
     """Return the best bound that the pieces and others at the relaxation's optima give."""
     best: float | None = None
     stalled = 0
+    propose = Proposer(relaxation, point)
     for _ in range(ROUNDS if relaxation.blocks else 1):
-        solved = linear(relaxation, point)
+        solved = propose(relaxation.lower, relaxation.upper, relaxation.pieces)
         if solved is None:
             break
         optimum, y, w = solved
@@ -326,59 +326,3 @@ def _enough(value: float, best: float) -> bool:
     if not np.isfinite(value):
         return best > 0
     return value - best <= CLOSE * max(abs(value), abs(best))
-
-
-def linear(relaxation: Relaxation, point: Floats) -> tuple[Floats, Floats, Floats] | None:
-    """Solve the linear programme; returns its point and multipliers of rows and of pieces."""
-    import scipy.sparse as sp
-    from scipy.optimize import linprog
-
-    count = relaxation.lower.size
-    pieces, atoms, sides = piece_rows(relaxation)
-    picks = sp.csr_matrix(
-        (np.ones(atoms.size), (np.arange(atoms.size), atoms)), shape=(atoms.size, count)
-    )
-    under = sp.diags(sides.astype(float), format="csr") @ (pieces.matrix - picks)
-    spread = np.maximum(np.abs(relaxation.lower), np.abs(relaxation.upper))
-    scale = np.where(np.isfinite(spread) & (spread > 0), spread, np.maximum(np.abs(point), 1.0))
-    rows = relaxation.rows
-    upper = sp.vstack([rows.matrix[~relaxation.equal], under], format="csr") @ sp.diags(scale)
-    limits = np.concatenate([-rows.constant[~relaxation.equal], -sides * pieces.constant])
-    exact = rows.matrix[relaxation.equal] @ sp.diags(scale)
-    (upper, over), (exact, even) = _balanced(upper), _balanced(exact)
-    cost = np.asarray(relaxation.objective.matrix.toarray()).reshape(-1) * scale
-    weight = float(np.abs(cost).max(initial=0.0)) or 1.0
-    box = np.stack([relaxation.lower / scale, relaxation.upper / scale], axis=1)
-    for block in relaxation.blocks:
-        # What bounds an atom are its pieces, so that all multipliers are theirs.
-        box[block.start : block.start + block.size] = -np.inf, np.inf
-    result = linprog(
-        cost / weight,
-        A_ub=upper if upper.shape[0] else None,
-        b_ub=limits * over if upper.shape[0] else None,
-        A_eq=exact if exact.shape[0] else None,
-        b_eq=-rows.constant[relaxation.equal] * even if exact.shape[0] else None,
-        bounds=box,
-        method="highs",
-        options={"maxiter": ITERATIONS},
-    )
-    if result.status != 0:
-        return None
-    y = np.zeros(rows.size)
-    split = int((~relaxation.equal).sum())
-    inequality = -np.asarray(result.ineqlin.marginals) * weight * over
-    y[~relaxation.equal] = np.maximum(inequality[:split], 0.0)
-    y[relaxation.equal] = -np.asarray(result.eqlin.marginals) * weight * even
-    return result.x * scale, y, np.maximum(inequality[split:], 0.0)
-
-
-def _balanced(matrix: Matrix) -> tuple[Matrix, Floats]:
-    """Return a matrix whose rows have a largest entry of one, and the factors.
-
-    A row of nothing but subnormal numbers stays as it is: their reciprocals overflow.
-    """
-    import scipy.sparse as sp
-
-    largest = np.asarray(abs(matrix).max(axis=1).todense()).reshape(-1)
-    factors = 1.0 / np.where(largest > np.finfo(np.float64).tiny, largest, 1.0)
-    return sp.diags(factors, format="csr") @ matrix, factors

@@ -23,7 +23,8 @@ from engiagent.verify.levels.forms import Form, stacked
 from engiagent.verify.levels.goals import Objective
 from engiagent.verify.levels.minorants import Block, Pieces, pieces_of
 from engiagent.verify.levels.optimality import DualBound
-from engiagent.verify.levels.relaxation import CLOSE, least_violation, linear, needs_of, prepared
+from engiagent.verify.levels.proposing import Proposer
+from engiagent.verify.levels.relaxation import CLOSE, least_violation, needs_of, prepared
 from engiagent.verify.levels.relaxed import Relaxation, safe_bound
 from engiagent.verify.levels.variables import Bounds
 from engiagent.verify.values import Floats
@@ -87,10 +88,10 @@ def _search(relaxation: Relaxation, point: Floats, whole: Floats, value: float) 
     closed = np.inf
     first = Case(relaxation.lower, relaxation.upper)
     fresh = [first]
-    needs = needs_of(relaxation)
+    needs, propose = needs_of(relaxation), Proposer(relaxation, point)
     for _ in range(CASES):
         for case in fresh:
-            bound, optimum = _sharpened(relaxation, needs, case, point, enough)
+            bound, optimum = _sharpened(relaxation, propose, needs, case, point, enough)
             if bound is None:
                 return None
             if bound >= enough or optimum is None:
@@ -112,13 +113,18 @@ def _search(relaxation: Relaxation, point: Floats, whole: Floats, value: float) 
 
 
 def _sharpened(
-    relaxation: Relaxation, needs: Bools, case: Case, point: Floats, enough: float
+    relaxation: Relaxation,
+    propose: Proposer,
+    needs: Bools,
+    case: Case,
+    point: Floats,
+    enough: float,
 ) -> tuple[float | None, Floats | None]:
     """Return what :func:`_solved` does, after tangents where the optimum of the case lies.
 
     They hold in every case, so that they stay.
     """
-    bound, optimum = _solved(relaxation, case, point)
+    bound, optimum = _solved(relaxation, propose, case, point)
     for _ in range(SHARPER):
         if (
             bound is None
@@ -127,7 +133,7 @@ def _sharpened(
             or not _cut(relaxation, needs, optimum)
         ):
             break
-        sharper, place = _solved(relaxation, case, point)
+        sharper, place = _solved(relaxation, propose, case, point)
         if sharper is None:
             break
         gained = sharper - bound
@@ -187,13 +193,13 @@ def _narrowed(relaxation: Relaxation, case: Case) -> Iterator[tuple[Block, Piece
 
 
 def _solved(
-    relaxation: Relaxation, case: Case, point: Floats
+    relaxation: Relaxation, propose: Proposer, case: Case, point: Floats
 ) -> tuple[float | None, Floats | None]:
     """Return the safe bound of a case and the optimum of its relaxation; infinite for no plan."""
     if (case.lower > case.upper).any():
         return np.inf, None
     part = _part(relaxation, case)
-    solved = linear(part, point)
+    solved = propose(case.lower, case.upper, part.pieces, case.rows)
     if solved is None:
         least = least_violation(part, point)
         return (np.inf, None) if least is not None and least > 0 else (None, None)
