@@ -30,30 +30,28 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.mutants.judging import HARMLESS, OPERATORS, Outcome, judge, mutants
 from tests.mutants.runs import Run, certified, judged, run_of, sizes
 
-QUICK = 520
-"""Mutants of a quick run, spread evenly over problems and operators."""
-FAMILY = 3
+QUICK = 640
+"""Changes in a quick run, harmless ones too, spread evenly over problems and operators."""
+FAMILY = 2
 """Problems of each family in a quick run, the smallest."""
 WORKERS = max(1, min(2, os.cpu_count() or 1))
 LEVELS = ("language", "data", "algebra", "physics", "optimality")
 
 
-def chosen(run: Run, share: float) -> Iterator[tuple[Any, str, Any]]:
-    """Yield an even share of a run's mutants: of every operator at least one."""
-    for operator in OPERATORS + HARMLESS:
-        made = list(mutants(run, [operator]))
-        step = max(1, round(1 / share))
-        yield from islice(made, 0, None, step)
+def chosen(run: Run, first: int, step: int) -> Iterator[tuple[Any, str, Any]]:
+    """Yield every ``step``-th change of a run, of each operator from another place on."""
+    for number, operator in enumerate(OPERATORS + HARMLESS):
+        yield from islice(mutants(run, [operator]), (first + number) % step, None, step)
 
 
-def verdicts(task: tuple[Path, float, int]) -> list[Outcome]:
+def verdicts(task: tuple[Path, int, int, int]) -> list[Outcome]:
     """Judge one part of the mutants of one problem."""
-    folder, share, part = task
+    folder, first, step, part = task
     warnings.simplefilter("ignore")
     run = run_of(folder)
     return [
         judge(run, *mutant)
-        for number, mutant in enumerate(chosen(run, share))
+        for number, mutant in enumerate(chosen(run, first, step))
         if number % WORKERS == part
     ]
 
@@ -61,9 +59,13 @@ def verdicts(task: tuple[Path, float, int]) -> list[Outcome]:
 def outcomes(quick: bool) -> list[Outcome]:
     """Return what the checker says to the mutants of all problems."""
     runs = certified(FAMILY if quick else None)
-    total = sum(1 for run in runs for _ in chosen(run, 1.0))
-    share = min(1.0, QUICK / total) if quick else 1.0
-    tasks = [(run.problem.folder, share, part) for run in runs for part in range(WORKERS)]
+    total = sum(1 for run in runs for _ in mutants(run, OPERATORS + HARMLESS))
+    step = max(1, total // QUICK) if quick else 1
+    tasks = [
+        (run.problem.folder, first, step, part)
+        for first, run in enumerate(runs)
+        for part in range(WORKERS)
+    ]
     with ProcessPoolExecutor(WORKERS) as pool:
         return [outcome for found in pool.map(verdicts, tasks) for outcome in found]
 

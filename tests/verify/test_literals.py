@@ -27,3 +27,20 @@ def test_the_date_of_a_stamp_is_no_number_of_its_own(stamp: str) -> None:
 def test_the_clock_of_a_stamp_is_held_against_the_text() -> None:
     tracing = traced("sum(x[t] for t in T if t < '2025-10-02T03:30') >= 30[kWh]")
     assert [violation.name for violation in tracing.violations] == ["halfway"]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["2*x[t] <= 2*y[t]", "2*x[t] <= 2*30[kWh]", "x[t]*0.5 == 0.5*(y[t] + 30[kWh])"],
+)
+def test_a_factor_that_both_sides_share_needs_no_source(expression: str) -> None:
+    tracing = traced(expression)
+    assert (tracing.violations, tracing.open) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "expression", ["2*x[t] <= 3*y[t]", "2*x[t] <= y[t]", "2*x[t] + 2*y[t] <= 1"]
+)
+def test_any_other_factor_does(expression: str) -> None:
+    tracing = traced(expression)
+    assert tracing.violations or tracing.open

@@ -5,7 +5,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from engiagent.blueprint.grammar import GrammarError, Node, Number, Ref, Text, children, parse, walk
+from engiagent.blueprint.grammar import (
+    Binary,
+    Compare,
+    GrammarError,
+    Node,
+    Number,
+    Ref,
+    Text,
+    children,
+    parse,
+    walk,
+)
 from engiagent.blueprint.units import Unit, UnitError, parse_unit
 from engiagent.verify.figures import Figure, figures, without_counts
 from engiagent.verify.findings import Violation
@@ -54,7 +65,7 @@ def check_literals(
     """
     try:
         node = parse(text)
-        literals = list(_literals(node))
+        literals = [found for part in _unscaled(node) for found in _literals(part)]
     except GrammarError:
         return  # the algebra level says so
     if not literals:
@@ -104,6 +115,27 @@ def _rival(figure: Figure, unit: Unit | None) -> bool:
         return True
     hour = parse_unit("h").dimension
     return unit.dimension != hour or figure.unit.dimension == hour
+
+
+def _unscaled(node: Node) -> list[Node]:
+    """Return the parts of an expression, without a factor that all sides of a comparison share.
+
+    It changes nothing of what the comparison says, so that it needs no source.
+    """
+    split = [_split(side) for side in node.operands] if isinstance(node, Compare) else [None]
+    factors = {part[0] for part in split if part is not None}
+    if None in split or len(factors) != 1:
+        return [node]
+    return [part[1] for part in split if part is not None]
+
+
+def _split(node: Node) -> tuple[float, Node] | None:
+    """Return the number, written without a unit, by which the rest of a product is multiplied."""
+    if isinstance(node, Binary) and node.op == "*":
+        for factor, rest in ((node.left, node.right), (node.right, node.left)):
+            if isinstance(factor, Number) and factor.unit is None:
+                return factor.value, rest
+    return None
 
 
 def _literals(node: Node, in_index: bool = False) -> Iterator[tuple[float, Unit | None, bool]]:
