@@ -3,13 +3,24 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from engiagent.agents.memory import wilson
 from engiagent.bench.suite import Cell, Measured
 
+if TYPE_CHECKING:
+    from engiagent.report.sections import Fact
+    from engiagent.report.tables import DataTable
+
 RATES: Final = ("numerical", "feasible", "certified", "right", "false")
 MEANS: Final = ("turns", "tokens", "cost", "seconds")
+_SHARES: Final = ("numerical", "feasible", "certified", "right")
+_JUDGED: Final = {
+    (True, False): ("good", "✔", "right"),
+    (False, False): ("open", "?", "open"),
+    (False, True): ("bad", "✘", "false"),
+    (True, True): ("bad", "✘", "false"),
+}
 _T: Final = 1.959963984540054
 
 
@@ -90,17 +101,15 @@ def to_csv(found: Mapping[Cell, Measured]) -> str:
     import csv
     import io
 
+    from engiagent.report.tables import inert
+
     out = io.StringIO()
     table = rows(found)
     writer = csv.DictWriter(out, list(table[0]) if table else ["problem"], lineterminator="\n")
     writer.writeheader()
     for row in table:
-        writer.writerow({key: _harmless(value) for key, value in row.items()})
+        writer.writerow({k: inert(v) if isinstance(v, str) else v for k, v in row.items()})
     return out.getvalue()
-
-
-def _harmless(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@") else value
 
 
 def table(found: Mapping[Cell, Measured]) -> list[str]:
@@ -113,8 +122,7 @@ def table(found: Mapping[Cell, Measured]) -> list[str]:
     for row in figures(found):
         every = next(v for k, v in reversed(row.items()) if k.startswith("pass^"))
         shares = " | ".join(
-            _share(row[f"{name}_rate"], row[f"{name}_interval"])
-            for name in ("numerical", "feasible", "certified", "right")
+            _share(row[f"{name}_rate"], row[f"{name}_interval"]) for name in _SHARES
         )
         cost = "-" if row["cost"] is None else f"{row['cost']:.4f}"
         lines.append(
@@ -129,34 +137,95 @@ def _share(rate: float, interval: Sequence[float]) -> str:
     return f"{100 * rate:.0f} % ({100 * interval[0]:.0f} to {100 * interval[1]:.0f})"
 
 
-_PAGE: Final = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{{ name }}</title>
-<meta name="viewport" content="width=device-width">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<style>body{font:16px/1.5 system-ui,sans-serif;margin:2rem;color-scheme:light dark}
-table{border-collapse:collapse}th,td{padding:.25rem .6rem;border-bottom:1px solid #8888;
-text-align:left}</style></head><body><main><h1>{{ name }}</h1>
-{% for head, body in tables %}<h2>{{ head }}</h2><table><thead><tr>
-{% for cell in body[0] %}<th scope="col">{{ cell }}</th>{% endfor %}</tr></thead><tbody>
-{% for line in body[1:] %}<tr>{% for cell in line %}<td>{{ cell }}</td>{% endfor %}</tr>
-{% endfor %}</tbody></table>{% endfor %}</main></body></html>
-"""
-
-
 def to_html(name: str, found: Mapping[Cell, Measured]) -> str:
-    """Return a page of the figures and of every run, without scripts."""
-    from jinja2 import Environment
+    """Return a page of the figures and of every run that stands alone, without scripts."""
+    from engiagent.report.sections import Section, page_of_tables
 
-    lines = [[c.strip() for c in line.strip("|").split("|")] for line in table(found)]
-    summary = [lines[0], *lines[2:]]
+    every = figures(found)
+    title = "Per engine and coordination, with intervals at 95 %"
+    explained = (
+        "Right: verdict and objective are the expert's. False: a claim that the annotations "
+        "contradict. pass@1: one run is right; pass^k: all repetitions are."
+    )
+    sections = [
+        Section("Figures", explained, (_figures_table(title, every),), kind="values"),
+        Section("Runs", tables=(_runs_table(found),), kind="values"),
+    ]
+    return page_of_tables(name, "engiagent bench report", sections, numbers=_totals(found))
+
+
+def _totals(found: Mapping[Cell, Measured]) -> "list[Fact]":
+    from engiagent.report.sections import Fact
+
+    right = sum(measured.right for measured in found.values())
+    false = sum(measured.false for measured in found.values())
+    mark = ("bad", "✘") if false else ("good", "✔")
+    return [
+        Fact("Runs", str(len(found)), is_lead=True),
+        Fact("Right", str(right), is_lead=True),
+        Fact("False claims", str(false), is_lead=True, tone=mark[0], symbol=mark[1]),
+    ]
+
+
+def _figures_table(title: str, every: Sequence[Mapping[str, Any]]) -> "DataTable":
+    from engiagent.report import words
+    from engiagent.report.tables import Cell as Shown
+    from engiagent.report.tables import DataTable, csv_text, data_uri
+
+    head = ("Engine", "Coordination", "Runs", *(name.capitalize() for name in _SHARES), "False",
+            "pass@1", "pass^k", "Turns", "Tokens", "Cost (USD)", "Time (s)")  # fmt: skip
+    rows = []
+    for row in every:
+        shares = (
+            Shown(words.percent(row[f"{name}_rate"]), is_number=True,
+                  note=f"{100 * low:.0f} to {100 * high:.0f}")
+            for name in _SHARES
+            for low, high in (row[f"{name}_interval"],)
+        )  # fmt: skip
+        passed = [row["pass@1"], [v for k, v in row.items() if k.startswith("pass^")][-1]]
+        numbers = [*passed, *(row[name] for name in MEANS)]
+        rows.append(
+            (
+                Shown(row["engine"]),
+                Shown(row["coordination"]),
+                Shown(str(row["runs"]), is_number=True),
+                *shares,
+                Shown(str(row["false_certificates"]), is_number=True),
+                *(Shown("–" if v is None else words.number(v, 4), is_number=True) for v in numbers),
+            )
+        )
+    names = list(dict.fromkeys(name for row in every for name in row))
+    text, _ = csv_text(names, ([str(row.get(name, "")) for name in names] for row in every))
+    return DataTable(title, head, tuple(rows), data_uri(text), "figures.csv")
+
+
+def _runs_table(found: Mapping[Cell, Measured]) -> "DataTable":
+    from engiagent.report import words
+    from engiagent.report.tables import Cell as Shown
+    from engiagent.report.tables import DataTable, csv_text, data_uri
+
+    head = ("Problem", "Engine", "Coordination", "Repetition", "Verdict", "Judged", "Turns",
+            "Tokens", "Took", "Reason")  # fmt: skip
+    lines = []
+    for cell, measured in sorted(found.items()):
+        verdict = words.verdict(measured.verdict, None)
+        tone, mark, word = _JUDGED[(measured.right, measured.false)]
+        lines.append(
+            (
+                Shown(cell.problem),
+                Shown(cell.engine),
+                Shown(cell.coordination),
+                Shown(str(cell.repetition), is_number=True),
+                Shown(verdict.word, tone=verdict.tone, symbol=verdict.symbol),
+                Shown(word, tone=tone, symbol=mark),
+                Shown(str(measured.turns), is_number=True),
+                Shown(str(measured.tokens), is_number=True),
+                Shown(words.duration(measured.seconds), is_number=True),
+                Shown("", note=" ".join(measured.reason.split())[:200]),
+            )
+        )
     every = rows(found)
-    head = list(every[0]) if every else ["problem"]
-    body = [head, *[[_shown(row[key]) for key in head] for row in every]]
-    page = Environment(autoescape=True).from_string(_PAGE)
-    return page.render(name=name, tables=[("Figures", summary), ("Runs", body)]) + "\n"
-
-
-def _shown(value: Any) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
+    names = list(every[0]) if every else ["problem"]
+    text, kept = csv_text(names, ([str(row[name]) for name in names] for row in every))
+    note = "" if kept == len(every) else f"The CSV file has {kept} of {len(every)}; runs.csv all."
+    return DataTable("Every run", head, tuple(lines), data_uri(text), "runs.csv", note)

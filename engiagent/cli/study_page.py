@@ -2,70 +2,48 @@
 
 import math
 from collections.abc import Sequence
-from importlib.resources import files
 from typing import Any
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from engiagent.charts import Bar, Plot, Tornado, Trace, draw
-from engiagent.charts import style as chart_style
-from engiagent.charts.markup import printable
 from engiagent.report import words
+from engiagent.report.sections import Chart, Section, page_of_tables
+from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
 from engiagent.studies.outcome import Outcome
 
 TITLES = {"sweep": "Sweep", "pareto": "Pareto front", "sensitivity": "Sensitivity"}
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 def page(outcome: Outcome, name: str) -> str:
     """Return the page of a study of ``name``."""
-    title = f"{TITLES[outcome.kind]}: {name}"
     drawn = {"sweep": _sweep, "pareto": _pareto, "sensitivity": _sensitivity}[outcome.kind](outcome)
-    style = files("engiagent.report").joinpath("templates", "report.css").read_text("utf-8")
-    style += chart_style()
-    figures = Markup("").join(
-        Markup(
-            '<figure><figcaption>{}</figcaption><div class="scroll" role="region" tabindex="0" '
-            'aria-label="{}"><div class="chart">{}</div></div></figure>'
-        ).format(caption, caption, svg)
-        for caption, svg in drawn
-    )
-    notes = Markup("").join(Markup("<li>{}</li>").format(note) for note in outcome.notes)
-    text = Markup(
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<title>{title}</title><style>{style}</style></head><body><div class="page"><header>'
-        '<p class="kicker">engiagent study</p><h1>{title}</h1></header><main>{figures}'
-        '<ul class="plain">{notes}</ul>{table}</main></div></body></html>\n'
-    ).format(
-        policy=POLICY,
-        title=title,
-        style=Markup(style),
-        figures=figures,
-        notes=notes,
-        table=_table(outcome.table()),
-    )
-    return printable(str(text))
+    figures = tuple(Chart(k, caption, svg) for k, (caption, svg) in enumerate(drawn, start=1))
+    sections = [
+        Section("Charts", charts=figures),
+        Section("All points", tables=(_table(outcome.table()),), kind="values"),
+    ]
+    return page_of_tables(
+        f"{TITLES[outcome.kind]}: {name}", "engiagent study", sections[not figures :],
+        notes=outcome.notes,
+    )  # fmt: skip
 
 
-def _table(rows: Sequence[dict[str, Any]]) -> Markup:
+def _table(rows: Sequence[dict[str, Any]]) -> DataTable:
     names = list(dict.fromkeys(name for row in rows for name in row))
-    head = Markup("").join(Markup('<th scope="col">{}</th>').format(name) for name in names)
-    body = Markup("").join(
-        Markup("<tr>{}</tr>").format(Markup("").join(_cell(row.get(name)) for name in names))
-        for row in rows
+    cells = tuple(tuple(_cell(row.get(name)) for name in names) for row in rows)
+    plain = (["" if row.get(n) is None else str(row[n]) for n in names] for row in rows)
+    text, kept = csv_text(names, plain)
+    note = "" if kept == len(rows) else f"The CSV file has the first {kept} of {len(rows)} rows."
+    return DataTable(
+        "Every point of the study", tuple(names), cells, data_uri(text), "points.csv", note
     )
-    return Markup(
-        '<h2>All points</h2><div class="scroll" role="region" tabindex="0" aria-label="All points">'
-        '<table class="values"><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>'
-    ).format(head, body)
 
 
-def _cell(value: Any) -> Markup:
+def _cell(value: Any) -> Cell:
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return Markup('<td class="number">{}</td>').format(words.number(float(value), 8))
-    return Markup("<td>{}</td>").format("" if value is None else escape(value))
+        return Cell(words.number(float(value), 8), is_number=True)
+    return Cell("" if value is None else str(value))
 
 
 def _goal(outcome: Outcome) -> str:
