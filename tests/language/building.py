@@ -9,7 +9,7 @@ Json = dict[str, Any]
 
 KEYS = {"about", "sets", "parameters", "variables", "expressions", "components", "constraints",
         "objective", "report", "definitions", "equations", "draws", "design", "claims", "files",
-        "expect", "xfail", "xfail_checker"}  # fmt: skip
+        "expect", "xfail"}  # fmt: skip
 EXPECT = {"elements", "values", "matrix", "bounds", "objective", "class", "convexity",
           "optimum", "solution", "status", "computed", "chosen", "diagnostics",
           "refused"}  # fmt: skip

@@ -9,7 +9,9 @@ from engiagent.blueprint.grammar import Compare, parse
 from engiagent.blueprint.units import parse_unit
 from engiagent.formulations.program import ColumnBlock, Program
 from engiagent.formulations.values import Floats
+from engiagent.verify import values
 from engiagent.verify.documents import Bench, Declarations
+from engiagent.verify.levels.robust import swung
 from engiagent.verify.series import Series
 
 
@@ -20,7 +22,9 @@ def compare_readings(program: Program, blueprint: Blueprint, folder: Path) -> No
     x = np.random.default_rng(1).uniform(np.minimum(low, high), high)
     own = [block for block in program.columns if not block.generated]
     series = {block.name: _series(block, x[block.start : block.stop]) for block in own}
-    evaluator = Bench(Declarations(blueprint.core, folder), series).evaluator
+    bench = Bench(Declarations(blueprint.core, folder), series)
+    uncertain = swung(bench, blueprint.core)
+    evaluator = (uncertain.bench if uncertain else bench).evaluator
     activity = program.activity_at(x)
     blocks = {b.constraint_id: b for b in program.rows}
     added = {b.constraint_id for b in program.rows if b.generated}
@@ -37,12 +41,16 @@ def compare_readings(program: Program, blueprint: Blueprint, folder: Path) -> No
         ops, sides = evaluator.sides(constraint.expression, frame)
         rows = slice(block.start, block.stop)
         limit = (program.row_lower if ops[0] == ">=" else program.row_upper)[rows]
-        theirs = (sides[0].data - sides[1].data) / float(parse_unit(block.unit).factor)
+        excess = values.add(sides[0], sides[1], -1.0)
+        # Whatever is uncertain takes the value that is worst for the row.
+        worst = uncertain.growth(excess) if uncertain else 0.0
+        worst = -worst if ops[0] == ">=" else worst
+        theirs = (excess.data + worst) / float(parse_unit(block.unit).factor)
         np.testing.assert_allclose(activity[rows] - limit, theirs, rtol=1e-9, atol=1e-6)
 
 
-def _series(block: ColumnBlock, values: Floats) -> Series:
+def _series(block: ColumnBlock, found: Floats) -> Series:
     """Return the values of a variable as the checker takes them, NaN in the holes of a filter."""
     full = np.full(int(np.prod(block.shape, dtype=int)), np.nan)
-    full[slice(None) if block.positions is None else block.positions] = values
+    full[slice(None) if block.positions is None else block.positions] = found
     return Series(block.name, full.reshape(block.shape), parse_unit(block.unit), block.sets)

@@ -34,17 +34,17 @@ CASES = Path(__file__).parent / "cases"
 ACCURACY = 1e-6
 
 
-def collected(key: str) -> list[Any]:
-    """Return all cases, those that say under ``key`` why they do not pass yet marked so."""
+def collected() -> list[Any]:
+    """Return all cases, those that say under ``xfail`` why they do not pass yet marked so."""
     found = []
     for path in sorted(CASES.rglob("*.yaml")):
-        reason = read_case(path).get(key)
+        reason = read_case(path).get("xfail")
         marks = [pytest.mark.xfail(reason=reason)] if reason else []
         found.append(pytest.param(path, id=f"{path.parent.name}/{path.stem}", marks=marks))
     return found
 
 
-@pytest.mark.parametrize("path", collected("xfail"))
+@pytest.mark.parametrize("path", collected())
 def test_case(path: Path, tmp_path: Path) -> None:
     case = read_case(path)
     expect = case["expect"]
@@ -79,7 +79,7 @@ def test_case(path: Path, tmp_path: Path) -> None:
         check_program(expect, program, full, tmp_path)
 
 
-@pytest.mark.parametrize("path", collected("xfail_checker"))
+@pytest.mark.parametrize("path", collected())
 def test_compiler_and_checker_read_a_case_alike(path: Path, tmp_path: Path) -> None:
     case = read_case(path)
     write_files(case, tmp_path)
