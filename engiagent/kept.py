@@ -1,6 +1,5 @@
 """A check of somebody's schedule, kept as a folder that can be verified again anywhere."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -10,7 +9,14 @@ from engiagent.errors import InputError
 from engiagent.files import open_inside
 from engiagent.jsontext import dumps_canonical
 from engiagent.proofs import OPINION, Proofs, kept_exact, kept_opinion
-from engiagent.runfolder import BLUEPRINT, CERTIFICATE, SOLUTION, RunFolder, read_record
+from engiagent.runfolder import (
+    BLUEPRINT,
+    CERTIFICATE,
+    REQUIREMENTS,
+    SOLUTION,
+    RunFolder,
+    read_record,
+)
 from engiagent.runinputs import copy_data, copy_problem
 
 if TYPE_CHECKING:
@@ -18,6 +24,7 @@ if TYPE_CHECKING:
     from engiagent.verify import Certificate
     from engiagent.verify.foreign import Reading
     from engiagent.verify.opinions import Opinion
+    from engiagent.verify.requirements import Requirements
 
 SCHEDULE: Final = "schedule"
 """The name, without its ending, under which somebody's schedule is kept."""
@@ -37,6 +44,8 @@ class KeptSchedule:
         What the engine had not understood of the text when the schedule was checked.
     exact, opinion
         Whether it was checked exactly, and what a second solver said.
+    requirements
+        What an engine took from the text, which the schedule was held to as well.
     """
 
     path: Path
@@ -44,6 +53,7 @@ class KeptSchedule:
     not_understood: tuple[str, ...] = field(default=())
     exact: bool = False
     opinion: "Opinion | None" = None
+    requirements: "Requirements | None" = None
 
 
 def keep_check(
@@ -103,18 +113,33 @@ def kept_schedule(run: Path) -> KeptSchedule | None:
     """
     asked = read_record(run).get("asked") or {}
     name, opinion = asked.get("schedule"), kept_opinion(run)
-    exact = kept_exact(asked, str(run / "run.json"))
+    exact, taken = kept_exact(asked, str(run / "run.json")), _taken(run)
+    reading, unclear = asked.get("reading") or {}, asked.get("not_understood") or []
     if name is None:
         path = run / SOLUTION
-        return KeptSchedule(path, exact=exact, opinion=opinion) if path.is_file() else None
-    reading, unclear = asked.get("reading") or {}, asked.get("not_understood") or []
+        kept = KeptSchedule(path, None, _texts(unclear, run), exact, opinion, taken)
+        return kept if path.is_file() else None
     if not (isinstance(name, str) and Path(name).stem == SCHEDULE and Path(name).name == name):
         raise InputError("no name of a kept schedule", str(run / "run.json"), found=repr(name))
-    if not (isinstance(unclear, Sequence) and all(isinstance(t, str) for t in unclear)):
-        raise InputError("no list of texts", str(run / "run.json"))
     from engiagent.verify.foreign import Reading
 
     if (run / name).is_symlink():  # a folder that travels may not lead out of itself
         raise InputError("the kept schedule is a link", str(run / name), expected="a plain file")
     read = Reading.from_dict(reading, str(run / "run.json")) if reading else None
-    return KeptSchedule(run / name, read, tuple(unclear), exact, opinion)
+    return KeptSchedule(run / name, read, _texts(unclear, run), exact, opinion, taken)
+
+
+def _texts(value: Any, run: Path) -> tuple[str, ...]:
+    if isinstance(value, list) and all(isinstance(text, str) for text in value):
+        return tuple(value)
+    raise InputError("no list of texts", str(run / "run.json"))
+
+
+def _taken(run: Path) -> "Requirements | None":
+    """Return the requirements that an engine took from the text of a run; None without any."""
+    if not (run / REQUIREMENTS).exists():
+        return None
+    from engiagent.verify.requirements import parse_requirements
+
+    text = open_inside(run, REQUIREMENTS).decode("utf-8", errors="replace")
+    return parse_requirements(text, REQUIREMENTS)

@@ -201,6 +201,8 @@ class Run:
         blueprint = board.blueprint
         if board.program is not None and blueprint is not None:
             blueprint = in_full(blueprint)
+        if board.scripting:
+            self._adopt_script(board)
         if blueprint is not None and blueprint != self.blueprint:
             self.blueprint = blueprint
             self.folder.write(BLUEPRINT, blueprint.to_json())
@@ -213,8 +215,33 @@ class Run:
         if board.requirements is not None:
             self.folder.write(REQUIREMENTS, board.requirements.text)
 
+    def _adopt_script(self, board: "Board") -> None:
+        """Take a script in the place of a blueprint that was given up."""
+        self.blueprint = None
+        (self.folder.path / BLUEPRINT).unlink(missing_ok=True)
+        if board.script is not None:
+            self.folder.write(SCRIPT, board.script)
+
+    def _certificate_of_script(self, board: "Board") -> dict[str, Any]:
+        """Have a script's schedule certified, and keep it so that it can be checked again."""
+        from engiagent.agents.extraction import unread
+        from engiagent.agents.scripting import certified
+        from engiagent.sandbox.answer import RESULT
+
+        self.folder.record["asked"]["schedule"] = RESULT
+        self._remember_gaps(unread(board))
+        return certified(board, self.folder.path).to_dict()
+
+    def _remember_gaps(self, gaps: tuple[str, ...]) -> None:
+        """Record what nobody read, so that a check of the folder says so again."""
+        self.folder.record["asked"].pop("not_understood", None)
+        if gaps:
+            self.folder.record["asked"]["not_understood"] = list(gaps)
+
     def _certificate_of(self, board: "Board") -> dict[str, Any]:
         """Have the newest schedule certified, with the proofs that are asked for."""
+        if board.scripting:
+            return self._certificate_of_script(board)
         from engiagent.agents.extraction import unread
         from engiagent.certify import certify, with_gaps
 
@@ -225,6 +252,8 @@ class Run:
         )
         if said is not None:
             self.folder.write(OPINION, dumps_canonical(said.to_dict()))
+        gaps = unread(board)
+        self._remember_gaps(gaps)
         taken = board.requirements
         certificate = certify(
             self.problem,
@@ -236,13 +265,15 @@ class Run:
             exact=self.proofs.exact,
             opinion=said,
         )
-        return with_gaps(certificate, unread(board)).to_dict()
+        return with_gaps(certificate, gaps).to_dict()
 
     def _tell(self, ended: "Ended") -> None:
         """Say why the result is what it is, and write the script that makes it again."""
         board, result = ended.board, ended.board.result
         blueprint = self.blueprint
         if result is None or board.program is None or blueprint is None:
+            if ended.stopped or ended.faults or _open(board.certificate):
+                self.reason = ended.reason
             return
         self.status = result.status
         if result.status != "optimal":

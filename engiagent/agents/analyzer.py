@@ -11,7 +11,7 @@ from engiagent.blueprint.diagnostics import BlueprintError
 from engiagent.errors import EngiagentError
 from engiagent.jsontext import dumps_canonical
 
-_FINAL: Final = ("missing", "contradictory", "undecided")
+_FINAL: Final = ("missing", "contradictory", "undecided", "inexpressible")
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,10 @@ def _read(value: Any, board: Board) -> tuple[dict[str, Any], tuple[Fault, ...]]:
         return changes, (*found, Fault("reply-malformed", "complete, but without a blueprint"))
     if said in _FINAL and not (missing or unclear):
         found = (*found, Fault("reply-malformed", f"{said}, but nothing is named", "$"))
+    if said == "inexpressible":
+        # What cannot be said is no gap in what was understood.
+        changes |= {"not_understood": (), "blueprint": None, "draft": None}
+        found = (*found, *(Fault("inexpressible", text) for text in unclear))
     return changes, found
 
 

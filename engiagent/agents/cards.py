@@ -14,7 +14,7 @@ from engiagent.agents.protocol import AGENTS
 from engiagent.errors import InputError
 
 EFFORTS: Final = ("low", "medium", "high", "xhigh", "max")
-TOOLS: Final = ("ask", "patch", "compile", "check", "solve", "certify")
+TOOLS: Final = ("ask", "patch", "compile", "check", "solve", "certify", "sandbox")
 """What an agent's code may do: ask the engine, change a blueprint, and so on."""
 MOST_TOKENS: Final = 128_000
 NAMES: Final = (*AGENTS, "coordinator")

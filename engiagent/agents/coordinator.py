@@ -71,6 +71,8 @@ class Coordinator:
             spent = self.meter.spent()
             if spent is not None:
                 return self._ended(best, spent, True, records, outcome)
+            if route.script:
+                board = board.having(scripting=True, blueprint=None, draft=None)
             board = board.having(instruction=self._instruction(route))
             outcome, seconds = self._turn(route.target, board)
             outcome = _still(outcome, board.instruction)

@@ -100,6 +100,10 @@ def certificate_of(board: Board) -> dict[str, Any]:
     """
     from engiagent.certify import certify, with_gaps
 
+    if board.scripting:
+        from engiagent.agents.scripting import certified
+
+        return certified(board).to_dict()
     taken = board.requirements
     certificate = certify(
         board.problem, board.solution, board.blueprint, folder=board.data, name=board.name,

@@ -33,6 +33,8 @@ class Kind:
     ----------
     owners
         Who can mend it; ``same`` is the agent that ran into it.
+    script
+        Whether a script may answer in the blueprint's place, where the user allows code.
     success
         How likely the first owner is to mend it, before memory knows better.
     """
@@ -44,6 +46,7 @@ class Kind:
     success: float
     priority: str
     ends: bool
+    script: bool = False
 
 
 @cache
@@ -64,6 +67,7 @@ def taxonomy() -> Mapping[str, Kind]:
         kinds[name] = Kind(
             name, entry["about"], owners, entry.get("strategy", ""),
             float(entry.get("success", 0.0)), entry["priority"], bool(entry.get("ends", False)),
+            bool(entry.get("script", False)),
         )  # fmt: skip
     return kinds
 

@@ -40,7 +40,14 @@ class Modeler:
     name: AgentName = "modeler"
 
     def run(self, board: Board) -> Outcome:
-        """Return the program of the blueprint, repaired first where there is something to mend."""
+        """Return the program of the blueprint, repaired first where there is something to mend.
+
+        Where the language cannot say the problem and the user allows code, a script instead.
+        """
+        if board.scripting:
+            from engiagent.agents.scripting import written
+
+            return written(self.engine, board)
         blueprint, usage, repair = board.blueprint, NOTHING, ""
         faults = board.instruction.faults
         if faults:

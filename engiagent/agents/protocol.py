@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from engiagent.agents.extraction import Extraction
     from engiagent.formulations.program import Program
     from engiagent.problems import Problem
+    from engiagent.sandbox import ScriptResult
     from engiagent.solvers.result import SolverResult
 
 AgentName = Literal["analyzer", "modeler", "verifier", "solver", "evaluator"]
@@ -31,6 +32,10 @@ AGENTS: Final[tuple[AgentName, ...]] = ("analyzer", "modeler", "verifier", "solv
 
 Status = Literal["done", "failed", "refused", "stopped"]
 """``refused``: the engine would not answer. ``stopped``: a budget or Ctrl-C ended the work."""
+
+
+Sufficiency = Literal["complete", "missing", "contradictory", "undecided", "inexpressible"]
+"""``inexpressible``: the text suffices, and the language cannot say what it asks."""
 
 
 @dataclass(frozen=True)
@@ -168,6 +173,10 @@ class Board:
         evidence of what the text demands.
     readings
         How often requirements were taken from the text.
+    scripting
+        Whether a script makes the schedule, since the language cannot say the problem.
+    script, scripted
+        Its text, and what came of it in the sandbox; None before.
     """
 
     problem: "Problem | None"
@@ -175,7 +184,7 @@ class Board:
     name: str
     options: SolveOptions
     overrides: Mapping[str, str] = field(default_factory=dict)
-    sufficiency: Literal["complete", "missing", "contradictory", "undecided"] | None = None
+    sufficiency: Sufficiency | None = None
     missing: tuple[str, ...] = ()
     not_understood: tuple[str, ...] = ()
     lacking: str = ""
@@ -192,10 +201,15 @@ class Board:
     reviewed: bool = False
     by_model: bool = False
     readings: int = 0
+    scripting: bool = False
+    script: str | None = None
+    scripted: "ScriptResult | None" = None
     instruction: Instruction = Instruction()
 
     def having(self, **changes: Any) -> "Board":
-        """Return the board with changes; what follows from a blueprint goes when it changes."""
+        """Return the board with changes; what follows from what changes goes."""
+        if "script" in changes:
+            changes = {"scripted": None, "certificate": None, "scores": {}, **changes}
         if "blueprint" in changes and changes["blueprint"] is not self.blueprint:
             stale = ("program", "solution", "result", "certificate")
             changes = {

@@ -1,7 +1,7 @@
 """The questions that agents ask, with the JSON Schemas that every answer must fit."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from engiagent.agents.protocol import (
     AGENTS,
@@ -11,6 +11,7 @@ from engiagent.agents.protocol import (
     Fault,
     Outcome,
     Question,
+    Sufficiency,
 )
 
 _TEXT: Final = {"type": "string"}
@@ -42,13 +43,14 @@ _SCORE: Final = _object({"score": {"type": "number", "minimum": 0, "maximum": 1}
 
 SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
     "analyse": _object({
-        "sufficiency": {"enum": ["complete", "missing", "contradictory", "undecided"]},
+        "sufficiency": {"enum": list(get_args(Sufficiency))},
         "missing": _list({"component": _TEXT, "quantity": _TEXT, "why": _TEXT}),
         "contradictions": _list({"quotes": _TEXTS, "why": _TEXT}),
         "not_understood": _list({"quote": _TEXT, "why": _TEXT}),
         "blueprint": _FREE,
         "notes": _TEXTS,
     }),
+    "script": _object({"why": _TEXT, "script": {"type": "string", "minLength": 1}}),
     "repair": _object({"why": _TEXT, "patch": _list(_OPERATION, "value", "from")}),
     "requirements": _object({"requirements": _FREE, "not_expressible": _list(
         {"quote": _TEXT, "why": _TEXT})}),

@@ -37,11 +37,19 @@ MOST_OF_ONE: Final = 8
 
 @dataclass(frozen=True)
 class Policy:
-    """What a coordinator may do; all of it unless an ablation takes something away."""
+    """What a coordinator may do; all of it unless an ablation takes something away.
+
+    Attributes
+    ----------
+    code
+        Whether a model's script may run in the sandbox where the language cannot say a problem;
+        only where the user allows it.
+    """
 
     coordination: Coordination = "full"
     verifier: bool = True
     forced_switching: bool = True
+    code: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,6 +64,8 @@ class Route:
         The fault that led to it; None on the main way.
     faults
         What the target is to deal with.
+    script
+        Whether from here on a script makes the schedule.
     """
 
     target: AgentName | None
@@ -67,6 +77,7 @@ class Route:
     trigger: Fault | None = None
     faults: tuple[Fault, ...] = ()
     usage: Usage = NOTHING
+    script: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as a routing record."""
@@ -108,13 +119,14 @@ class Router:
         faults = worst_first(outcome.faults)
         kind = taxonomy()[faults[0].kind]
         if kind.ends:
-            return _end(f"{kind.about}: {faults[0].message}", faults[0])
+            said = f"{kind.about}: {faults[0].message}"
+            return self._by_script(kind, faults, board) or _end(said, faults[0])
         if not self.engine.judges:
             return _end(
                 f"the {self.engine.name} engine repairs nothing: {faults[0].message}", faults[0]
             )
         if self.policy.coordination == "fixed":
-            return self._again(outcome.agent, kind, faults)
+            return self._again(outcome.agent, kind, faults, board)
         return self._mending(outcome.agent, kind, faults, board)
 
     def note(self, agent: AgentName, trigger: Fault | None) -> None:
@@ -124,6 +136,8 @@ class Router:
 
     def _onwards(self, agent: AgentName, board: Board) -> Route:
         """Return the next agent of the main way."""
+        if board.scripting:
+            return self._scripting(agent, board)
         if agent == "analyzer" and board.sufficiency != "complete":
             return _end(board.lacking or f"the text is {board.sufficiency}")
         way = [a for a in AGENTS if a != "verifier" or self.policy.verifier]
@@ -143,12 +157,42 @@ class Router:
             "the result is good" if not unread(board) else "nobody is left to read the text"
         )
 
-    def _again(self, agent: AgentName, kind: Kind, faults: tuple[Fault, ...]) -> Route:
+    def _scripting(self, agent: AgentName, board: Board) -> Route:
+        """Return the next agent where a script makes the schedule."""
+        if agent == "verifier" and board.scripted is not None:
+            return _main("evaluator")
+        following: dict[AgentName, AgentName] = {
+            "verifier": "modeler", "modeler": "solver", "solver": "evaluator",
+        }  # fmt: skip
+        if agent in following:
+            return _main(following[agent])
+        read = not unread(board)
+        return _end("the result is good" if read else "nobody is left to read the text")
+
+    def _by_script(self, kind: Kind, faults: tuple[Fault, ...], board: Board) -> Route | None:
+        """Return the way on by a script, None where none may answer."""
+        if not kind.script or not self.policy.code or board.scripting:
+            return None
+        problem = board.problem
+        reads = self.policy.verifier and problem is not None and problem.expert is None
+        # The demands are read first: only they say what the script's schedule has to keep.
+        target: AgentName = "verifier" if reads and board.readings == 0 else "modeler"
+        return Route(
+            target, "let a script in the sandbox make the schedule", kind.priority, kind.success,
+            f"{kind.about}; the user allows code", "taxonomy", faults[0], _alike(faults, kind),
+            script=True,
+        )  # fmt: skip
+
+    def _again(
+        self, agent: AgentName, kind: Kind, faults: tuple[Fault, ...], board: Board
+    ) -> Route:
         """Return the same agent again, as a fixed pipeline does, until it has had its tries."""
         if self._tries(agent, faults[0]) >= TRIES:
-            return _end(f"the {agent} has had its tries", faults[0])
+            said = f"the {agent} has had its tries"
+            return self._by_script(kind, faults, board) or _end(said, faults[0])
         # A stage of a pipeline repairs with what it has: only makers can make something else.
-        target: AgentName = agent if agent in ("analyzer", "modeler") else "modeler"
+        maker = agent in ("analyzer", "modeler") and not board.scripting
+        target: AgentName = agent if maker else "modeler"
         return Route(
             target, kind.strategy, kind.priority, kind.success, kind.about, "taxonomy",
             faults[0], _alike(faults, kind),
@@ -184,12 +228,16 @@ class Router:
     def _owners(self, agent: AgentName, kind: Kind, board: Board) -> list[AgentName]:
         """Return who may try, each once; nobody mends a blueprint that is not there."""
         named = [agent if owner == SAME else owner for owner in kind.owners]
+        if board.scripting:  # whoever writes the script is who can correct what comes of it
+            named = ["modeler" if owner == "analyzer" else owner for owner in named]
         found: list[AgentName] = [a for a in AGENTS if a in named]
         found.sort(key=named.index)
         if not self.policy.verifier:
             found = [a for a in found if a != "verifier"]
         able = [a for a in found if _can_work(a, board)]
-        return able or (["analyzer"] if board.blueprint is None else [])
+        if able or board.scripting:
+            return able or ["modeler"]
+        return ["analyzer"] if board.blueprint is None else []
 
     def _estimate(self, agent: AgentName, place: int, kind: Kind) -> float:
         return self.memory.estimate(agent, kind.name, kind.success * 0.8**place)
@@ -198,6 +246,9 @@ class Router:
         self, worst: Fault, kind: Kind, faults: tuple[Fault, ...], board: Board
     ) -> Route:
         """Return what an engine advises when the rules have nobody left."""
+        by_script = self._by_script(kind, faults, board)
+        if by_script is not None:
+            return by_script
         if not self.engine.judges:
             return _end(f"nobody is left to mend it: {worst.message}", worst)
         values = {"faults": faults, "tried": tuple(self.tried), "blueprint": board.blueprint}
@@ -220,6 +271,11 @@ class Router:
 
 def _can_work(agent: str, board: Board) -> bool:
     """Whether an agent finds on the board what it works on; ``none`` finds nothing anywhere."""
+    if board.scripting:
+        return {
+            "modeler": True, "verifier": True, "solver": board.script is not None,
+            "evaluator": board.scripted is not None,
+        }.get(agent, False)  # fmt: skip
     needs = {
         "analyzer": True,
         "modeler": board.blueprint is not None or board.draft is not None,

@@ -35,6 +35,10 @@ class Solver:
         """Return a schedule, or why there is none."""
         from engiagent.stages import computed, solve_program
 
+        if board.scripting:
+            from engiagent.agents.scripting import executed
+
+            return executed(board)
         assert board.blueprint is not None
         if board.blueprint.kind == "definitions":
             changes: dict[str, Any] = {"solution": computed(board.blueprint, board.data)}

@@ -35,6 +35,8 @@ class Verifier:
 
     def run(self, board: Board) -> Outcome:
         """Return what in the blueprint is not the text's."""
+        if board.scripting:
+            return self._reading(board)
         assert board.blueprint is not None
         assert board.problem is not None
         changes: dict[str, Any] = {}
@@ -70,6 +72,18 @@ class Verifier:
             usage=usage,
         )
 
+    def _reading(self, board: Board) -> Outcome:
+        """Return the demands of the text; there is no blueprint to hold against it."""
+        if not self._reads(board):
+            return Outcome(agent=self.name, status="done", summary="the demands are known")
+        readings, together, usage, said = self._read(board)
+        count = 0 if together is None else len(together.requirements.requirements)
+        notes = tuple(dict.fromkeys([*board.notes, *said]))
+        return Outcome(
+            agent=self.name, status="done", summary=f"{count} demand(s) of the text", usage=usage,
+            changes={"readings": readings, "requirements": together, "notes": notes},
+        )  # fmt: skip
+
     def _reads(self, board: Board) -> bool:
         """Whether to take requirements from the text: once, and again where some may lack."""
         assert board.problem is not None
@@ -81,16 +95,14 @@ class Verifier:
 
     def _read(self, board: Board) -> tuple[int, Extraction | None, Usage, list[str]]:
         """Read the text for requirements, again while the blueprint knows numbers they do not."""
-        assert board.blueprint is not None
         readings, together, usage = board.readings, board.requirements, Usage()
         said: list[str] = []
         while True:
             found, spent, more = self._extracted(board)
             readings, usage, together = readings + 1, usage + spent, merged(together, found)
             said += more
-            if found is None or readings >= MOST_READINGS:
-                return readings, together, usage, said
-            if not doubts(board.blueprint, together):
+            settled = board.blueprint is None or not doubts(board.blueprint, together)
+            if found is None or settled or readings >= MOST_READINGS:
                 return readings, together, usage, said
 
     def _extracted(self, board: Board) -> tuple[Extraction | None, Usage, list[str]]:

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from engiagent.verify.disturbances import Disturbances
     from engiagent.verify.foreign import Reading
     from engiagent.verify.opinions import Opinion
+    from engiagent.verify.requirements import Requirements
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,8 @@ class Examiner:
         What is asked beyond the plain check, and what a second solver said when it was asked.
     disturb
         What is to turn out another way in runs beside the check.
+    requirements
+        What an engine took from the text of the run that is checked again.
     seen
         The ids of the corpus problems looked at so far, and where each was.
     """
@@ -86,6 +89,7 @@ class Examiner:
     proofs: Proofs = PLAIN
     opinion: "Opinion | None" = None
     disturb: "Disturbances | None" = None
+    requirements: "Requirements | None" = None
     seen: dict[str, str] = field(default_factory=dict, compare=False)
 
     def examine(self, path: Path) -> Iterator[CheckResult]:
@@ -188,7 +192,9 @@ class Examiner:
         from engiagent.certify import with_gaps
 
         folder = path / PROBLEM
-        again = replace(self, reading=kept.reading, opinion=kept.opinion)
+        again = replace(
+            self, reading=kept.reading, opinion=kept.opinion, requirements=kept.requirements
+        )
         again = again._informed(problem, kept.path, blueprint, folder, name)
         again = replace(again, proofs=replace(self.proofs, exact=self.proofs.exact or kept.exact))
         again = replace(again, disturb=self.disturb or _disturbances(path / CERTIFICATE))
@@ -397,6 +403,7 @@ class Examiner:
         return certify(
             problem, solution, blueprint, mapping=self.reading, folder=folder, name=name,
             exact=self.proofs.exact, opinion=self.opinion, disturb=self.disturb,
+            requirements=self.requirements,
         )  # fmt: skip
 
 

@@ -23,6 +23,7 @@ NO_MEMORY: Final = "none"
 ENGINE_OPTIONS: Final = (
     "engine", "model", "base_url", "prices", "exemplars", "max_cost", "max_tokens", "max_minutes",
     "coordination", "no_verifier", "no_forced_switching", "memory", "replay", "resume", "dry_run",
+    "allow_code",
 )  # fmt: skip
 """The keywords in which the options arrive."""
 _OF_A_MODEL: Final = ("model", "base_url", "prices", "exemplars", "replay")
@@ -37,6 +38,11 @@ def engines(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--dry-run", is_flag=True,
             help="Print the first prompts with tokens and cost, and ask nobody.",
+        ),
+        click.option(
+            "--allow-code", is_flag=True,
+            help="Where the blueprint language cannot say a problem, let a script of the model "
+            "run in the sandbox; its schedule is checked like any other.",
         ),
         click.option("--resume", type=_RUN, metavar="RUN", help="Go on with a run that was cut."),
         click.option(
@@ -95,6 +101,8 @@ def engine_of(given: Mapping[str, Any]) -> str:
     if engine == "offline" and said:
         option = f"--{said[0].replace('_', '-')}"
         raise click.UsageError(f"{option} is of a language model; add --engine anthropic")
+    if engine == "offline" and given["allow_code"]:
+        raise click.UsageError("--allow-code is of a language model; add --engine anthropic")
     return engine
 
 
@@ -140,8 +148,12 @@ def _policy(given: Mapping[str, Any], engine: str) -> "Policy | None":
     from engiagent.agents.routing import Policy
 
     verifier = engine != "offline" and not given["no_verifier"]
-    policy = Policy(given["coordination"] or "full", verifier, not given["no_forced_switching"])
-    said = given["coordination"] or given["no_verifier"] or given["no_forced_switching"]
+    policy = Policy(
+        given["coordination"] or "full", verifier, not given["no_forced_switching"],
+        given["allow_code"],
+    )  # fmt: skip
+    changes = ("coordination", "no_verifier", "no_forced_switching", "allow_code")
+    said = any(given[name] for name in changes)
     return policy if said else None
 
 

@@ -42,6 +42,26 @@ class ScriptSolution:
     answer: str | None
 
 
+def run_text(
+    text: str,
+    folder: Path | None,
+    files: tuple[str, ...],
+    limits: Limits | None = None,
+    isolation: Isolation = "auto",
+) -> ScriptResult:
+    """Run a script's text in the sandbox with copies of some files of a folder.
+
+    Raises
+    ------
+    SandboxError
+        When the machine lacks a layer; nothing was run then.
+    """
+    with tempfile.TemporaryDirectory(prefix="engiagent-") as place:
+        path = Path(place) / SCRIPT
+        path.write_text(text, encoding="utf-8", errors="replace")
+        return run_script(path, folder, limits, files=files, isolation=isolation)
+
+
 def solve_by_script(
     script_text: str,
     problem: "Problem | None",
@@ -80,13 +100,11 @@ def solve_by_script(
     if problem is None and blueprint is None:
         raise InputError("a script's schedule is checked against a problem or a blueprint")
     source, files = _data(problem, blueprint, folder)
+    result = run_text(script_text, source, files, limits, isolation)
+    if result.status != "done":
+        return ScriptSolution(result, None, None)
+    text = answer_text(result)
     with tempfile.TemporaryDirectory(prefix="engiagent-") as place:
-        path = Path(place) / SCRIPT
-        path.write_text(script_text, encoding="utf-8")
-        result = run_script(path, source, limits, files=files, isolation=isolation)
-        if result.status != "done":
-            return ScriptSolution(result, None, None)
-        text = answer_text(result)
         answer = Path(place) / RESULT
         answer.write_text(text, encoding="utf-8")
         from engiagent.certify import certify

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from ruamel.yaml import YAML
 
 from engiagent.agents.budgets import Budget
@@ -23,6 +24,7 @@ from engiagent.bench.messages import experts
 from engiagent.bench.messages.report import MOST_TOKENS, good, report
 from engiagent.bench.messages.runs import bench_budgets, bench_messages, places, plan
 from engiagent.bench.messages.server import Json, Messages, Say, Script, serving
+from engiagent.cli.app import app
 from engiagent.errors import EngiagentError, InputError
 from engiagent.problems import corpus_root
 from engiagent.running import RunOutcome
@@ -411,6 +413,10 @@ def test_a_problem_of_ones_own_is_certified_against_what_was_read_apart(tmp_path
     outcome, server = run(script, tmp_path / "r", own(tmp_path))
     assert outcome.verdict == "certified"
     assert server.tokens < 12_000
+    # What was read in the text lies in the folder, and is part of checking it again.
+    stored = tmp_path / "r/certificate.json"
+    again = CliRunner().invoke(app, ["check", "--certificate", str(stored)])
+    assert again.exit_code == 0, again.output
     asked = server.requests[server.kinds().index("requirements")]
     assert "E_end" not in json.dumps(asked)
     # Whoever reads no demands gets no certificate: the blueprint is no evidence for itself.

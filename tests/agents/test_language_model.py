@@ -50,7 +50,7 @@ def problem_of(tmp_path: Path, text: str, **files: str) -> Problem:
 
 
 PROBLEM = Problem.load(DAY)
-KINDS = ("analyse", "repair", "requirements", "judge", "evaluate", "diagnose")
+KINDS = ("analyse", "repair", "requirements", "judge", "evaluate", "diagnose", "script")
 
 
 def values_of(kind: str) -> Json:

@@ -38,7 +38,7 @@ def test_a_run_by_options_is_traced_resumed_and_replayed(tmp_path: Path) -> None
     kept = json.loads((out / "run.json").read_text())["asked"]
     assert kept["budget"]["tokens"] == 60_000
     assert kept["policy"] == {
-        "coordination": "fixed", "verifier": True, "forced_switching": False,
+        "coordination": "fixed", "verifier": True, "forced_switching": False, "code": False,
     }  # fmt: skip
 
     told = json.loads(invoke("trace", out, "--json").stdout)

@@ -99,6 +99,9 @@ class Prompting:
             "more": max(0, len(faults) - MOST_FAULTS),
             "lessons": [self._line(lesson) for lesson in instruction.lessons],
             "blueprint": self._blueprint(question.values.get("blueprint"), problem),
+            "script": self._bare(str(question.values.get("script") or "")),
+            "quantities": question.values.get("quantities") or (),
+            "seconds": question.values.get("seconds") or 0.0,
             "verdict": certificate.get("verdict"),
             "violations": [
                 self._line(str(v.get("message"))) for v in certificate.get("violations") or ()

@@ -71,7 +71,7 @@ class Messages:
 
 _SIGNS = {
     "sufficiency": "analyse", "patch": "repair", "requirements": "requirements",
-    "verdict": "judge", "IE": "evaluate", "estimated_success": "diagnose",
+    "verdict": "judge", "IE": "evaluate", "estimated_success": "diagnose", "script": "script",
 }  # fmt: skip
 
 

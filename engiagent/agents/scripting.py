@@ -1,0 +1,119 @@
+"""The escape hatch: where the language cannot say a problem, a script makes the schedule.
+
+Only where the user allows code. The modeler writes the script, the solver runs it in the sandbox,
+and its schedule passes the checker that every schedule passes: nothing that a script claims counts.
+"""
+
+import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final
+
+from engiagent.agents.faults import standing
+from engiagent.agents.protocol import Board, Engine, Fault, Outcome, Question
+from engiagent.agents.questions import SCHEMAS, ask, unanswered
+
+if TYPE_CHECKING:
+    from engiagent.sandbox import Limits
+    from engiagent.verify import Certificate
+
+_QUANTITY: Final = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?!\w*\()")
+_SHOWN_LINES: Final = 12
+MOST_SECONDS: Final = 60.0
+"""Of a script, unless the solver's time limit says otherwise."""
+
+
+def written(engine: Engine, board: Board) -> Outcome:
+    """Return the modeler's outcome: a script; no one is asked for it where none could be run."""
+    from engiagent.sandbox import SandboxError, layers
+
+    missing = layers().missing
+    if missing:
+        error = SandboxError(missing)
+        fault = Fault("sandbox-missing", str(error))
+        return Outcome(
+            agent="modeler", status="failed", summary=str(error), faults=(fault,), error=error
+        )
+    values = {
+        "instruction": board.instruction, "script": board.script,
+        "quantities": quantities(board), "seconds": limits_of(board).seconds,
+    }  # fmt: skip
+    answer = ask(engine, Question("modeler", "script", board, values, SCHEMAS["script"]))
+    if answer.value is None:
+        return unanswered("modeler", answer)
+    text = str(answer.value["script"])
+    if text == board.script:
+        faults = standing(board.instruction.faults)
+        return Outcome(
+            agent="modeler", status="failed", summary="the script is the same", faults=faults,
+            usage=answer.usage,
+        )  # fmt: skip
+    lines = len(text.splitlines())
+    return Outcome(
+        agent="modeler", status="done", summary=f"a script of {lines} lines", usage=answer.usage,
+        changes={"script": text},
+    )  # fmt: skip
+
+
+def executed(board: Board) -> Outcome:
+    """Return the solver's outcome: what came of the script in the sandbox."""
+    from engiagent.sandbox.solving import run_text
+
+    assert board.script is not None
+    assert board.problem is not None
+    files = tuple(board.problem.data)
+    result = run_text(board.script, board.problem.folder, files, limits_of(board))
+    if result.status == "done":
+        return Outcome(
+            agent="solver", status="done", summary=f"script: done ({result.layers})",
+            changes={"scripted": result},
+        )  # fmt: skip
+    said = " / ".join(result.output.strip().splitlines()[-_SHOWN_LINES:])
+    fault = Fault("script-failed", str(result.reason), "model.py", said and f"it printed: {said}")
+    return Outcome(agent="solver", status="failed", summary=fault.message, faults=(fault,))
+
+
+def certified(board: Board, folder: Path | None = None) -> "Certificate":
+    """Return the certificate of a script's schedule, with the layers that were in force.
+
+    Parameters
+    ----------
+    folder
+        Where the schedule is kept as a file; None for nowhere.
+    """
+    from engiagent.agents.extraction import unread
+    from engiagent.certify import certify, with_gaps
+    from engiagent.sandbox.answer import RESULT
+    from engiagent.sandbox.solving import answer_text, with_layers
+
+    assert board.scripted is not None
+    taken = board.requirements
+    with TemporaryDirectory(prefix="engiagent-") as place:
+        schedule = (folder or Path(place)) / RESULT
+        schedule.write_text(answer_text(board.scripted), encoding="utf-8")
+        found = certify(
+            board.problem, schedule, None, folder=board.data, name=board.name,
+            requirements=None if taken is None else taken.requirements,
+        )  # fmt: skip
+    return with_layers(with_gaps(found, unread(board)), board.scripted)
+
+
+def limits_of(board: Board) -> "Limits":
+    """Return what a script may take: the solver's time and memory, where they are limited."""
+    from engiagent.sandbox import Limits
+
+    seconds = board.options.time_limit or MOST_SECONDS
+    memory = board.options.memory_limit_mb
+    more: dict[str, Any] = {} if memory is None else {"memory_mb": int(memory)}
+    return Limits(seconds=seconds, cpu_seconds=max(2, round(2 * seconds)), **more)
+
+
+def quantities(board: Board) -> tuple[str, ...]:
+    """Return the dotted names that the demands of the text speak of; not what they demand."""
+    taken = board.requirements
+    if taken is None:
+        return ()
+    texts = [r.expression for r in taken.requirements.requirements]
+    goal = taken.requirements.objective
+    texts += [] if goal is None else [goal.expression]
+    return tuple(dict.fromkeys(name for text in texts for name in _QUANTITY.findall(text)))
