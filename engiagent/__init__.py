@@ -9,14 +9,27 @@ from typing import Any
 __version__ = "0.1.0"
 
 _EXPORTS = {
-    "Blueprint": "engiagent.blueprint",
-    "Problem": "engiagent.problems",
+    "Blueprint": "engiagent.notebook",
+    "Problem": "engiagent.notebook",
+    "Run": "engiagent.notebook",
     "check": "engiagent.verify",
     "compile_blueprint": "engiagent.formulations",
+    "diff": "engiagent.notebook",
+    "load_ipython_extension": "engiagent.notebook",
     "solve": "engiagent.solvers",
 }
 
-__all__ = ["Blueprint", "Problem", "__version__", "check", "compile_blueprint", "solve"]
+__all__ = [
+    "Blueprint",
+    "Problem",
+    "Run",
+    "__version__",
+    "check",
+    "compile_blueprint",
+    "diff",
+    "load_ipython_extension",
+    "solve",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -21,6 +21,7 @@ from engiagent.solvers.result import OnProgress, SolveOptions
 if TYPE_CHECKING:
     from engiagent.agents.engines.asking import Asking
     from engiagent.agents.protocol import Engine
+    from engiagent.problems import Problem
 
 ENGINES: Final = ("offline", "anthropic")
 
@@ -173,14 +174,46 @@ def solve_blueprint(
     above ``expert/``, or in the run that it came from.
     """
     blueprint = Blueprint.load(path)
-    source = problem_folder_of(Path(path))
     problem = problem_beside(Path(path))
-    options = options or SolveOptions()
     name = problem.id if problem is not None else name_of(Path(path))
-    asked = {"blueprint": str(path), **_asked(options), **proofs.asked()}
+    return solve_given(
+        blueprint, problem_folder_of(Path(path)), problem, name, out, options,
+        source=str(path), force=force, proofs=proofs, on_event=on_event, on_progress=on_progress,
+    )  # fmt: skip
+
+
+def solve_given(
+    blueprint: Blueprint,
+    data: Path,
+    problem: "Problem | None",
+    name: str,
+    out: Path | str | None = None,
+    options: SolveOptions | None = None,
+    *,
+    source: str = "",
+    force: bool = False,
+    proofs: Proofs = PLAIN,
+    on_event: OnEvent | None = None,
+    on_progress: OnProgress | None = None,
+) -> RunOutcome:
+    """Take a blueprint that is no file through the stages after analysis.
+
+    Parameters
+    ----------
+    data
+        Where its data files lie.
+    problem
+        What its plan is checked against; None for the blueprint alone.
+    name
+        What to call it.
+    source
+        Where it comes from, for the record.
+    """
+    options = options or SolveOptions()
+    asked = {"blueprint": source or name, **_asked(options), **proofs.asked()}
     folder = RunFolder.create(out, name, asked, force=force, on_event=on_event)
     run = Run(folder, problem, options, on_progress, proofs)
-    return run.guarded(lambda: run.from_blueprint_file(blueprint, source))
+    return run.guarded(lambda: run.from_blueprint_file(blueprint, data))
 
 
 _OPTIONS: Final = (

@@ -226,60 +226,13 @@ def patch_blueprint(state: State, arguments: Json) -> Outcome:
 )  # fmt: skip
 def set_parameter(state: State, arguments: Json) -> Outcome:
     """Give a parameter or a component's slot another value, in any unit of its dimension."""
+    from engiagent.edits import set_value
+
     drafted: Drafted = state.get("blueprint")
     document = drafted.blueprint.to_dict()
-    core = document["core_model_elements"]
-    name, value, unit = arguments["name"], arguments["value"], arguments["unit"]
-    owner, _, slot = name.partition(".")
-    found = next((p for p in core.get("parameters", []) if p["name"] == name), None)
-    component = next((c for c in core.get("components", []) if c["name"] == owner), None)
-    if found is not None:
-        before = found.get("value", found.get("data"))
-        _fill(found, value, unit)
-    elif component is not None and slot:
-        before = component["parameters"].get(slot)
-        target = next((p for p in core.get("parameters", []) if p["name"] == before), None)
-        if target is not None:
-            before = target.get("value", target.get("data"))
-            _fill(target, value, unit)
-        else:
-            _fill_slot(component, slot, value, unit)
-    else:
-        names = [p["name"] for p in core.get("parameters", [])]
-        raise InputError(f"there is no parameter {name!r}", expected=", ".join(names) or None)
+    before = set_value(document, *(arguments[key] for key in ("name", "value", "unit")))
     changed = drafted.having(document)
     return Outcome({"before": before, **_changed(changed.blueprint)}, {"blueprint": changed})
-
-
-def _fill(parameter: Json, value: Any, unit: str) -> None:
-    """Put a value, in the parameter's own unit, in the place of whatever is there."""
-    from engiagent.blueprint.units import convert, parse_unit
-
-    many = isinstance(value, list)
-    if many != bool(parameter.get("index")):
-        wanted = "a list, it is indexed" if not many else "one number, it has no index"
-        raise InputError(f"the value of {parameter['name']} has the wrong shape", expected=wanted)
-    own = parameter.get("unit") or "1"
-    if not isinstance(own, str):
-        raise InputError(f"{parameter['name']} has no single unit; patch the blueprint instead")
-    source, target = parse_unit(unit), parse_unit(own)
-    numbers = [float(convert(v, source, target)) for v in (value if many else [value])]
-    for key in ("data", "keys", "status", "unit_override"):
-        parameter.pop(key, None)
-    said = f"set to {value} {unit}" if not many else f"set to {len(value)} values in {unit}"
-    parameter["value"] = numbers if many else numbers[0]
-    parameter["source_reference"] = {"kind": "user", "note": said}
-
-
-def _fill_slot(component: Json, slot: str, value: Any, unit: str) -> None:
-    from engiagent.formulations.components import MODELS
-
-    known = MODELS[component["model"]].slots
-    if slot not in known or isinstance(value, list):
-        expected = ", ".join(known) if slot not in known else "one number"
-        raise InputError(f"{component['name']}.{slot} cannot be set so", expected=expected)
-    component["parameters"][slot] = f"{float(value)!r}[{unit}]"
-    component["source_reference"] = {"kind": "user", "note": f"{slot} set to {value} {unit}"}
 
 
 def _changed(blueprint: Blueprint) -> Json:

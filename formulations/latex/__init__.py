@@ -1,5 +1,6 @@
-"""Blueprints as LaTeX documents."""
+"""Blueprints as LaTeX documents, and as formulas."""
 
+from engiagent.formulations.latex.aligned import Formula, formulas
 from engiagent.formulations.latex.document import emit_latex
 
-__all__ = ["emit_latex"]
+__all__ = ["Formula", "emit_latex", "formulas"]

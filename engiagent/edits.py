@@ -1,0 +1,163 @@
+"""Edits of a blueprint by name: values of parameters and slots, bounds of variables.
+
+Every edit notes in the provenance that the value is the user's.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, Final
+
+from engiagent.blueprint.units import UnitError, convert, parse_unit
+from engiagent.errors import InputError
+
+Json = dict[str, Any]
+BOUNDS: Final = ("lower", "upper")
+
+
+def set_value(document: Json, name: str, value: Any, unit: str | None = None) -> Any:
+    """Put a value into the place that a name leads to, and return what stood there.
+
+    Parameters
+    ----------
+    document
+        A blueprint as plain lists and dictionaries; it is changed.
+    name
+        A parameter, a component's slot as ``battery.energy_capacity``, or a bound of a variable
+        as ``charge.upper``.
+    value
+        A number; for a parameter with an index also numbers in the order of its elements, or a
+        mapping from their labels. A bound may be an expression.
+    unit
+        Of the value; None for the unit of the place.
+
+    Raises
+    ------
+    InputError
+        When the name leads nowhere, or the value has not the shape or the dimension of the place.
+    """
+    core = document["core_model_elements"]
+    owner, _, last = name.rpartition(".")
+    parameter = _named(core.get("parameters", []), name)
+    component = _named(core.get("components", []), name.partition(".")[0])
+    variable = _named(core.get("decision_variables", []), owner)
+    if parameter is not None:
+        return _fill(parameter, value, unit)
+    if variable is not None and last in BOUNDS:
+        return _bound(variable, last, value, unit)
+    if component is not None and owner == component["name"]:
+        target = _named(core.get("parameters", []), component["parameters"].get(last))
+        if target is not None:
+            return _fill(target, value, unit)
+        return _fill_slot(component, last, value, unit)
+    known = _known(core)
+    close = get_close_matches(name, known, n=3, cutoff=0.5) or known[:8]
+    raise InputError(f"there is no parameter {name!r}", expected=", ".join(close) or None)
+
+
+def _named(items: Sequence[Json], name: Any) -> Json | None:
+    return next((item for item in items if item["name"] == name), None)
+
+
+def _known(core: Json) -> list[str]:
+    names = [p["name"] for p in core.get("parameters", [])]
+    names += [f"{c['name']}.{slot}" for c in core.get("components", []) for slot in c["parameters"]]
+    names += [f"{v['name']}.{b}" for v in core.get("decision_variables", []) for b in BOUNDS]
+    return names
+
+
+def _fill(parameter: Json, value: Any, unit: str | None) -> Any:
+    """Put a value, in the parameter's own unit, in the place of whatever is there."""
+    name = parameter["name"]
+    indexed = bool(parameter.get("index"))
+    if indexed == _is_number(value):
+        wanted = "one number, it has no index" if not indexed else "numbers, it is indexed"
+        raise InputError(f"the value of {name} has the wrong shape", expected=wanted)
+    own = parameter.get("unit") or "1"
+    if not isinstance(own, str):
+        raise InputError(f"{name} has no single unit; patch the blueprint instead")
+    before = parameter.get("value", parameter.get("data"))
+    given = _in_unit(value, unit, own, name)
+    for key in ("data", "keys", "status", "unit_override"):
+        parameter.pop(key, None)
+    parameter["value"] = given
+    parameter["source_reference"] = _said(f"set to {_shown(value)} {unit or own}")
+    return before
+
+
+def _fill_slot(component: Json, slot: str, value: Any, unit: str | None) -> Any:
+    from engiagent.formulations.components import MODELS
+
+    known = MODELS[component["model"]].slots if component["model"] in MODELS else {}
+    name = f"{component['name']}.{slot}"
+    if slot not in known:
+        close = get_close_matches(slot, known, n=3, cutoff=0.5) or list(known)
+        raise InputError(f"{name} cannot be set so", expected=", ".join(close) or None)
+    if not _is_number(value):
+        raise InputError(f"{name} cannot be set so", expected="one number")
+    own = str(known[slot].unit)
+    number = _each(value, float, name)  # its dimension is for static analysis: it knows the money
+    before = component["parameters"].get(slot)
+    component["parameters"][slot] = f"{number!r}[{unit or own}]"
+    component["source_reference"] = _said(f"{slot} set to {value} {unit or own}")
+    return before
+
+
+def _bound(variable: Json, side: str, value: Any, unit: str | None) -> Any:
+    before = variable.get(side)
+    own = variable.get("unit") or "1"
+    if value is None:
+        variable.pop(side, None)
+    elif isinstance(value, str):
+        variable[side] = value
+    elif _is_number(value):
+        variable[side] = _in_unit(value, unit, own, f"{variable['name']}.{side}")
+    else:
+        raise InputError(
+            f"{variable['name']}.{side} cannot be set so",
+            expected="a number, an expression, or None for no bound",
+        )
+    variable["source_reference"] = _said(f"{side} bound set to {value} {unit or own}")
+    return before
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, Mapping | str | list | tuple) or value is None:
+        return False
+    return getattr(value, "ndim", 0) == 0
+
+
+def _in_unit(value: Any, unit: str | None, own: str, name: str) -> Any:
+    """Return a value, its numbers in the unit of its place."""
+    try:
+        source, target = parse_unit(unit or own), parse_unit(own)
+        return _each(value, lambda number: convert(number, source, target), name)
+    except UnitError as error:
+        raise InputError(
+            f"the unit of {name} does not fit: {error}", found=unit, expected=f"one such as {own}"
+        ) from None
+
+
+def _each(value: Any, change: Any, name: str) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _each(item, change, name) for key, item in value.items()}
+    if hasattr(value, "tolist") and getattr(value, "ndim", 0) > 0:
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [_each(item, change, name) for item in value]
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise InputError(f"{name} cannot be {value!r}", expected="finite numbers")
+    return float(change(number))
+
+
+def _shown(value: Any) -> str:
+    many = isinstance(value, Mapping | list | tuple) or getattr(value, "ndim", 0) > 0
+    return f"{len(value)} values in" if many else str(value)
+
+
+def _said(note: str) -> Json:
+    return {"kind": "user", "note": note}

@@ -1,0 +1,56 @@
+"""Engiagent in a notebook: problems, blueprints, plans and runs that show themselves.
+
+What stands at the top of the package under these names comes from here. Everything has a plain
+``repr`` for consoles and an HTML one without scripts, which also shows where a notebook is not
+trusted.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from engiagent.notebook.blueprint import Blueprint
+    from engiagent.notebook.difference import Difference, diff
+    from engiagent.notebook.figures import Figure
+    from engiagent.notebook.magics import Reading, load_ipython_extension
+    from engiagent.notebook.problem import Problem
+    from engiagent.notebook.run import Run
+    from engiagent.notebook.shown import Audit, Certificate, Explanation
+    from engiagent.notebook.solution import Solution
+
+__all__ = [
+    "Audit",
+    "Blueprint",
+    "Certificate",
+    "Difference",
+    "Explanation",
+    "Figure",
+    "Problem",
+    "Reading",
+    "Run",
+    "Solution",
+    "diff",
+    "load_ipython_extension",
+]
+
+_HOMES = {
+    "Audit": "shown",
+    "Blueprint": "blueprint",
+    "Certificate": "shown",
+    "Difference": "difference",
+    "Explanation": "shown",
+    "Figure": "figures",
+    "Problem": "problem",
+    "Reading": "magics",
+    "Run": "run",
+    "Solution": "solution",
+    "diff": "difference",
+    "load_ipython_extension": "magics",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when somebody asks for it."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

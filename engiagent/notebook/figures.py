@@ -1,0 +1,80 @@
+"""A figure: charts that show themselves in a notebook and can be kept as a file."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from markupsafe import Markup
+
+from engiagent.charts import Chart, caption, document, plotly_figure
+from engiagent.charts.palette import Theme
+from engiagent.errors import InputError
+from engiagent.notebook import markup
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+Backend = Literal["svg", "plotly"]
+BACKENDS: Final = ("svg", "plotly")
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """Charts one above the other."""
+
+    charts: tuple[Chart, ...]
+    title: str = "Charts"
+
+    def svg(self, theme: Theme = "auto") -> str:
+        """Return the charts as one SVG document that stands alone."""
+        return document(self.charts, self.title, theme)
+
+    def save(self, path: str | Path, theme: Theme = "light") -> Path:
+        """Write the SVG document into a file and return its path.
+
+        Raises
+        ------
+        InputError
+            When the file is to be another kind of picture, or cannot be written.
+        """
+        from engiagent.files import write_atomic
+
+        target = Path(path)
+        if target.suffix.lower() != ".svg":
+            raise InputError("a figure is kept as SVG", str(path), expected="a name that ends .svg")
+        try:
+            write_atomic(target, self.svg(theme))
+        except OSError as error:
+            raise InputError(f"cannot write it: {error.strerror}", str(path)) from None
+        return target
+
+    def plotly(self) -> "go.Figure":
+        """Return the charts as a figure of plotly, which is an extra."""
+        return plotly_figure(self.charts)
+
+    def __repr__(self) -> str:
+        names = ", ".join(caption(chart) for chart in self.charts) or "nothing"
+        return f"Figure({self.title!r}: {names})"
+
+    def _html(self) -> Markup:
+        said = f"{self.title}: {', '.join(caption(chart) for chart in self.charts)}"
+        return markup.picture(self.svg(), said) if self.charts else Markup("")
+
+    def _repr_html_(self) -> str:
+        if not self.charts:
+            return markup.card(self.title, "There is nothing to draw.")
+        return markup.card("", self._html())
+
+
+def figure(charts: tuple[Chart, ...], title: str, backend: str) -> Any:
+    """Return charts by a backend: ``svg`` (a :class:`Figure`) or ``plotly``.
+
+    Raises
+    ------
+    InputError
+        For any other backend.
+    """
+    if backend not in BACKENDS:
+        raise InputError("there is no such backend", found=backend, expected=", ".join(BACKENDS))
+    drawn = Figure(charts, title)
+    return drawn.plotly() if backend == "plotly" else drawn

@@ -1,0 +1,243 @@
+"""A run folder: what a run made, and the way on from where it was cut."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from markupsafe import Markup
+
+from engiagent.charts import route_chart
+from engiagent.errors import InputError
+from engiagent.notebook import markup
+from engiagent.notebook.figures import Figure
+from engiagent.notebook.home import Home, dressed
+from engiagent.notebook.progress import Shown
+from engiagent.notebook.shown import Certificate, Explanation, amount, verdict_badge
+from engiagent.runfolder import (
+    BLUEPRINT,
+    CERTIFICATE,
+    PROBLEM,
+    REPORT,
+    SOLUTION,
+    is_run_folder,
+    is_under_way,
+    read_record,
+    read_trace,
+)
+
+if TYPE_CHECKING:
+    from engiagent.agents.engines.asking import Asking
+    from engiagent.notebook.blueprint import Blueprint
+    from engiagent.notebook.difference import Difference
+    from engiagent.notebook.problem import Problem
+    from engiagent.notebook.solution import Solution
+    from engiagent.problems import Problem as PlainProblem
+    from engiagent.running import RunOutcome
+
+_CUT: Final = ("running", "interrupted")
+
+
+@dataclass(frozen=True, repr=False)
+class Run:
+    """A run as its folder tells of it; every part is read when it is asked for."""
+
+    folder: Path
+
+    @classmethod
+    def open(cls, folder: str | Path) -> "Run":
+        """Open a run folder, whoever made it.
+
+        Raises
+        ------
+        InputError
+            When it holds no run.
+        """
+        read_record(Path(folder))
+        return cls(Path(folder))
+
+    @classmethod
+    def of(cls, outcome: "RunOutcome") -> "Run":
+        """Return the run that just ended; an error that stopped it is raised.
+
+        Raises
+        ------
+        EngiagentError
+            The error that stopped the run; its folder keeps what there was.
+        """
+        if outcome.error is not None:
+            raise outcome.error
+        return cls(outcome.folder)
+
+    # -- how it ended ---------------------------------------------------------------------------
+
+    @property
+    def record(self) -> Mapping[str, Any]:
+        """What was asked, and how it ended."""
+        return read_record(self.folder)
+
+    @property
+    def state(self) -> str:
+        """``running``, ``done``, ``failed`` or ``interrupted``."""
+        return str(self.record["state"])
+
+    @property
+    def verdict(self) -> str | None:
+        """The certificate's verdict."""
+        return self.record.get("verdict")
+
+    @property
+    def reason(self) -> str | None:
+        """Why the verdict is no better, or why the run was cut."""
+        return self.record.get("reason")
+
+    @property
+    def resumable(self) -> bool:
+        """Whether the run was cut, by an interrupt or because its process is gone."""
+        record = self.record
+        cut = record["state"] in _CUT and not is_under_way(record)
+        return cut and "problem" in record["asked"] and (self.folder / PROBLEM).is_dir()
+
+    def resume(self, *, asking: "Asking | None" = None, progress: bool = True) -> "Run":
+        """Go on where the run was cut: what a language model answered is not asked again.
+
+        Raises
+        ------
+        EngiagentError
+            When the run is under way, or was one of a blueprint: solve that again.
+        """
+        from engiagent.runs import resume_run
+
+        with Shown(str(self.record["problem"])) as shown:
+            outcome = resume_run(
+                self.folder, asking=asking, on_event=shown.stage if progress else None,
+                on_progress=shown if progress else None,
+            )  # fmt: skip
+        return Run.of(outcome)
+
+    # -- what it made ---------------------------------------------------------------------------
+
+    @cached_property
+    def problem(self) -> "Problem | None":
+        """The run's own copy of the problem; None for a run of a blueprint alone."""
+        from engiagent.notebook.problem import Problem
+        from engiagent.runinputs import stored_problem
+
+        found = stored_problem(self.folder) if (self.folder / PROBLEM).is_dir() else None
+        return None if found is None else Problem.of(found)
+
+    @cached_property
+    def blueprint(self) -> "Blueprint | None":
+        """What was solved; None where the run came to none."""
+        from engiagent.notebook.blueprint import Blueprint
+
+        if not (self.folder / BLUEPRINT).is_file():
+            return None
+        found = Blueprint.load(self.folder / BLUEPRINT)
+        home = Home(self.folder / PROBLEM, self.problem, str(self.record["problem"]))
+        return Blueprint.of(found, home)
+
+    @cached_property
+    def solution(self) -> "Solution | None":
+        """The plan; None where the run came to none."""
+        from engiagent.notebook.solution import Solution
+        from engiagent.solvers import load_solution
+
+        path = self.folder / SOLUTION
+        if self.blueprint is None or not path.is_file():
+            return None
+        return Solution(self.blueprint, load_solution(path))
+
+    @cached_property
+    def certificate(self) -> Certificate | None:
+        """The certificate as it was written; None where the run came to none."""
+        path = self.folder / CERTIFICATE
+        if not path.is_file():
+            return None
+        return dressed(Certificate, Certificate.from_json(path.read_text("utf-8")))
+
+    @property
+    def report(self) -> Path:
+        """The page about the run, to open in a browser."""
+        return self.folder / REPORT
+
+    def explain(self, *, seconds: float = 10.0) -> Explanation:
+        """Say why there is no plan, no best one, or what holds this one back."""
+        from engiagent.explain import explain
+
+        return dressed(Explanation, explain(self.folder, seconds=seconds))
+
+    def plot(self, which: str | None = None, *, backend: str = "svg") -> Any:
+        """Draw the plan; see :meth:`Solution.plot`.
+
+        Raises
+        ------
+        InputError
+            When there is no plan.
+        """
+        if self.solution is None:
+            raise InputError("the run came to no plan", str(self.folder))
+        return self.solution.plot(which, backend=backend)
+
+    def route(self) -> Figure:
+        """Draw the turns of the agents."""
+        return Figure((route_chart(read_trace(self.folder)),), "Turns of the agents")
+
+    def diff(self, other: "Run") -> "Difference":
+        """Return what is different in another run."""
+        from engiagent.notebook.difference import run_difference
+
+        return run_difference(self, other)
+
+    # -- showing --------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        record = self.record
+        text = f"Run({record['problem']!r}: {self.verdict or record['state']}"
+        goal = self.certificate.objective if self.certificate is not None else None
+        if goal and goal.get("value") is not None:
+            text += f", {amount(goal['value'], goal.get('unit'))}"
+        if self.reason:
+            text += f"; {self.reason}"
+        return f"{text}; {self.folder})"
+
+    def _repr_html_(self) -> str:
+        record = self.record
+        shown = markup.facts(
+            [
+                ("state", self.state + (", can be resumed" if self.resumable else "")),
+                ("why", self.reason or ""),
+                ("engine", str(record["asked"].get("engine") or "")),
+                ("folder", str(self.folder)),
+                ("report", self.report.name if self.report.is_file() else ""),
+            ]
+        )
+        notes = record.get("notes") or ()
+        parts: list[Markup | str] = [verdict_badge(self.verdict, self.state), shown]
+        if self.solution is not None:
+            parts.append(self.solution.plot()._html())
+        parts.append(markup.folded(f"{len(notes)} notes", markup.bullets(map(str, notes))))
+        return markup.card(str(record["problem"]), *parts, kicker="run")
+
+
+def run_in(out: "str | Path | None", problem: "PlainProblem") -> Run | None:
+    """Return the run of a problem that a folder holds already; None where it holds none.
+
+    Raises
+    ------
+    InputError
+        When the run is of another text, or is under way elsewhere.
+    """
+    if out is None or not is_run_folder(Path(out)):
+        return None
+    run = Run.open(out)
+    kept = run.problem
+    if kept is None or dict(kept.sha256) != dict(problem.sha256):
+        raise InputError(
+            "the folder holds a run of another text", str(out),
+            expected="another folder, or force=True",
+        )  # fmt: skip
+    if is_under_way(run.record):
+        raise InputError("the run is still under way", str(out))
+    return run if run.state == "done" or run.resumable else None

@@ -1,0 +1,286 @@
+"""A plan, with how it came about: look at it, keep it, have it checked and explained."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from markupsafe import Markup
+
+from engiagent.charts import Panel, plan_panels
+from engiagent.errors import InputError
+from engiagent.notebook import markup
+from engiagent.notebook.figures import Figure, figure
+from engiagent.notebook.home import dressed
+from engiagent.notebook.shown import Certificate, Explanation, amount
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray
+
+    from engiagent.blueprint import Blueprint as PlainBlueprint
+    from engiagent.blueprint.elaborate import Elaboration
+    from engiagent.formulations.program import Program
+    from engiagent.notebook.blueprint import Blueprint
+    from engiagent.notebook.difference import Difference
+    from engiagent.solvers.result import SolverResult
+
+OVERVIEW: Final = 4
+"""Panels that are drawn when nobody says which."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A plan as charts are drawn from it."""
+
+    solution: "xarray.Dataset"
+    blueprint: "PlainBlueprint"
+    elaboration: "Elaboration"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Solution:
+    """What solving a blueprint gave; without a plan where there is none.
+
+    Attributes
+    ----------
+    blueprint
+        What was solved.
+    dataset
+        The series with units and coordinates, and the solver's account as attributes.
+    program, result
+        What the solver was given and what it said; None for a plan that was read from a file.
+    """
+
+    blueprint: "Blueprint"
+    dataset: "xarray.Dataset"
+    program: "Program | None" = None
+    result: "SolverResult | None" = None
+
+    @property
+    def status(self) -> str:
+        """The solver's own word, as ``optimal`` or ``infeasible``; nothing counts but the check."""
+        return str(self.dataset.attrs.get("status") or "computed")
+
+    @property
+    def objective(self) -> float | None:
+        """The value of the objective, in ``unit``; None without a plan."""
+        value = self.dataset.attrs.get("objective")
+        return None if value is None else float(value)
+
+    @property
+    def unit(self) -> str:
+        """The unit of the objective."""
+        return str(self.dataset.attrs.get("objective_unit") or "")
+
+    def __getitem__(self, name: str) -> "xarray.DataArray":
+        """Return a series by its variable or its quantity, as ``battery.charge``."""
+        if name in self.dataset:
+            return self.dataset[name]
+        for key, array in self.dataset.data_vars.items():
+            if array.attrs.get("quantity") == name:
+                return self.dataset[str(key)]
+        from difflib import get_close_matches
+
+        known = [str(a.attrs.get("quantity") or k) for k, a in self.dataset.data_vars.items()]
+        close = get_close_matches(name, known, n=3, cutoff=0.4) or known[:8]
+        raise InputError(f"there is no series {name!r}", expected=", ".join(close) or "a plan")
+
+    # -- keeping --------------------------------------------------------------------------------
+
+    def to_xarray(self) -> "xarray.Dataset":
+        """Return a copy of the series and of the solver's account."""
+        return self.dataset.copy(deep=True)
+
+    def to_netcdf(self, path: str | Path) -> Path:
+        """Write the plan as ``engiagent check --solution`` reads it, and return its path."""
+        from engiagent.solvers import save_solution
+
+        save_solution(self.dataset, Path(path))
+        return Path(path)
+
+    def to_dataframe(self, *, units: bool = True) -> "pd.DataFrame":
+        """Return the series over time as columns, with their units in the names.
+
+        The longest kind of axis gives the rows: instants of states and starts of periods, in the
+        zone of the problem; a state at the end of the horizon is the last row.
+
+        Parameters
+        ----------
+        units
+            Whether columns are called ``battery.charge [kW]`` or ``battery.charge``.
+        """
+        from engiagent.notebook.frames import frame
+
+        return frame(self._drawn, units=units)
+
+    # -- looking --------------------------------------------------------------------------------
+
+    @cached_property
+    def _drawn(self) -> Drawn:
+        from engiagent.blueprint.elaborate import Elaboration
+
+        plain = self.blueprint.expanded.plain
+        return Drawn(self.dataset, plain, Elaboration(plain.core, self.blueprint.home.folder))
+
+    @cached_property
+    def panels(self) -> tuple[Panel, ...]:
+        """All that can be drawn of the plan, what tells most first."""
+        return plan_panels(self._drawn)
+
+    def plot(self, which: str | None = None, *, backend: str = "svg") -> Any:
+        """Draw the plan.
+
+        Parameters
+        ----------
+        which
+            Words of a panel's title or of a series in it, as ``battery`` or ``price``; ``all`` for
+            every panel; None for those that tell most.
+        backend
+            ``svg`` for a :class:`Figure`, ``plotly`` for a figure of plotly.
+
+        Raises
+        ------
+        InputError
+            When no panel has these words, or there is no such backend.
+        """
+        chosen = self.panels[:OVERVIEW]
+        if which == "all":
+            chosen = self.panels
+        elif which is not None:
+            chosen = tuple(p for p in self.panels if _speaks_of(p, which))
+            if not chosen:
+                known = ", ".join(dict.fromkeys(p.title for p in self.panels))
+                raise InputError(f"no panel speaks of {which!r}", expected=known or "a plan")
+        return figure(chosen, f"Plan of {self.blueprint.home.name}", backend)
+
+    # -- checking -------------------------------------------------------------------------------
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """What the checker says of the plan, against the problem it was made for."""
+        return self.check()
+
+    def check(
+        self, against: str | None = None, *, exact: bool = False, disturb: str | None = None
+    ) -> Certificate:
+        """Have the plan checked, by code that shares nothing with the solver.
+
+        Parameters
+        ----------
+        against
+            ``problem`` or ``blueprint``; None for the problem, or for the blueprint where there is
+            none or where the blueprint was edited since: its numbers then count as given.
+        exact
+            Whether to say beside every figure what rational arithmetic makes of it.
+        disturb
+            What is to turn out another way in runs of the plan, as ``load.power=5%``.
+
+        Raises
+        ------
+        InputError
+            When there is no problem to check against, or an input is unreadable.
+        """
+        from engiagent.certify import certify, with_gaps
+        from engiagent.verify.disturbances import parse_disturbances
+
+        home = self.blueprint.home
+        if against not in (None, "problem", "blueprint"):
+            raise InputError("against what?", found=against, expected="problem or blueprint")
+        if against == "problem" and home.problem is None:
+            raise InputError("the blueprint came without a problem", expected="blueprint")
+        problem = home.stated if against is None else home.problem
+        problem = None if against == "blueprint" else problem
+        found = certify(
+            problem, self.dataset, self.blueprint.plain, folder=home.data, name=home.name,
+            exact=exact, disturb=None if disturb is None else parse_disturbances(disturb),
+        )  # fmt: skip
+        if home.edits and problem is None:
+            said = f"checked against the blueprint as edited: {'; '.join(home.edits)}"
+            found = replace(found, notes=(*found.notes, said))
+        unclear = () if problem is None else (*home.not_understood, *self._unread())
+        return dressed(Certificate, with_gaps(found, unclear))
+
+    def _unread(self) -> tuple[str, ...]:
+        """Return what nobody but a language model has read in the text."""
+        from engiagent.agents.extraction import unread
+        from engiagent.agents.protocol import Board
+        from engiagent.solvers.result import SolveOptions
+
+        home = self.blueprint.home
+        return unread(
+            Board(
+                problem=home.problem, data=home.data, name=home.name, options=SolveOptions(),
+                by_model=home.by_model, blueprint=self.blueprint.plain,
+            )
+        )  # fmt: skip
+
+    def explain(self, *, seconds: float = 10.0) -> Explanation:
+        """Say why there is no plan, no best one, or what holds this one back.
+
+        Parameters
+        ----------
+        seconds
+            For what is solved again to explain.
+        """
+        from engiagent.explain.explaining import Given, explain, explain_result, explain_stored
+
+        home = self.blueprint.home
+        given = Given(
+            blueprint=self._drawn.blueprint, folder=home.folder, problem=home.problem,
+            name=home.name,
+        )  # fmt: skip
+        if self.program is not None and self.result is not None:
+            found = explain_result(given, self.program, self.result, seconds=seconds)
+        else:
+            stored = explain_stored(given, self.dataset, seconds=seconds)
+            found = stored or explain(
+                given.blueprint, given.folder, problem=given.problem, seconds=seconds
+            )
+        return dressed(Explanation, found)
+
+    def diff(self, other: "Solution") -> "Difference":
+        """Return what is different in another plan."""
+        from engiagent.notebook.difference import solution_difference
+
+        return solution_difference(self, other)
+
+    # -- showing --------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        text = f"Solution({self.blueprint.home.name!r}: {self.status}"
+        if self.objective is not None:
+            text += f", {amount(self.objective, self.unit)}"
+        reason = self.dataset.attrs.get("reason")
+        text += f"; {reason}" if reason and reason != self.status else ""
+        return text + ")"
+
+    def _repr_html_(self) -> str:
+        attrs = self.dataset.attrs
+        gap = attrs.get("gap")
+        drawn = Figure(self.panels[:OVERVIEW], f"Plan of {self.blueprint.home.name}")
+        return markup.card(
+            self.blueprint.home.name,
+            markup.facts(
+                [
+                    ("status", self.status),
+                    ("why", "" if attrs.get("reason") == self.status else attrs.get("reason", "")),
+                    ("objective", "" if self.objective is None
+                     else amount(self.objective, self.unit)),
+                    ("the solver's bound", "" if attrs.get("bound") is None
+                     else amount(float(attrs["bound"]), self.unit)),
+                    ("gap", "" if gap is None else f"{100 * float(gap):.3g} %"),
+                    ("solver", f"{attrs.get('solver', '')} {attrs.get('solver_version', '')}"),
+                    ("solved in", "" if attrs.get("seconds") is None
+                     else amount(float(attrs["seconds"]), "s")),
+                ]
+            ),
+            drawn._html() if drawn.charts else Markup(""),
+            "Not checked yet: the certificate says whether the plan holds.",
+            kicker="solution",
+        )  # fmt: skip
+
+
+def _speaks_of(panel: Panel, words: str) -> bool:
+    texts = (panel.title, *(curve.label for curve in panel.curves))
+    return any(words.lower() in text.lower() for text in texts)
