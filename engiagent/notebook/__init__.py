@@ -9,13 +9,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from engiagent.notebook.audits import Audit
     from engiagent.notebook.blueprint import Blueprint
     from engiagent.notebook.difference import Difference, diff
     from engiagent.notebook.figures import Figure
     from engiagent.notebook.magics import Reading, load_ipython_extension
     from engiagent.notebook.problem import Problem
     from engiagent.notebook.run import Run
-    from engiagent.notebook.shown import Audit, Certificate, Explanation
+    from engiagent.notebook.shown import Certificate, Explanation
     from engiagent.notebook.solution import Solution
 
 __all__ = [
@@ -34,7 +35,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Audit": "shown",
+    "Audit": "audits",
     "Blueprint": "blueprint",
     "Certificate": "shown",
     "Difference": "difference",

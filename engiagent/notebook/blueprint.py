@@ -104,7 +104,8 @@ class Blueprint(PlainBlueprint):
         """Return a Pyomo script that solves the blueprint without engiagent."""
         from engiagent.formulations import emit_pyomo
 
-        return emit_pyomo(self.plain, self.home.folder)
+        text: str = emit_pyomo(self.plain, self.home.folder)
+        return text
 
     def to_latex(self) -> str:
         """Return a LaTeX document that says what the blueprint says."""

@@ -8,8 +8,10 @@ import numpy as np
 
 from engiagent.blueprint import Blueprint as PlainBlueprint
 from engiagent.charts import numerals
+from engiagent.charts.series import solution_dimensions
 from engiagent.errors import InputError
 from engiagent.notebook import markup
+from engiagent.report import words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -153,9 +155,12 @@ def _series(name: str, a: "Solution", b: "Solution") -> Iterator[Change]:
     scale = max(float(np.nanmax(np.abs(part), initial=0.0)) for part in values)
     worst = np.unravel_index(int(np.argmax(np.nan_to_num(gap, nan=np.inf))), gap.shape)
     if gap.size and not gap[worst] <= _NEGLIGIBLE * max(scale, 1.0):
+        dimensions = solution_dimensions(a.drawn, one)
         labels = [
-            str(one.coords[dim].values[place]) if dim in one.coords else str(place)
-            for dim, place in zip(one.dims, worst, strict=True)
+            dimension.axis.short_label(
+                int(place if dimension.positions is None else dimension.positions[place])
+            )
+            for dimension, place in zip(dimensions, worst, strict=True)
         ]
         where = f"{label}, most at {', '.join(labels)}" if labels else label
         yield Change(where, *(_amount(float(part[worst]), unit) for part in values))
@@ -167,7 +172,10 @@ def _amount(value: float | None, unit: str) -> str:
 
 def _changes(path: str, a: Any, b: Any) -> Iterator[Change]:
     """Yield where two plain documents differ; elements of lists go by their names."""
-    if isinstance(a, Mapping) and isinstance(b, Mapping):
+    if path.endswith(".source_reference") and a != b:
+        before, after = ("" if side is None else words.source(side) for side in (a, b))
+        yield Change(path.removeprefix("core_model_elements."), before, after)
+    elif isinstance(a, Mapping) and isinstance(b, Mapping):
         for key in dict.fromkeys([*a, *b]):
             yield from _changes(f"{path}.{key}" if path else key, a.get(key), b.get(key))
     elif isinstance(a, list) and isinstance(b, list) and _are_named([*a, *b]):

@@ -11,9 +11,10 @@ from typing import Any, NoReturn
 from engiagent.errors import EngiagentError, InputError
 from engiagent.files import write_atomic
 from engiagent.notebook import markup
+from engiagent.notebook.audits import Audit
 from engiagent.notebook.blueprint import Blueprint
 from engiagent.notebook.problem import TEXT_FILE, Problem
-from engiagent.notebook.shown import Audit, Certificate, Explanation
+from engiagent.notebook.shown import Certificate, Explanation
 
 _USAGE = "%%problem [NAME] [--data FOLDER] [--engine ENGINE] [--set SLOT=VALUE] [--no-audit]"
 

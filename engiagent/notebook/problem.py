@@ -16,13 +16,13 @@ from engiagent.notebook.blueprint import Blueprint
 from engiagent.notebook.home import Home, dressed, solve_options
 from engiagent.notebook.progress import Shown
 from engiagent.notebook.run import Run, run_in
-from engiagent.notebook.shown import Audit
 from engiagent.problems import Problem as PlainProblem
 from engiagent.runinputs import EXPERT
 
 if TYPE_CHECKING:
     from engiagent.agents.engines.asking import Asking
     from engiagent.agents.protocol import Engine
+    from engiagent.notebook.audits import Audit
     from engiagent.notebook.solution import Solution
 
 TEXT_FILE = "problem.md"
@@ -85,9 +85,10 @@ class Problem(PlainProblem):
         write_atomic(target / TEXT_FILE, text)
         return cls.load(target)
 
-    def audit(self, seconds: float = 30.0) -> Audit:
+    def audit(self, seconds: float = 30.0) -> "Audit":
         """Say whether the text gives enough to be solved, and whether what it gives can hold."""
         from engiagent.audit import audit_problem
+        from engiagent.notebook.audits import Audit
 
         return dressed(Audit, audit_problem(self, seconds=seconds))
 

@@ -1,22 +1,16 @@
-"""Audits, certificates and explanations that show themselves in a notebook."""
+"""Certificates and explanations that show themselves in a notebook."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from markupsafe import Markup
 
-from engiagent.audit import Audit as PlainAudit
 from engiagent.charts import numerals
 from engiagent.explain import Explanation as PlainExplanation
 from engiagent.explain.text import lines_of
 from engiagent.notebook import markup
 from engiagent.report import words
 from engiagent.verify import Certificate as PlainCertificate
-
-_TONES = {
-    "complete": "good", "pass": "good", "contradictory": "bad", "fail": "bad", "missing": "bad",
-}  # fmt: skip
-_MARKS = {"good": "✔", "bad": "✘", "open": "?"}
 
 
 def verdict_badge(verdict: Any, state: Any = None) -> Markup:
@@ -28,38 +22,6 @@ def verdict_badge(verdict: Any, state: Any = None) -> Markup:
 def amount(value: Any, unit: Any) -> str:
     """Return a number with its unit, a dash where there is none."""
     return numerals.quantity(float(value) if isinstance(value, int | float) else None, unit, 9)
-
-
-class Audit(PlainAudit):
-    """What an audit found."""
-
-    def __repr__(self) -> str:
-        lines = [f"{self.problem}: {self.verdict}"]
-        lines += [f"  {finding.severity}: {finding.explanation}" for finding in self.findings]
-        lines += [f"  not understood: {text}" for text in self.not_understood]
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        tone = _TONES.get(self.verdict, "open")
-        rows = [
-            (
-                f.severity,
-                f"{f.subject}: {f.explanation}",
-                "; ".join(str(place) for place in f.places),
-            )
-            for f in self.findings
-        ]
-        return markup.card(
-            self.problem,
-            markup.badge(self.verdict, tone, _MARKS[tone]),
-            markup.table(("severity", "finding", "where"), rows),
-            markup.folded(
-                f"{len(self.not_understood)} sentences that nothing here can judge",
-                markup.bullets(self.not_understood),
-            ),
-            markup.folded(f"{len(self.notes)} notes", markup.bullets(self.notes)),
-            kicker="audit",
-        )
 
 
 class Certificate(PlainCertificate):

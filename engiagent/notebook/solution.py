@@ -112,12 +112,13 @@ class Solution:
         """
         from engiagent.notebook.frames import frame
 
-        return frame(self._drawn, units=units)
+        return frame(self.drawn, units=units)
 
     # -- looking --------------------------------------------------------------------------------
 
     @cached_property
-    def _drawn(self) -> Drawn:
+    def drawn(self) -> Drawn:
+        """The plan with its expanded blueprint and the data, as charts are drawn from it."""
         from engiagent.blueprint.elaborate import Elaboration
 
         plain = self.blueprint.expanded.plain
@@ -126,7 +127,7 @@ class Solution:
     @cached_property
     def panels(self) -> tuple[Panel, ...]:
         """All that can be drawn of the plan, what tells most first."""
-        return plan_panels(self._drawn)
+        return plan_panels(self.drawn)
 
     def plot(self, which: str | None = None, *, backend: str = "svg") -> Any:
         """Draw the plan.
@@ -227,7 +228,7 @@ class Solution:
 
         home = self.blueprint.home
         given = Given(
-            blueprint=self._drawn.blueprint, folder=home.folder, problem=home.problem,
+            blueprint=self.drawn.blueprint, folder=home.folder, problem=home.problem,
             name=home.name,
         )  # fmt: skip
         if self.program is not None and self.result is not None:

@@ -112,7 +112,7 @@ def blueprint_html(blueprint: "Blueprint") -> str:
     goal = core.objective_function
     aim = "" if goal is None else f"{goal.sense} {goal.name or 'objective'}, in {goal.unit or '–'}"
     components = [
-        (c.name, c.model, ", ".join(f"{k} = {v}" for k, v in c.parameters.items()))
+        (c.name, c.model, ", ".join(f"{k} {v}" for k, v in (c.connections or {}).items()))
         for c in core.components
     ]
     return markup.card(
@@ -126,7 +126,7 @@ def blueprint_html(blueprint: "Blueprint") -> str:
                 *(f"not understood: {text}" for text in home.not_understood),
             ]
         ),
-        markup.table(("component", "model", "parameters"), components, "Components"),
+        markup.table(("component", "model", "connections"), components, "Components"),
         markup.table(
             ("parameter", "value", "unit", "where it comes from"),
             [_parameter(p) for p in core.parameters],
