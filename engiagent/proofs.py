@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from engiagent.problems import Problem
     from engiagent.solvers.result import SolveOptions
     from engiagent.verify.opinions import Opinion
+    from engiagent.verify.requirements import Requirements
 
 OPINION: Final = "opinion.json"
 """The file of a run folder with what a second solver said."""
@@ -56,6 +57,7 @@ class Proofs:
         folder: Path,
         name: str,
         mapping: Any = None,
+        requirements: "Requirements | None" = None,
     ) -> "Opinion | None":
         """Return what the second solver says, None where none is asked; see ``second_opinion``."""
         computed = blueprint is not None and blueprint.kind == "definitions"
@@ -65,7 +67,7 @@ class Proofs:
 
         return second_opinion(
             problem, solution, blueprint, self.second_solver, options,
-            folder=folder, name=name, mapping=mapping,
+            folder=folder, name=name, mapping=mapping, requirements=requirements,
         )  # fmt: skip
 
     def claimed(self, solution: "xarray.Dataset", program: "Program") -> "xarray.Dataset":

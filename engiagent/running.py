@@ -247,21 +247,22 @@ class Run:
 
         assert board.blueprint is not None
         blueprint, solution = in_full(board.blueprint), board.solution
+        taken = None if board.requirements is None else board.requirements.requirements
         said = self.proofs.opinion(
-            self.problem, solution, blueprint, self.options, folder=self.data, name=board.name
-        )
+            self.problem, solution, blueprint, self.options,
+            folder=self.data, name=board.name, requirements=taken,
+        )  # fmt: skip
         if said is not None:
             self.folder.write(OPINION, dumps_canonical(said.to_dict()))
         gaps = unread(board)
         self._remember_gaps(gaps)
-        taken = board.requirements
         certificate = certify(
             self.problem,
             solution,
             blueprint,
             folder=self.data,
             name=board.name,
-            requirements=None if taken is None else taken.requirements,
+            requirements=taken,
             exact=self.proofs.exact,
             opinion=said,
         )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from engiagent.solvers.result import SolveOptions
     from engiagent.verify.exact.arrays import StatedArrays
     from engiagent.verify.opinions import Opinion
+    from engiagent.verify.requirements import Requirements
 
 SCIPY: Final = "scipy"
 """The name under which ``scipy.optimize.milp`` can be asked."""
@@ -34,12 +35,13 @@ def second_opinion(
     folder: Path,
     name: str,
     mapping: Any = None,
+    requirements: "Requirements | None" = None,
 ) -> "Opinion":
     """Solve what is stated with another solver and return what it says of the optimum.
 
     Parameters
     ----------
-    problem, solution, blueprint, folder, name, mapping
+    problem, solution, blueprint, folder, name, mapping, requirements
         As for :func:`engiagent.certify.certify`.
     solver
         A backend, as ``highs`` or ``scip``, or ``scipy``.
@@ -56,7 +58,8 @@ def second_opinion(
 
     _other_than(_first_solver(solution), solver)
     source, expanded = source_of(problem, blueprint, folder, name)
-    arrays = stated_arrays(source, solution, expanded, mapping=mapping)
+    stated = None if source.expert is not None else requirements
+    arrays = stated_arrays(source, solution, expanded, stated, mapping)
     if isinstance(arrays, str):
         return _of_the_blueprint(blueprint, folder, solver, options, arrays)
     if not arrays.complete and blueprint is not None and solver != SCIPY:

@@ -170,6 +170,8 @@ class Evaluator(Conditions):
         return values.combine([(known, now), (before, then)], frame.size)
 
     def _unary(self, node: Unary, frame: Frame) -> Value:
+        if isinstance(node.operand, Number) and node.op == "-":  # as -40[degC], which is a point
+            return self._literal(replace(node.operand, value=-node.operand.value), frame)
         value = self.number(node.operand, frame)
         return value if node.op == "+" else values.negate(value)
 

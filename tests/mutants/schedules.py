@@ -72,7 +72,7 @@ def both_directions_at_once(run: Run) -> Schedules:
             c for c in run.blueprint.core.components if c.name == charge.quantity.split(".")[0]
         )
         eta = [
-            _number(run, component.parameters[f"{word}_efficiency"])
+            _number(run, component.parameters.get(f"{word}_efficiency", 1))
             for word in ("charge", "discharge")
         ]
         amount = 0.2 * float(np.max(_upper(run, charge.name)))

@@ -382,3 +382,15 @@ def test_a_year_of_quarter_hours_is_summed_by_day_without_trying_every_pair() ->
         assert violation["where"] == place
         assert violation["amount"] == pytest.approx(amount)
     assert time.perf_counter() - began < 10.0  # trying all pairs would be 1.2 thousand millions
+
+
+def test_a_minus_before_a_temperature_is_its_own() -> None:
+    blueprint = document(
+        [{"name": "theta", "index": ["t in T"], "unit": "degC"}],
+        [rule("theta[t] >= -40[degC]")],
+        {"sense": "minimize", "unit": "K", "expression": "theta[last(T)] - -40[degC]"},
+    )
+    warm = judged(blueprint, {"theta": [-39.0, 0.0, -40.0]}, objective=0.0)
+    assert entry(warm, "C")["status"] == "pass"
+    cold = judged(blueprint, {"theta": [-39.0, 0.0, -41.0]}, objective=-1.0)
+    assert entry(cold, "C")["status"] == "fail"

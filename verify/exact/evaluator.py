@@ -144,6 +144,8 @@ class ExactEvaluator:
         return forms.combine(parts, frame.size)
 
     def _unary(self, node: Unary, frame: Frame) -> Exact:
+        if isinstance(node.operand, Number) and node.op == "-":
+            return self._literal(replace(node.operand, value=-node.operand.value), frame)
         value = self.number(node.operand, frame)
         return value if node.op == "+" else forms.negate(value)
 

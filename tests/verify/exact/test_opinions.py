@@ -1,5 +1,6 @@
 """A second solver beside the first: agreement is reported, contradiction takes the certificate."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,14 @@ import xarray as xr
 from engiagent.blueprint.document import Blueprint
 from engiagent.certify import certify
 from engiagent.errors import EngiagentError, InputError
+from engiagent.formulations import compile_blueprint, expand
+from engiagent.problems import Problem, corpus_root
 from engiagent.secondopinion import second_opinion
+from engiagent.solvers import solve, to_dataset
 from engiagent.solvers.result import SolveOptions
 from engiagent.verify import Certificate
 from engiagent.verify.opinions import Opinion
+from engiagent.verify.requirements import load_requirements
 from tests.verify.small import document
 
 KNAPSACK = {"A": (4.0, 12.0), "B": (2.0, 2.0), "C": (1.0, 1.0), "D": (10.0, 4.0), "E": (2.0, 1.0)}
@@ -169,3 +174,21 @@ def test_an_opinion_survives_its_file_and_nonsense_does_not() -> None:
     for wrong in ({}, {**said.to_dict(), "bound": "15"}, {**said.to_dict(), "status": "fine"}):
         with pytest.raises(InputError):
             Opinion.from_json(wrong)
+
+
+def test_requirements_that_were_read_from_the_text_count_for_the_second_solver(
+    tmp_path: Path,
+) -> None:
+    house = corpus_root() / "planning" / "rooftop_pv"
+    shutil.copytree(house, tmp_path, ignore=shutil.ignore_patterns("expert"), dirs_exist_ok=True)
+    problem, blueprint = Problem.load(tmp_path), Blueprint.load(house / "expert/blueprint.json")
+    program = compile_blueprint(expand(blueprint), tmp_path)
+    schedule = to_dataset(program, solve(program, SolveOptions(backend="scip")))
+    read = load_requirements(house / "expert/requirements.yaml")
+    for requirements, over in ((None, "the blueprint"), (read, "the stated requirements")):
+        said = second_opinion(
+            problem, schedule, blueprint, "highs", SolveOptions(), folder=tmp_path, name="house",
+            requirements=requirements,
+        )  # fmt: skip
+        assert said.over.startswith(over)
+        assert said.objective == pytest.approx(float(schedule.attrs["objective"]), rel=1e-6)
