@@ -7,9 +7,10 @@ verdict that is false by the matrices of the reference blueprint; it is *equival
 verdict claims something that these confirm. Harmless changes show whether anybody is accused
 falsely.
 
-    python benchmarks/mutation.py            # every mutant, a table by operator
-    python benchmarks/mutation.py --quick    # an even sample, under a minute
-    python benchmarks/mutation.py --json     # one JSON object
+    python benchmarks/mutation.py                # every mutant, a table by operator
+    python benchmarks/mutation.py --quick        # an even sample, under a minute
+    python benchmarks/mutation.py --about 4000   # an even sample of all problems
+    python benchmarks/mutation.py --json         # one JSON object
 """
 
 import argparse
@@ -56,11 +57,11 @@ def verdicts(task: tuple[Path, int, int, int]) -> list[Outcome]:
     ]
 
 
-def outcomes(quick: bool) -> list[Outcome]:
-    """Return what the checker says to the mutants of all problems."""
+def outcomes(quick: bool, about: int | None = None) -> list[Outcome]:
+    """Return what the checker says to the mutants of all problems, or to about so many of them."""
     runs = certified(FAMILY if quick else None)
     total = sum(1 for run in runs for _ in mutants(run, OPERATORS + HARMLESS))
-    step = max(1, total // QUICK) if quick else 1
+    step = max(1, total // about) if about else 1
     tasks = [
         (run.problem.folder, first, step, part)
         for first, run in enumerate(runs)
@@ -149,10 +150,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the bench; return 1 when something survived or was accused falsely."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="an even sample, under a minute")
+    parser.add_argument("--about", type=int, metavar="N", help="an even sample of about N changes")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     options = parser.parse_args(arguments)
     begun = monotonic()
-    result = report(outcomes(options.quick))
+    result = report(outcomes(options.quick, QUICK if options.quick else options.about))
     result["seconds"] = monotonic() - begun
     print(json.dumps(result) if options.json else table(result))
     return 1 if result["survivors"] or result["false_accusations"] else 0
