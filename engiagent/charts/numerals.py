@@ -5,15 +5,16 @@ import re
 from typing import Any
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_PLAIN = ("+03", "+04", "+05")
 _POWER = re.compile(r"\*\*(-?\d+)")
 _UNITS = {"degC": "°C", "degF": "°F", "degC_diff": "K", "m2": "m²", "m3": "m³", "ohm": "Ω"}
 
 
 def number(value: Any, digits: int = 6) -> str:
-    """Return a number for people; what is no finite number becomes a dash.
+    r"""Return a number for people; what is no finite number becomes a dash.
 
-    >>> number(-1234.5), number(2.5e-7), number(float("nan"))
-    ('−1234.5', '2.5×10⁻⁷', '–')
+    >>> number(-1234.5), number(2.5e-7), number(12345.6, 3), number(float("nan"))
+    ('−1234.5', '2.5×10⁻⁷', '12\u202f300', '–')
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value) if isinstance(value, str) else "–"
@@ -22,6 +23,8 @@ def number(value: Any, digits: int = 6) -> str:
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     mantissa, _, exponent = f"{value:.{digits}g}".partition("e")
+    if exponent in _PLAIN:
+        mantissa, exponent = f"{float(f'{value:.{digits}g}'):.0f}", ""
     if exponent:
         power = str(int(exponent)).translate(_SUPERSCRIPTS)
         return f"{mantissa}×10{power}".replace("-", "−")

@@ -87,6 +87,8 @@ def _answer(library: Library, path: str, query: dict[str, list[str]]) -> Answer 
         return Stream(lambda: [(r.name, r.state, r.stage, r.verdict) for r in library.recent()])
     if path.startswith("/events/runs/"):
         return _stream(library, library.run(path.removeprefix("/events/runs/")))
+    if path == "/favicon.ico":  # what browsers ask for beside a page that names no icon
+        return _static("icon.svg")
     if path.startswith("/static/"):
         return _static(path.removeprefix("/static/"))
     if path == "/runs" or path.startswith("/runs/"):

@@ -1,0 +1,203 @@
+"""Chromium, and pages of real runs for it: a report, a batch, a bench, a comparison, the viewer.
+
+Where there is no Chromium the tests are skipped. Pictures go to the folder that the environment
+variable ``ENGIAGENT_SCREENS`` names, as ``runs/screens``, which git ignores.
+"""
+
+import os
+import re
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import ViewportSize
+
+from engiagent.bench.figures import to_html
+from engiagent.bench.suite import Cell, Measured
+from engiagent.problems import corpus_root
+from engiagent.report import compare, write_batch
+from engiagent.runs import run_problem, solve_blueprint
+from engiagent.view import open_view
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+CHROMIUM: Final = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+# As root a sandbox needs what a container has not; the rest keeps the browser from calling home.
+FLAGS: Final = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update", "--hide-scrollbars",
+)  # fmt: skip
+WIDE: Final = ViewportSize(width=1200, height=900)
+MODES: Final[dict[str, tuple[ViewportSize, Literal["light", "dark"], str]]] = {
+    # What a page is asked about: everything once, then what light and width can change.
+    "light": (WIDE, "light", "{}"),
+    "dark": (WIDE, "dark", "{runOnly: ['color-contrast']}"),
+    "narrow": (
+        ViewportSize(width=360, height=740),
+        "light",
+        "{runOnly: ['scrollable-region-focusable', 'target-size', 'meta-viewport']}",
+    ),
+}
+SCREENS: Final = os.environ.get("ENGIAGENT_SCREENS")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip where there is no browser."""
+    if CHROMIUM is not None:
+        return
+    skip = pytest.mark.skip(reason="there is no Chromium; on Debian: apt-get install chromium")
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(skip)
+
+
+@dataclass
+class Opened:
+    """An open page with everything that it asked for and complained of."""
+
+    page: "Page"
+    asked: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    def turn(self, mode: str) -> None:
+        """Make it light, dark or narrow."""
+        viewport, light, _ = MODES[mode]
+        self.page.emulate_media(color_scheme=light)
+        self.page.set_viewport_size(viewport)
+
+    def axe(self, mode: str) -> list[str]:
+        """Return what axe finds wrong, a line for each rule."""
+        if not self.page.evaluate("'axe' in self"):
+            self.page.evaluate(_axe())
+        found: list[str] = self.page.evaluate(_FINDINGS, MODES[mode][2])
+        return found
+
+    def sticks_out(self) -> int:
+        """Return by how many pixels the page is wider than the window."""
+        wide: int = self.page.evaluate(
+            "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        )
+        return wide
+
+    def picture(self, name: str) -> None:
+        """Keep a picture of the whole page for somebody to look at."""
+        if SCREENS:
+            path = Path(SCREENS) / f"{name}.png"
+            self.page.screenshot(path=path, full_page=True)
+
+
+_FINDINGS: Final = """rules => axe.run(eval(`(${rules})`)).then(found => found.violations.map(
+    one => `${one.id}: ${one.help}: ${one.nodes.slice(0, 3).map(node => node.html.slice(0, 200))}`
+))"""
+
+
+def _axe() -> str:
+    return files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8")
+
+
+@pytest.fixture(scope="session")
+def browser() -> "Iterator[Browser]":
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield chromium
+        chromium.close()
+
+
+Open = Callable[..., Opened]
+
+
+@pytest.fixture
+def visit(browser: "Browser") -> Iterator[Open]:
+    """Return a function that opens an address in a window of its own."""
+    contexts: list[BrowserContext] = []
+
+    def go(address: str, *, script: bool = True) -> Opened:
+        # What a page may load is kept in force but where axe, a script, has to be let in.
+        context = browser.new_context(
+            viewport=WIDE, bypass_csp=script, java_script_enabled=script, accept_downloads=True
+        )
+        contexts.append(context)
+        opened = Opened(context.new_page())
+        opened.page.on("request", lambda request: opened.asked.append(request.url))
+        opened.page.on("console", lambda message: _heard(opened, message.type, message.text))
+        opened.page.on("pageerror", lambda error: opened.complaints.append(str(error)))
+        opened.page.goto(address)
+        return opened
+
+    yield go
+    for context in contexts:
+        context.close()
+
+
+def _heard(opened: Opened, kind: str, text: str) -> None:
+    if kind in ("error", "warning"):
+        opened.complaints.append(text)
+
+
+def outside(asked: list[str], home: str) -> list[str]:
+    """Return the addresses that are neither the page's own place nor within the page."""
+    own = urlsplit(home)
+    return [
+        url
+        for url in asked
+        if not url.startswith(("data:", "blob:"))
+        and (urlsplit(url).scheme, urlsplit(url).netloc) != (own.scheme, own.netloc)
+    ]
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of runs: one certified, one that lacks data, one proven infeasible."""
+    folder, corpus = tmp_path_factory.mktemp("work") / "runs", corpus_root()
+    run_problem(corpus / "battery" / "merchant_day", out=folder / "merchant_day")
+    run_problem(corpus / "battery" / "missing_efficiency", out=folder / "missing_efficiency")
+    cold = corpus / "thermal" / "cold_snap_infeasible" / "expert" / "blueprint.json"
+    solve_blueprint(cold, folder / "cold_snap")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def pages(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The addresses of every kind of page that stands alone."""
+    out = tmp_path_factory.mktemp("pages")
+    (out / "compare.html").write_text(compare([runs / "merchant_day", runs / "cold_snap"]))
+    measured = [
+        Measured("certified", True, True, True, False, 5, 0, 0.0, 2.0, ""),
+        Measured("undecided", False, False, False, False, 9, 1200, None, 3.5, "lacks a value"),
+        Measured("certified", True, False, False, True, 5, 0, 0.0, 2.0, "breaks a limit"),
+    ]
+    cells = {Cell("battery/shop", "offline", "full", k): m for k, m in enumerate(measured, 1)}
+    (out / "bench.html").write_text(to_html("nightly", cells))
+    batch = write_batch(runs)
+    shutil.copy(batch, out / "batch.html")
+    batch.unlink()
+    found = {path.stem: path.as_uri() for path in out.iterdir()}
+    return found | {
+        f"report_{run}": (runs / run / "report.html").as_uri()
+        for run in ("merchant_day", "missing_efficiency", "cold_snap")
+    }
+
+
+@pytest.fixture(scope="session")
+def home(runs: Path) -> Iterator[str]:
+    """The address of a viewer of the runs, as ``http://127.0.0.1:1234``."""
+    view = open_view(runs, 0)
+    thread = threading.Thread(target=view.run, daemon=True)
+    thread.start()
+    yield view.address.rstrip("/")
+    view.close()
+    thread.join(10)
+
+
+def words_of(text: str) -> str:
+    """Return a text on one line."""
+    return re.sub(r"\s+", " ", text).strip()

@@ -1,0 +1,94 @@
+"""The viewer as somebody uses it: list and filters without scripts, a run followed as it goes."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.browser.conftest import MODES, Open, outside, words_of
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [("list", "/"), ("run", "/runs/merchant_day"), ("error", "/nothing")],
+)
+def test_a_page_of_the_viewer_is_sound(name: str, path: str, home: str, visit: Open) -> None:
+    opened = visit(home + path)
+    for mode in MODES:
+        opened.turn(mode)
+        opened.picture(f"view_{name}-{mode}")
+        assert opened.sticks_out() <= 0, mode
+        assert opened.axe(mode) == [], mode
+    assert outside(opened.asked, home) == []
+    complaints = [text for text in opened.complaints if name != "error" or "404" not in text]
+    assert complaints == []
+
+
+def test_without_scripts_the_list_is_filtered_and_leads_to_the_report(
+    home: str, visit: Open
+) -> None:
+    opened = visit(home, script=False)
+    page = opened.page
+    page.get_by_label("Verdict").select_option("proven infeasible")
+    page.get_by_role("button", name="Show").click()
+    assert page.locator("table.runs tbody tr").count() == 1
+    page.get_by_role("link", name="cold_snap_infeasible").click()
+    page.get_by_role("link", name="Open the report").click()
+    assert "No plan can meet all demands at once" in page.inner_text("main")
+    assert opened.complaints == []
+
+
+def test_runs_are_ticked_and_seen_side_by_side(home: str, visit: Open) -> None:
+    opened = visit(home)
+    for run in ("merchant_day", "cold_snap"):
+        opened.page.get_by_label(f"Compare {run}").check()
+    opened.page.get_by_role("button", name="Compare").click()
+    assert opened.page.inner_text("h1") == "2 runs compared"
+    assert opened.complaints == []
+
+
+def test_a_report_within_the_viewer_runs_nothing_and_still_saves(
+    home: str, visit: Open, runs: Path
+) -> None:
+    opened = visit(f"{home}/runs/merchant_day/-/report.html", script=False)
+    assert opened.page.evaluate("self.origin") == "null"  # of no origin: it can reach nothing
+    with opened.page.expect_download() as waiting:
+        opened.page.locator('a[download="instructions.csv"]').click()
+    assert waiting.value.suggested_filename == "instructions.csv"
+
+
+def test_a_run_is_followed_while_it_goes(
+    home: str, visit: Open, runs: Path, request: pytest.FixtureRequest
+) -> None:
+    folder = runs / "under_way"
+    folder.mkdir()
+    record = {
+        "schema": "engiagent-run/1", "problem": "slow", "state": "running", "stage": "solve",
+        "pid": os.getpid(), "started": "2026-01-01T00:00:00+00:00",
+    }  # fmt: skip
+
+    def write(**changes: object) -> None:
+        (folder / "new").write_text(json.dumps(record | changes))
+        (folder / "new").replace(folder / "run.json")
+
+    def tell(**line: object) -> None:
+        with open(folder / "trace.jsonl", "a") as file:
+            file.write(json.dumps({"time": "2026-01-01T00:00:01+00:00", **line}) + "\n")
+
+    write()
+    tell(stage="solve", event="start")
+    run, listed = visit(f"{home}/runs/under_way").page, visit(home).page
+    run.get_by_text("Live: this page follows what happens.").wait_for()
+    tell(stage="solve", event="progress", elapsed=4.0, nodes=321, gap=0.125)
+    run.get_by_text("after 4.0 s, 321 nodes, gap 12.5").wait_for(timeout=8000)
+    box = listed.get_by_label("Compare merchant_day")
+    box.check()
+    listed.get_by_role("heading").first.click()  # done with the list for now
+    tell(stage="solve", event="end", outcome="done", seconds=5.0)
+    write(state="done", verdict="feasible", stage="report")
+    run.get_by_text("The run has ended.").wait_for(timeout=8000)
+    assert "Feasible" in words_of(run.inner_text("main"))
+    row = listed.locator("tr", has_text="under_way")
+    row.get_by_text("Feasible").wait_for(timeout=8000)
+    assert box.is_checked()  # what somebody has ticked stays ticked
