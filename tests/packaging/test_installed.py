@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.blocks import Follower, Said, blocks
 from tests.packaging.conftest import ROOT, Command
 
 
@@ -50,16 +51,11 @@ def test_the_whole_corpus_is_there(installed: Command, place: Path) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ["check", "runs/day", "--exact"],
-        ["check", "--certificate", "runs/day/certificate.json"],
-        ["audit", "battery/merchant_day"],
-        ["explain", "runs/day/blueprint.json"],
         ["lint", "runs/day/blueprint.json"],
         ["lint", "--explain", "EB005"],
         ["emit", "runs/day/blueprint.json", "--to", "latex", "-o", "day.tex"],
         ["schema"],
         ["schema", "--reference"],
-        ["report", "runs/day"],
         ["trace", "runs/day"],
     ],
     ids=" ".join,
@@ -70,6 +66,23 @@ def test_a_command_needs_nothing_from_the_checkout(
 ) -> None:
     done = installed("engiagent", *words, cwd=place)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("page", ["energy-engineer", "building-operator"])
+def test_the_tutorials_can_be_followed(
+    installed: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str
+) -> None:
+    """Commands are the installed package's; what is Python on these pages is pandas alone."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(words: list[str]) -> Said:
+        done = installed("engiagent", *words, cwd=tmp_path)
+        return Said(done.returncode, done.stdout, done.stdout + done.stderr)
+
+    follower = Follower(run)
+    for block in blocks(ROOT / f"docs/tutorials/{page}.md", ROOT):
+        assert "engiagent" not in block.text or block.language != "python"
+        follower.follow(block)
 
 
 @pytest.mark.usefixtures("day")
