@@ -16,10 +16,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+from engiagent.bench.machine import versions
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
@@ -193,17 +194,6 @@ def machine() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of all libraries that are there."""
-    found = {}
-    for name in LIBRARIES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
-
-
 def table(figures: Sequence[Figure]) -> str:
     """Return the figures as a Markdown table."""
     lines = ["| benchmark | ratio | measured | at most | |", "|---|---|---:|---:|---|"]
@@ -222,7 +212,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     chosen = [p for p in PARTS if options.only is None or p.name in options.only.split(",")]
     RESULTS.mkdir(exist_ok=True)
-    about = {"machine": machine(), "versions": versions()}
+    about = {"machine": machine(), "versions": versions(LIBRARIES)}
     results, figures, failures = {}, [], []
     for part in chosen:
         print(f"{part.name} …", file=sys.stderr, flush=True)

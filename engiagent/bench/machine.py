@@ -2,6 +2,7 @@
 
 import os
 import platform
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
@@ -18,10 +19,10 @@ def machine() -> dict[str, Any]:
     }
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of the libraries that are installed."""
+def versions(names: Sequence[str] = LIBRARIES) -> dict[str, str]:
+    """Return the versions of those libraries that are installed."""
     found = {}
-    for name in LIBRARIES:
+    for name in names:
         try:
             found[name] = version(name)
         except PackageNotFoundError:
