@@ -40,21 +40,39 @@ class Group:
 
 @dataclass(frozen=True)
 class Section:
-    """The section: its heading, a sentence, and the groups."""
+    """The section: its heading, a sentence, and the groups.
+
+    Attributes
+    ----------
+    kind
+        What is explained: a ``plan``, or why there is none.
+    enough
+        Changes that are enough for a plan, each confirmed by a solve.
+    """
 
     title: str
     summary: str
     groups: tuple[Group, ...]
+    kind: str = "plan"
+    enough: tuple[str, ...] = ()
 
 
 def explanation(run: Run) -> Section | None:
     """Return the section of a run; None where nothing is to be explained or it cannot be read."""
     found = _stored(run) or _made(run)
-    title = TITLES.get(str(found.get("kind")))
+    kind = str(found.get("kind"))
+    title = TITLES.get(kind)
     if title is None:
         return None
     groups = [group for group in _groups(found) if group.items]
-    return Section(title, str(found.get("summary") or ""), tuple(groups)) if groups else None
+    if not groups:
+        return None
+    return Section(title, str(found.get("summary") or ""), tuple(groups), kind, _enough(found))
+
+
+def _enough(found: Mapping[str, Any]) -> tuple[str, ...]:
+    proposals = [_map(proposal) for proposal in _list(found, "proposals")]
+    return tuple(str(p.get("text")) for p in proposals if p.get("verified"))
 
 
 def _stored(run: Run) -> Mapping[str, Any]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,31 +44,31 @@ def write_report(run_folder: str | Path) -> Path:
 
 def _context(run: Run) -> dict[str, Any]:
     schedule = build_schedule(run)
-    drawn = [
-        Chart(number, charts.caption(panel), charts.draw(panel, f"chart-{number}"))
-        for number, panel in enumerate(schedule.panels, start=1)
-    ]
+    panels = enumerate(schedule.panels, start=1)
+    drawn = [_chart(f"chart-{number}", number, panel) for number, panel in panels]
     todo = instructions(run, schedule.series)
+    why = explanation(run)
     told, trouble = turns.read_story(run.folder)
     return {
         "title": _title(run),
         "verdict": words.verdict(_verdict_name(run), run.record.get("state")),
-        "answers": plain.answers(run, todo),
+        "answers": plain.answers(run, todo, why.enough if why is not None else ()),
         "todo": todo,
-        "reason": _reason(run),
+        "reason": _reason(run) if why is None or why.kind == "plan" else why.summary,
         "facts": _objective(run),
         "violations": findings.violations(run),
         "missing": findings.missing(run),
         "not_understood": findings.not_understood(run),
-        "conflicts": findings.conflicts(run),
+        "conflicts": findings.conflicts(run) if why is None or why.kind == "plan" else [],
         "charts": drawn,
         "schedule": schedule,
         "levels": plain.levels(run),
         "checks": findings.check_table(run),
-        "stages": turns.stage_table(told) if told.stages else None,
+        "stages": turns.stage_table(_without_itself(told)) if told.stages else None,
+        "way": [_chart("way", len(drawn) + 1, told.way)] if told.way is not None else [],
         "turns": turns.turn_table(told) if told.turns else None,
         "turns_left_out": told.left_out,
-        "explanation": explanation(run),
+        "explanation": why,
         "assumptions": model.assumptions(run),
         "model": model.build_model(run),
         "problem_name": run.problem_name,
@@ -79,6 +80,16 @@ def _context(run: Run) -> dict[str, Any]:
         "versions": _versions(run),
         "trouble": [*run.trouble, *([trouble] if trouble else [])],
     }
+
+
+def _chart(name: str, number: int, chart: charts.Chart) -> Chart:
+    return Chart(number, charts.caption(chart), charts.draw(chart, name))
+
+
+def _without_itself(told: turns.Story) -> turns.Story:
+    """Leave out the stage in which this page is being written."""
+    own = [s for s in told.stages if s.name == "report" and s.outcome == turns.RUNNING]
+    return replace(told, stages=tuple(s for s in told.stages if s not in own))
 
 
 def _notes(run: Run) -> list[str]:

@@ -4,11 +4,12 @@ Nothing is said here that the certificate does not say; what it leaves open is c
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from engiagent.blueprint.units import CURRENCIES
+from engiagent.charts.series import PREFIXES
 from engiagent.report import findings, words
 from engiagent.report.artefacts import Run
 from engiagent.report.instructions import Instructions
@@ -32,9 +33,28 @@ class Answer:
     tone: str = ""
 
 
-def answers(run: Run, todo: Instructions | None) -> list[Answer]:
-    """Return the four answers in the order in which they are asked."""
-    return [_what_to_do(run, todo), _what_it_costs(run), _is_it_safe(run), _why_believe_it(run)]
+def answers(run: Run, todo: Instructions | None, enough: Sequence[str] = ()) -> list[Answer]:
+    """Return the answers in the order in which they are asked; without a plan there are fewer.
+
+    Parameters
+    ----------
+    todo
+        What the plan asks for over time.
+    enough
+        Where there is no plan: changes of which each is enough for one.
+    """
+    what, why = _what_to_do(run, todo), _why_believe_it(run)
+    if not has_plan(run):
+        helps = tuple(f"This would be enough: {text}" for text in enough[:_TIGHTEST])
+        return [replace(what, details=helps), why]
+    return [what, _what_it_costs(run), _is_it_safe(run), why]
+
+
+def has_plan(run: Run) -> bool:
+    """Whether there is a plan, good or bad."""
+    if run.solution is None or run.certificate.get("verdict") == "proven infeasible":
+        return False
+    return any(not str(name).startswith(PREFIXES) for name in run.solution.data_vars)
 
 
 def money(unit: Any) -> bool:
@@ -48,7 +68,7 @@ def money(unit: Any) -> bool:
 
 def _what_to_do(run: Run, todo: Instructions | None) -> Answer:
     question, verdict = "What to do", run.certificate.get("verdict")
-    if run.solution is None or not run.solution.data_vars or verdict == "proven infeasible":
+    if not has_plan(run):
         return Answer(question, _without_plan(run), tone="open")
     if verdict == "violated":
         text = "Do not use this plan: something that must hold does not. What, is listed below."
@@ -83,7 +103,7 @@ def _what_it_costs(run: Run) -> Answer:
     question = "What it brings" if sense == "maximize" else "What it costs"
     question = question if is_cost else "What it comes to"
     if value is None:
-        return Answer("What it costs", "There is no plan, so nothing can be said.", tone="open")
+        return Answer("What it costs", "Nobody has worked it out.", tone="open")
     shown = words.quantity(value, unit, 7)
     text = f"{shown} in all." if is_cost else f"{shown}: {_aim(run, sense)}."
     if is_cost and sense == "minimize" and value < 0:
@@ -126,8 +146,6 @@ def _is_it_safe(run: Run) -> Answer:
         count = "1 demand is" if len(broken) == 1 else f"{len(broken)} demands are"
         details = tuple(item.text for item in broken[:_TIGHTEST])
         return Answer(question, f"No: {count} broken.", details, "bad")
-    if run.solution is None or not run.solution.data_vars:
-        return Answer(question, "There is no plan whose safety could be judged.", tone="open")
     states = {name: _status(run, name) for name in ("algebra", "physics")}
     if "unchecked" in states.values() or "" in states.values():
         text = "Not known: not every demand could be checked. What is open, is listed below."
@@ -153,6 +171,11 @@ def _why_believe_it(run: Run) -> Answer:
     levels = _mapping(run.certificate.get("levels"))
     if not levels:
         return Answer(question, "Nothing was checked.", tone="open")
+    if run.certificate.get("verdict") == "proven infeasible":
+        text = "A checker that trusts neither the model nor the solver verified the proof."
+        return Answer(question, text, (in_words(run, "data"), in_words(run, "optimality")), "good")
+    if not has_plan(run):
+        return Answer(question, "Nothing is claimed, so there is nothing to believe.", tone="open")
     passed = sum(_status(run, name) == "pass" for name in findings.LEVELS)
     text = (
         "A checker that trusts neither the model nor the solver worked everything out again: "

@@ -1,19 +1,19 @@
 """What a run did and when, from its trace: the stages, the agents' turns, who came after whom."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
+from engiagent.charts.routing import Routing, route_chart
 from engiagent.errors import EngiagentError
 from engiagent.report import words
 from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
 from engiagent.runfolder import TRACE, TraceLine, read_trace
 
 MAX_TURNS: Final = 200
-START, END = "start", "end"
+START, END, RUNNING = "start", "end", "running"
 _MOST_FAULTS: Final = 3
 _TONES: Final = {
     "done": ("good", "✔"),
@@ -21,7 +21,7 @@ _TONES: Final = {
     "refused": ("open", "?"),
     "stopped": ("open", "…"),
     "interrupted": ("open", "…"),
-    "running": ("open", "…"),
+    RUNNING: ("open", "…"),
 }
 
 
@@ -67,36 +67,37 @@ class Story:
 
     Attributes
     ----------
-    routes
-        How often each agent was sent after each other: ``(from, to) -> times``; the first comes
-        after ``""``.
+    way
+        The agents' turns as a picture: lanes, and what sent each of them.
+    left_out
+        How many turns there are beyond those told.
     """
 
-    stages: tuple[Stage, ...]
-    turns: tuple[Turn, ...]
-    routes: Mapping[tuple[str, str], int]
+    stages: tuple[Stage, ...] = ()
+    turns: tuple[Turn, ...] = ()
+    way: Routing | None = None
     left_out: int = 0
 
 
 def read_story(folder: Path) -> tuple[Story, str]:
     """Return what a run's trace tells, and one sentence on what kept it from being read."""
     if not (folder / TRACE).is_file():
-        return Story((), (), {}), ""
+        return Story(), ""
     try:
         lines = read_trace(folder)
     except EngiagentError as error:
-        return Story((), (), {}), f"{TRACE} cannot be read: {error}"
+        return Story(), f"{TRACE} cannot be read: {error}"
     return story(lines), ""
 
 
 def story(lines: Sequence[TraceLine]) -> Story:
     """Return what the lines of a trace tell."""
     routes = [line for line in lines if line.get("event") == "route"]
-    names = [str(line.get("target") or "?") for line in routes]
+    way = route_chart(routes[:MAX_TURNS], "The way through the agents")
     return Story(
         stages=tuple(_stages(lines)),
         turns=tuple(_turn(line) for line in routes[:MAX_TURNS]),
-        routes=Counter(zip(["", *names], names, strict=False)),
+        way=way if len(way.turns) > 1 else None,
         left_out=max(len(routes) - MAX_TURNS, 0),
     )
 
@@ -157,7 +158,7 @@ def _stages(lines: Sequence[TraceLine]) -> Iterator[Stage]:
             begun, said = open_stages.pop(name)
             seconds, outcome = _number(line.get("seconds")), str(line.get("outcome") or "done")
             done.append(Stage(name, begun, seconds, outcome, said))
-    done += [Stage(name, at, None, "running", said) for name, (at, said) in open_stages.items()]
+    done += [Stage(name, at, None, RUNNING, said) for name, (at, said) in open_stages.items()]
     yield from sorted(done, key=lambda stage: stage.start)
 
 

@@ -118,6 +118,28 @@ def test_what_was_not_checked_is_not_called_safe(
     assert answer(folder, "What to do").text.startswith("Do not act on it yet")
 
 
+def test_without_a_plan_there_is_nothing_to_follow_or_to_judge(
+    make_run: MakeRun, solution: Any, certificate: Any
+) -> None:
+    data = solution(24)
+    data["farkas__C1"] = ("T", np.ones(24))
+    proof = certificate("proven infeasible") | {"objective": None, "bound": None}
+    folder = make_run(solution=data[["farkas__C1"]], certificate=proof)
+    assert answer(folder, "What to do").text.startswith("No plan can meet all demands")
+    assert answer(folder, "Why believe it?").text.endswith("verified the proof.")
+    run = load_run(folder)
+    found = plain.answers(run, None, ["raise the limit to 5 kW"])
+    assert [item.question for item in found] == ["What to do", "Why believe it?"]
+    assert found[0].details == ("This would be enough: raise the limit to 5 kW",)
+
+
+def test_missing_data_are_asked_for(make_run: MakeRun, certificate: Any) -> None:
+    proof = certificate("undecided") | {"missing": ["battery.efficiency"], "objective": None}
+    folder = make_run(solution=None, certificate=proof)
+    assert answer(folder, "What to do").text.startswith("Give the missing data")
+    assert answer(folder, "Why believe it?").text.startswith("Nothing is claimed")
+
+
 def test_no_certificate_no_claim(make_run: MakeRun) -> None:
     folder = make_run(certificate=None)
     assert answer(folder, "Is it safe?").text.startswith("Not known")

@@ -1,6 +1,7 @@
 """The story of a run from its trace: stages, turns and who came after whom."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -39,15 +40,21 @@ def test_a_stage_that_has_not_ended_is_running_and_says_how_far_it_is() -> None:
     assert cells[1] == ["solve", "running", "3.0 s", ""]
 
 
-def test_who_came_after_whom_is_counted() -> None:
+def test_the_way_through_the_agents_is_drawn_where_there_is_one() -> None:
     names = ["analyzer", "modeler", "analyzer", "modeler", "solver"]
     found = story([route(k, name) for k, name in enumerate(names)])
-    assert found.routes == {
-        ("", "analyzer"): 1,
-        ("analyzer", "modeler"): 2,
-        ("modeler", "analyzer"): 1,
-        ("modeler", "solver"): 1,
-    }
+    assert found.way is not None
+    assert [turn.agent for turn in found.way.turns] == names
+    assert story([route(1, "analyzer")]).way is None
+
+
+def test_the_report_does_not_tell_of_its_own_writing(make_run: MakeRun) -> None:
+    folder = make_run()
+    lines = [line(1, stage=name, event="start") for name in ("solve", "report")]
+    (folder / "trace.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
+    rows = re.findall(r'<th scope="row">\s*(\w+)\s*</th>', render_report(folder))
+    assert "solve" in rows
+    assert "report" not in rows
 
 
 def test_a_turn_tells_why_it_was_sent_and_what_it_found() -> None:
