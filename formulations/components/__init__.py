@@ -34,6 +34,7 @@ from engiagent.formulations.components import (
     thermal_store,
     thermal_zone,
     two_zone_tank,
+    vav_box,
     wind_turbine,
     zone_5r1c,
 )
@@ -71,6 +72,7 @@ MODELS: Final[dict[str, Model]] = {
     "thermal_store": thermal_store.MODEL,
     "thermal_zone": thermal_zone.MODEL,
     "two_zone_tank": two_zone_tank.MODEL,
+    "vav_box": vav_box.MODEL,
     "wind_turbine": wind_turbine.MODEL,
     "zone_5r1c": zone_5r1c.MODEL,
 }

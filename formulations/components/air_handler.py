@@ -8,14 +8,29 @@ r"""An air handler: outdoor and return air mixed, heated or cooled, and blown in
 with the share :math:`a` of outdoor air (the economiser), the temperature :math:`T^s` of the supply
 air and the flow :math:`\dot m` as decisions, and the zone's temperature :math:`T^z` at the start
 of the period. The zone is one of model ``thermal_zone``, which :math:`\dot Q^z` cools (and heats
-where it is negative). Products of decisions make it a nonlinear programme.
+where it is negative). With boxes (``vav_box``) in place of a zone the flow is the sum of theirs and
+the return air their mixture,
+
+.. math::
+    c_p \sum_b \dot m_{bt} \big(T^s_t - T^z_{bt} - a_t (T^{out}_t - T^z_{bt})\big)
+    = \dot Q^h_t - \dot Q^c_t
+
+Products of decisions make it a nonlinear programme.
 """
 
 from engiagent.blueprint.document import ComponentDef
 from engiagent.formulations.components import converters
 from engiagent.formulations.components.description import Model
-from engiagent.formulations.components.fragment import Fragment, Reader, Slot, Surroundings, wrong
+from engiagent.formulations.components.fragment import (
+    Fragment,
+    Reader,
+    Slot,
+    Surroundings,
+    connection_of,
+    wrong,
+)
 from engiagent.formulations.components.parts import PHYSICS, expression, row, variable
+from engiagent.formulations.components.vav_box import boxes_of
 from engiagent.models.hvac.moist_air import DRY_AIR_HEAT
 
 SLOTS = {
@@ -38,20 +53,18 @@ CONNECTIONS = ("bus", "heat_bus", "cooling_bus", "zone")
 def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
     """Return the algebra of an air handler."""
     reader = read(component, around)
-    if reader.connection("zone") is None:
-        known = [c.name for c in around.core.components if c.model == "thermal_zone"]
-        raise wrong(component, "it serves no zone",
-                    expected=", ".join(known) or "a component of model thermal_zone")  # fmt: skip
-    converters.check_zone(reader)
-    name, zone = reader.name, f"{reader.connection('zone')}_temperature[t]"
+    served = _served(reader)
+    name = reader.name
     rated = reader.text("rated_flow")
     least = reader.optional("minimum_flow")
     flow, share = f"{name}_flow[t]", f"{name}_outdoor_share[t]"
-    stream = f"{flow}*{DRY_AIR_HEAT}[kJ/(kg*K)]"
     supply, outdoor = f"{name}_supply_temperature[t]", reader.text("outdoor_temperature")
     power = reader.optional("rated_power") or "0[kW]"
     heat, cold = f"{name}_heating_coil[t]", f"{name}_cooling_coil[t]"
-    coils = f"{stream}*({supply} - {zone} - {share}*({outdoor} - {zone})) == {heat} - {cold}"
+    streams = [(f"{part}*{DRY_AIR_HEAT}[kJ/(kg*K)]", zone) for part, zone in served]
+    taken = [f"{s}*({supply} - {z} - {share}*({outdoor} - {z}))" for s, z in streams]
+    coils = f"{' + '.join(taken)} == {heat} - {cold}"
+    use = " + ".join(f"{stream}*({zone} - {supply})" for stream, zone in streams)
     tops = {way: reader.optional(f"{way}_power_max") or 0 for way in ("heating", "cooling")}
     result = (
         variable(reader, "flow", "kg/s", "supply air", lower=f"{least}*{rated}" if least else 0,
@@ -68,17 +81,43 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
         + variable(reader, "cooling_coil", "kW", "cold of its coil", upper=tops["cooling"],
                    slots=("cooling_power_max",))
         + row(reader, "coils", coils, "heat balance", PHYSICS)
-        + expression(reader, "cooling", "kW", f"{stream}*({zone} - {supply})", "use")
-        + expression(reader, "mixed_temperature", "degC",
-                     f"{zone} + {share}*({outdoor} - {zone})", "mixed air")
+        + expression(reader, "cooling", "kW", use, "use")
         + expression(reader, "electric_power", "kW", f"{power}*({flow}/{rated})**3", "fan power")
     )  # fmt: skip
+    if reader.connection("zone") is None:
+        total = " + ".join(part for part, _ in served)
+        result += row(reader, "flows", f"{flow} == {total}", "flow of the boxes", PHYSICS)
+    else:
+        zone = served[0][1]
+        result += expression(reader, "mixed_temperature", "degC",
+                             f"{zone} + {share}*({outdoor} - {zone})", "mixed air")  # fmt: skip
     terminals = reader.terminal(f"{name}_electric_power[t]", power, supplies=False)
     for way, term in (("heating", heat), ("cooling", cold)):
         bus = "heat_bus" if way == "heating" else "cooling_bus"
         limit = str(tops[way]) if tops[way] else "0[kW]"
         terminals += reader.terminal(term, limit, supplies=False, port=bus)
     return result + Fragment(terminals=terminals)
+
+
+def _served(reader: Reader) -> list[tuple[str, str]]:
+    """Return flow and temperature of every zone that gets air, in period ``t``."""
+    zone, boxes = reader.connection("zone"), boxes_of(reader)
+    if (zone is None) != bool(boxes):
+        core = reader.around.core
+        known = [c.name for c in core.components if c.model == "thermal_zone"]
+        raise wrong(
+            reader.component,
+            "it serves no zone" if zone is None else "it serves a zone and boxes",
+            found=None if zone is None else ", ".join([str(zone), *(box.name for box in boxes)]),
+            expected=f"a zone ({', '.join(known) or 'a component of model thermal_zone'}) or boxes "
+            "of model vav_box that name it",
+        )
+    if zone is not None:
+        converters.check_zone(reader)
+        return [(f"{reader.name}_flow[t]", f"{zone}_temperature[t]")]
+    return [
+        (f"{box.name}_flow[t]", f"{connection_of(box, 'zone')}_temperature[t]") for box in boxes
+    ]
 
 
 def read(component: ComponentDef, around: Surroundings) -> Reader:
@@ -93,5 +132,5 @@ MODEL = Model(
                 "heating_coil": "kW", "cooling_coil": "kW", "cooling": "kW",
                 "mixed_temperature": "degC", "electric_power": "kW"},
     problem_class="NLP",
-    leaves_out="moisture; heat of the fans; several zones; the zone's temperature within a period",
+    leaves_out="moisture; heat of the fans; the zone's temperature within a period",
 )  # fmt: skip

@@ -20,7 +20,7 @@ GROUPS: Final[dict[str, tuple[str, ...]]] = {
         "heater", "cooler", "boiler", "heat_pump", "chiller", "cooling_tower", "fan", "pump",
         "tank", "two_zone_tank", "thermal_store", "ice_tank", "hot_water_tank",
     ),
-    "Buildings": ("thermal_zone", "emitter", "air_handler", "zone_5r1c", "rc_network"),
+    "Buildings": ("thermal_zone", "emitter", "air_handler", "vav_box", "zone_5r1c", "rc_network"),
 }  # fmt: skip
 
 HEAD: Final = """# Components

@@ -56,6 +56,8 @@ SLOTS = {
 OPTIONS = ("scheme",)
 CONNECTIONS = ("neighbours",)
 SCHEMES = ("exact", "euler", "implicit")
+AIR = ("air_handler", "vav_box")
+"""Models that cool a zone by air, and heat it where the cooling is negative."""
 
 
 def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
@@ -181,10 +183,9 @@ def _serving(reader: Reader, series: str, zone: str | None) -> list[tuple[Compon
         served = connection_of(part, "zone")
         if served is None or (zone is not None and served != zone):
             continue
-        # What an air handler gives off as cooling is negative where it heats.
         if (
             part.model == model
-            or (part.model == "air_handler" and series == "cooling")
+            or (part.model in AIR and series == "cooling")
             or (
                 part.model == "emitter"
                 and thermal_store.port(emitter.read(part, reader.around)) == bus
@@ -271,7 +272,7 @@ def _limits(reader: Reader, series: str) -> list[str] | None:
     if _is_free(reader, series):
         return [reader.text(f"{series}_power_max")] if reader.given(f"{series}_power_max") else None
     limits = []
-    if any(part.model == "air_handler" for part, _ in _serving(reader, "cooling", reader.name)):
+    if any(part.model in AIR for part, _ in _serving(reader, "cooling", reader.name)):
         return None
     for part, _ in _serving(reader, series, reader.name):
         if part.model == "emitter":

@@ -45,6 +45,7 @@ MODELS: Final[Mapping[str, str]] = MappingProxyType(
         "thermal_store": "stores",
         "thermal_zone": "zones",
         "two_zone_tank": "tanks",
+        "vav_box": "air",
         "wind_turbine": "generation",
         "zone_5r1c": "networks",
     }

@@ -199,6 +199,12 @@ AIR_HANDLER: Final = {
     "heating_power_max": _usual("kW", 0.0, "of its coil", "series"),
     "cooling_power_max": _usual("kW", 0.0, "of its coil", "series"),
 }
+VAV_BOX: Final = {
+    "flow_min": _usual("kg/s", 0.0, "least flow into the zone", "series"),
+    "flow_max": _given("kg/s", "largest flow", "series"),
+    "reheat_max": _usual("kW", 0.0, "of its coil", "series"),
+    "discharge_temperature_max": _series("degC", "behind its coil; no limit when absent"),
+}
 EMITTER: Final = {"power_max": _series("kW", "into the zone; no limit when absent")}
 CONVERTER: Final = {
     "electric_power_max": _series("kW", "no limit when absent"),
@@ -378,6 +384,7 @@ SLOTS: Final[Mapping[str, Mapping[str, Slot]]] = MappingProxyType(
         "thermal_store": STORAGE,
         "thermal_zone": ZONE,
         "two_zone_tank": TWO_ZONES,
+        "vav_box": VAV_BOX,
         "wind_turbine": WIND,
         "zone_5r1c": ZONE_5R1C,
     }

@@ -11,6 +11,8 @@ from engiagent.formulations.expansion import expand
 from engiagent.modelling import Site
 from engiagent.models.buildings.iso13790 import Zone5R1C
 from engiagent.models.buildings.network import HeatNetwork, Link, Node
+from engiagent.models.hvac.air_streams import AirStream
+from engiagent.models.hvac.vav_box import VavBox
 
 OUT = [-5.0, 0.0, 3.0, -2.0]
 
@@ -154,6 +156,60 @@ def test_an_air_handler_without_a_zone_is_refused() -> None:
     site.add("ahu", "air_handler", rated_flow=1, outdoor_temperature=5, supply_temperature_min=13,
              supply_temperature_max=20)  # fmt: skip
     with pytest.raises(EngiagentError, match="it serves no zone"):
+        expand(site.blueprint())
+
+
+def boxed(**more: Any) -> Site:
+    """Return an office that is cooled and a lobby whose box warms the same air again."""
+    site = Site(start="2025-07-01T00:00", step="1 h", periods=2)
+    site.add("grid", "grid", bus="site", import_power_max=50, export_power_max=0)
+    site.add("plant", "grid", bus="cold", import_power_max=50, export_power_max=0)
+    site.add("boiler", "grid", bus="heat", import_power_max=50, export_power_max=0)
+    site.add("office", "thermal_zone", capacitance=5, initial_temperature=24, gains=8)
+    site.add("lobby", "thermal_zone", capacitance=5, initial_temperature=24, gains=1)
+    site.add("ahu", "air_handler", bus="site", cooling_bus="cold", rated_flow=2, rated_power=3,
+             outdoor_temperature=30, supply_temperature_min=14, supply_temperature_max=18,
+             cooling_power_max=30, outdoor_share_min=0.2)  # fmt: skip
+    site.add("east", "vav_box", air_handler="ahu", zone="office", flow_max=1.5)
+    given = {"air_handler": "ahu", "flow_min": 0.3, "flow_max": 1, "reheat_max": 5,
+             "discharge_temperature_max": 32}  # fmt: skip
+    site.add("west", "vav_box", zone="lobby", heat_bus="heat", **(given | more))
+    site.require("office_temperature[t+1] == 24[degC]")
+    site.require("lobby_temperature[t+1] == 24[degC]")
+    site.minimise_cost({"grid": 0.3, "plant": 0.1, "boiler": 0.1})
+    return site
+
+
+def test_boxes_share_the_air_of_one_handler_and_reheat_what_is_too_cold() -> None:
+    data = solved(boxed())
+    supply = data.ahu_supply_temperature.values
+    air = AirStream(flow=1.0, temperature=supply, humidity_ratio=0.0)
+    # At its least flow the lobby's box heats what the simulation of its control signal heats.
+    box = VavBox(flow_min=0.3, flow_cooling_max=1.0, discharge_max=32.0)
+    done = box.operate(box.signal(1.0, air, zone_temperature=24.0), air, zone_temperature=24.0)
+    np.testing.assert_allclose(data.west_flow, np.asarray(done.discharge.flow), atol=1e-4)
+    np.testing.assert_allclose(data.west_reheat, np.asarray(done.reheat), atol=1e-4)
+    np.testing.assert_allclose(data.west_cooling, 1, atol=1e-5)
+    np.testing.assert_allclose(data.east_cooling, 8, atol=1e-5)
+    np.testing.assert_allclose(data.ahu_flow, data.east_flow + data.west_flow, atol=1e-6)
+    mixed = 24 + 0.2 * (30 - 24)  # both rooms have 24 degC
+    coil = data.ahu_flow * 1.006 * (mixed - supply)
+    np.testing.assert_allclose(data.ahu_cooling_coil, coil, atol=1e-4)
+
+
+def test_a_box_that_may_not_blow_warm_cannot_hold_its_room() -> None:
+    data = boxed(discharge_temperature_max=19).solve()
+    assert data.attrs["status"] not in ("optimal", "feasible")
+
+
+def test_a_box_without_its_handler_and_a_handler_with_zone_and_boxes_are_refused() -> None:
+    with pytest.raises(EngiagentError, match="names no air_handler of its time set"):
+        expand(boxed(air_handler="east").blueprint())
+    site = boxed()
+    site.add("other", "air_handler", rated_flow=1, outdoor_temperature=5, zone="lobby",
+             supply_temperature_min=13, supply_temperature_max=20)  # fmt: skip
+    site.add("third", "vav_box", air_handler="other", zone="office", flow_max=1)
+    with pytest.raises(EngiagentError, match="it serves a zone and boxes"):
         expand(site.blueprint())
 
 

@@ -68,6 +68,8 @@ FULL: dict[str, dict[str, Any]] = {
                      "cooling_power_max": 3},
     "two_zone_tank": {**TANK, "hot_temperature": 60, "cold_temperature": 30,
                       "initial_fraction": 0.5},
+    "vav_box": {"air_handler": "ahu", "zone": "hall", "flow_min": 0.2, "flow_max": 1,
+                "reheat_max": 5, "discharge_temperature_max": 32},
     "wind_turbine": {"speeds": "(3, 12)", "powers": "(0, 9)", "wind_speed": 5},
     "zone_5r1c": {"mass_capacity": 4, "mass_area": 250, "surface_area": 450,
                   "window_conductance": 0.02, "opaque_conductance": 0.05, "ventilation": 0.04,
@@ -100,8 +102,10 @@ def test_a_full_instance_has_the_quantities_of_the_page_and_no_finding(model: st
     site = Site(start="2025-01-01T00:00", step="1 h", periods=3)
     if model == "demand_response":
         site.add("grid", "grid")
-    if model == "air_handler":
+    if model in ("air_handler", "vav_box"):
         site.add("hall", "thermal_zone", capacitance=2, initial_temperature=20)
+    if model == "vav_box":
+        site.add("ahu", "air_handler", **(FULL["air_handler"] | {"zone": None}))
     if model == "feeder":
         site.add("grid", "grid", bus="a", import_power_max=9)
         site.add("load", "load", bus="b", power=1)

@@ -66,6 +66,40 @@ BLOWN = {"u.flow": [1, 1], "u.outdoor_share": [0, 0], "u.supply_temperature": [1
          "u.cooling_coil": [1.006, 1.006], "room.temperature": [20, 20, 20]}  # fmt: skip
 
 
+BOXES = """  - name: u
+    model: air_handler
+    index: T
+    parameters: {rated_flow: 2, rated_power: 1.6, outdoor_temperature: 10, cooling_power_max: 4,
+      outdoor_share_max: 0.5, supply_temperature_min: 14, supply_temperature_max: 24}
+    connections: {cooling_bus: cold}
+  - name: a
+    model: vav_box
+    index: T
+    parameters: {flow_max: 1, reheat_max: 3, discharge_temperature_max: 30}
+    connections: {air_handler: u, zone: warm, heat_bus: heat}
+  - name: b
+    model: vav_box
+    index: T
+    parameters: {flow_min: 0.2, flow_max: 1}
+    connections: {air_handler: u, zone: room}
+  - name: warm
+    model: thermal_zone
+    index: T
+    parameters: {capacitance: 2, resistance: 2, initial_temperature: 20,
+      ambient_temperature: 20}
+  - name: room
+    model: thermal_zone
+    index: T
+    parameters: {capacitance: 2, resistance: 2, initial_temperature: 20,
+      ambient_temperature: 21.006}
+"""
+# Both get half a kilogram at 19 degC; what this takes from the first, its coil gives back.
+SHARED = {"u.flow": [1, 1], "u.outdoor_share": [0, 0], "u.supply_temperature": [19, 19],
+          "u.cooling_coil": [1.006, 1.006], "a.flow": [0.5, 0.5], "a.reheat": [0.503, 0.503],
+          "b.flow": [0.5, 0.5], "b.reheat": [0, 0], "warm.temperature": [20, 20, 20],
+          "room.temperature": [20, 20, 20]}  # fmt: skip
+
+
 CASES: list[tuple[str, dict[str, Any], str]] = [
     (BOX, {"u.heating": [5, 5], "u.mass.temperature": box(5.0)}, ""),
     (BOX, {"u.heating": [3, 3], "u.mass.temperature": box(3.0)}, ""),
@@ -90,6 +124,16 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     (AIR, {**BLOWN, "u.supply_temperature": [13, 19]}, "least:u.supply_temperature"),
     (AIR, {**BLOWN, "u.electric_power": [0.1, 0.2]}, "output:u.electric_power"),
     (AIR, {**BLOWN, "u.flow": [2, 1], "u.cooling_coil": [2.012, 1.006]}, "drift:zone.room"),
+    (BOXES, {**SHARED, "a.cooling": [0, 0], "b.cooling": [0.503, 0.503]}, ""),
+    (BOXES, {**SHARED, "u.cooling_coil": [0.5, 1.006]}, "coils:u"),
+    (BOXES, {**SHARED, "u.flow": [1.1, 1]}, "flows:u"),
+    (BOXES, {**SHARED, "b.flow": [0.1, 0.5]}, "least:b.flow"),
+    (BOXES, {**SHARED, "a.reheat": [4, 0.503]}, "limit:a.reheat"),
+    (BOXES, {**SHARED, "a.reheat": [0, 0.503]}, "drift:zone.warm"),
+    (BOXES, {**SHARED, "b.reheat": [0.1, 0]}, "limit:b.reheat"),
+    # 0.5 kg/s of 19 degC are behind a coil of 5.6 kW warmer than 30 degC.
+    (BOXES.replace("reheat_max: 3", "reheat_max: 9"), {**SHARED, "a.reheat": [5.6, 0.503]},
+     "limit:a.reheat"),
     # 0.3 kW stand by, however many run.
     (PUMPS, {"u.heat": [8, 4, 0], "u.on": [2, 1, 0], "u.electric_power": [2.3, 1.3, 0.3]}, ""),
     (PUMPS, {"u.heat": [8, 4, 0], "u.on": [2, 1, 0], "u.electric_power": [2.1, 1.1, 0.1]},
