@@ -3,17 +3,15 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any, Final
+from typing import Any
 
 from engiagent.agents.budgets import Meter
 from engiagent.agents.faults import REPLIES, of_error, standing
+from engiagent.agents.gain import RANKS, Gains
 from engiagent.agents.memory import Forgetful, Remembers
 from engiagent.agents.protocol import Agent, AgentName, Board, Fault, Instruction, Outcome, Usage
 from engiagent.agents.routing import Route, Router
 from engiagent.errors import EngiagentError
-
-RANKS: Final = ("violated", "undecided", "feasible", "reproduced", "proven infeasible", "certified")
-"""Verdicts from worthless to best."""
 
 OnTurn = Callable[[Board, Outcome], None]
 OnRecord = Callable[[Mapping[str, Any]], None]
@@ -64,7 +62,7 @@ class Coordinator:
     def run(self, board: Board, first: AgentName = "analyzer") -> Ended:
         """Let agents work until the result is good, nobody can go on, or a budget is used up."""
         records: list[Mapping[str, Any]] = []
-        best = board
+        best, gains = board, Gains()
         route = Route(first, "", "medium", 1.0, "the main way", "main way")
         outcome: Outcome | None = None
         while route.target is not None:
@@ -79,10 +77,16 @@ class Coordinator:
             board = board.having(**outcome.changes)
             self.meter.count(outcome.usage)
             self._learn(route, outcome)
-            records.append(self._record(len(records) + 1, route, outcome, seconds))
+            judged = None
+            if outcome.agent == "evaluator":
+                judged = gains.evaluated(board, outcome.faults)
+            records.append(self._record(len(records) + 1, route, outcome, seconds, judged))
             if self.on_turn is not None:
                 self.on_turn(board, outcome)
             best = better(best, board)
+            exhausted = gains.exhausted() if outcome.faults else None
+            if exhausted is not None:
+                return self._ended(best, exhausted, False, records, outcome)
             route = self.router.after(outcome, board)
             self.meter.usage += route.usage
             if outcome.status == "stopped":
@@ -135,9 +139,14 @@ class Coordinator:
         )
 
     def _record(
-        self, step: int, route: Route, outcome: Outcome, seconds: float
+        self,
+        step: int,
+        route: Route,
+        outcome: Outcome,
+        seconds: float,
+        judged: Mapping[str, Any] | None,
     ) -> Mapping[str, Any]:
-        record = {
+        record: dict[str, Any] = {
             "step": step,
             **route.to_dict(),
             "outcome": {
@@ -148,6 +157,7 @@ class Coordinator:
                 "usage": dict(vars(outcome.usage)),
                 "seconds": round(seconds, 4),
             },
+            **({} if judged is None else {"evaluation": judged}),
         }
         if self.on_record is not None:
             self.on_record(record)

@@ -72,6 +72,10 @@ def _turn(line: Line) -> Iterator[str]:
         f"  {_clock(line)}  {line.get('step'):>2} {line.get('target'):<9} "
         f"{outcome.get('status')}: {outcome.get('summary')}  ({took})"
     )
+    judged = line.get("evaluation")
+    if judged is not None:
+        scores = ", ".join(f"{name} {value:.2f}" for name, value in judged["scores"].items())
+        yield f"{' ' * 16}{judged['decision']}: {scores}; gain {judged['gain']:+.2f}"
     trigger = line.get("trigger")
     if trigger is not None:
         yield f"{' ' * 16}because of {trigger['kind']}: {trigger['message']}"
