@@ -37,6 +37,8 @@ REPORT: Final = "report.html"
 PROBLEM: Final = "problem"
 EXCHANGES: Final = "exchanges"
 """What was said to a language model and what it answered, a file each."""
+CALLS: Final = "calls.json"
+"""What the agents did, as a graph of tool calls that can be made again."""
 REQUIREMENTS: Final = "requirements.yaml"
 """What an engine took from the text; annotated requirements lie with the problem."""
 ARTEFACTS: Final = (
@@ -49,6 +51,7 @@ ARTEFACTS: Final = (
     REPORT,
     TRACE,
     TRACEBACK,
+    CALLS,
     EXCHANGES,
     PROBLEM,
 )

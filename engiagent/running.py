@@ -28,6 +28,7 @@ from engiagent.stages import choice_of, explained, reasons, save
 if TYPE_CHECKING:
     from engiagent.agents.coordinator import Ended
     from engiagent.agents.protocol import AgentName, Board, Engine, Outcome
+    from engiagent.calls import Calls
     from engiagent.problems import Problem
     from engiagent.solvers.result import Progress
     from engiagent.verify import Certificate
@@ -100,6 +101,7 @@ class Run:
     certificate: Mapping[str, Any] | None = None
     error: Exception | None = None
     _saved: Any = None
+    _calls: "Calls | None" = None
 
     @property
     def data(self) -> Path:
@@ -134,6 +136,9 @@ class Run:
         assert self.problem is not None
         with self.folder.stage("load"):
             copy_problem(self.problem, self.folder)
+        from engiagent.calls import Calls
+
+        self._calls = Calls(self.folder)
         self._coordinate(self._board(overrides), engine, "analyzer")
 
     def from_blueprint_file(self, blueprint: Blueprint, source: Path) -> None:
@@ -194,6 +199,8 @@ class Run:
         if "program" in outcome.changes and board.program is not None:
             self.choice = choice_of(board.program, self.options)
         self._adopt(board)
+        if self._calls is not None:
+            self._calls.keep(board, outcome)
 
     def _adopt(self, board: "Board") -> None:
         """Take over what a board shows, and write down what is new."""

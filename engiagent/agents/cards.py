@@ -14,8 +14,11 @@ from engiagent.agents.protocol import AGENTS
 from engiagent.errors import InputError
 
 EFFORTS: Final = ("low", "medium", "high", "xhigh", "max")
-TOOLS: Final = ("ask", "patch", "compile", "check", "solve", "certify", "sandbox")
-"""What an agent's code may do: ask the engine, change a blueprint, and so on."""
+TOOLS: Final = (
+    "ask", "run_script", "write_blueprint", "patch_blueprint", "lint", "compile", "solve", "check",
+)  # fmt: skip
+"""What an agent's code may do: ask the engine, run a script in the sandbox, and tools of the
+registry by their names."""
 MOST_TOKENS: Final = 128_000
 NAMES: Final = (*AGENTS, "coordinator")
 _FIELDS: Final = (

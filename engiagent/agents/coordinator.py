@@ -9,6 +9,7 @@ from engiagent.agents.budgets import Meter
 from engiagent.agents.faults import REPLIES, of_error, standing
 from engiagent.agents.gain import RANKS, Gains
 from engiagent.agents.memory import Forgetful, Remembers
+from engiagent.agents.order import blocked
 from engiagent.agents.protocol import Agent, AgentName, Board, Fault, Instruction, Outcome, Usage
 from engiagent.agents.routing import Route, Router
 from engiagent.errors import EngiagentError
@@ -106,7 +107,7 @@ class Coordinator:
     def _turn(self, name: AgentName, board: Board) -> tuple[Outcome, float]:
         begun = perf_counter()
         try:
-            outcome = self.agents[name].run(board)
+            outcome = blocked(name, board) or self.agents[name].run(board)
         except EngiagentError as error:
             # What an agent's tools refuse is something to mend, not the end of the run.
             outcome = Outcome(

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 from engiagent.agents.extraction import unread
 from engiagent.agents.faults import REPLIES, SAME, Kind, taxonomy, worst_first
 from engiagent.agents.memory import Forgetful, Remembers
+from engiagent.agents.order import can_work
 from engiagent.agents.protocol import (
     AGENTS,
     NOTHING,
@@ -27,7 +28,9 @@ from engiagent.agents.protocol import (
 from engiagent.agents.questions import SCHEMAS, ask
 
 Coordination = Literal["full", "fixed"]
-DecidedBy = Literal["main way", "taxonomy", "memory", "forced switch", "diagnosis", "end"]
+DecidedBy = Literal[
+    "main way", "taxonomy", "memory", "forced switch", "diagnosis", "supervision", "end"
+]
 
 TRIES: Final = 2
 """Attempts of one agent on one mistake before it goes to another."""
@@ -121,6 +124,8 @@ class Router:
         if kind.ends:
             said = f"{kind.about}: {faults[0].message}"
             return self._by_script(kind, faults, board) or _end(said, faults[0])
+        if kind.name == "out-of-order":
+            return self._advised(kind, faults)
         if not self.engine.judges:
             return _end(
                 f"the {self.engine.name} engine repairs nothing: {faults[0].message}", faults[0]
@@ -183,6 +188,17 @@ class Router:
             script=True,
         )  # fmt: skip
 
+    def _advised(self, kind: Kind, faults: tuple[Fault, ...]) -> Route:
+        """Return whom the supervisor advises, once; who insists gets no further."""
+        worst = faults[0]
+        if self._times(worst) or worst.place not in AGENTS:
+            return _end(f"the advice was not taken: {worst.message}", worst)
+        first = next(agent for agent in AGENTS if agent == worst.place)
+        return Route(
+            first, worst.suggestion, kind.priority, kind.success, worst.message, "supervision",
+            worst, (),
+        )  # fmt: skip
+
     def _again(
         self, agent: AgentName, kind: Kind, faults: tuple[Fault, ...], board: Board
     ) -> Route:
@@ -234,7 +250,7 @@ class Router:
         found.sort(key=named.index)
         if not self.policy.verifier:
             found = [a for a in found if a != "verifier"]
-        able = [a for a in found if _can_work(a, board)]
+        able = [a for a in found if can_work(a, board)]
         if able or board.scripting:
             return able or ["modeler"]
         return ["analyzer"] if board.blueprint is None else []
@@ -255,7 +271,7 @@ class Router:
         question = Question("coordinator", "diagnose", board, values, SCHEMAS["diagnose"])
         answer = ask(self.engine, question)
         said = answer.value
-        if said is None or not _can_work(said["agent"], board):
+        if said is None or said["agent"] not in AGENTS:
             return _end(f"nobody is left to mend it: {worst.message}", worst, answer.usage)
         return Route(
             said["agent"], said["strategy"], said["priority"], float(said["estimated_success"]),
@@ -267,23 +283,6 @@ class Router:
 
     def _times(self, fault: Fault) -> int:
         return sum(a.signature == fault.signature for a in self.tried)
-
-
-def _can_work(agent: str, board: Board) -> bool:
-    """Whether an agent finds on the board what it works on; ``none`` finds nothing anywhere."""
-    if board.scripting:
-        return {
-            "modeler": True, "verifier": True, "solver": board.script is not None,
-            "evaluator": board.scripted is not None,
-        }.get(agent, False)  # fmt: skip
-    needs = {
-        "analyzer": True,
-        "modeler": board.blueprint is not None or board.draft is not None,
-        "verifier": board.blueprint is not None,
-        "solver": board.program is not None,
-        "evaluator": board.solution is not None,
-    }
-    return needs.get(agent, False)
 
 
 def _alike(faults: Sequence[Fault], kind: Kind) -> tuple[Fault, ...]:

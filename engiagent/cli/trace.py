@@ -17,18 +17,50 @@ Line = Mapping[str, Any]
 
 @click.command(epilog=exit_codes.table())
 @click.argument("run", type=click.Path(path_type=Path))
+@click.option(
+    "--again", is_flag=True, help="Make the run's tool calls again, and compare every answer."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def trace(run: Path, as_json: bool) -> int:
-    """Show the turns of RUN, the folder of a run: who was sent to do what, why, how it went."""
+def trace(run: Path, again: bool, as_json: bool) -> int:
+    """Show the turns of RUN, the folder of a run: who was sent to do what, why, how it went.
+
+    With --again the exit code is 1 when a call ends or answers in another way than it did.
+    """
     from engiagent.runfolder import read_record, read_trace
 
     record, lines = read_record(run), read_trace(run)
+    repeated = _again(run) if again else None
     if as_json:
-        print_json(told(run, record, lines))
+        more = {} if repeated is None else {"again": repeated}
+        print_json({**told(run, record, lines), **more})
     else:
         for line in timeline(record, lines):
             click.echo(clean(line))
-    return 0
+        for line in () if repeated is None else _compared(repeated):
+            click.echo(clean(line))
+    good = repeated is None or repeated["same"]
+    return int(exit_codes.ExitCode.FEASIBLE if good else exit_codes.ExitCode.VIOLATED)
+
+
+def _again(run: Path) -> dict[str, Any]:
+    """Return the calls of a run and which of them ended in another way when made again."""
+    from engiagent.calls import kept_calls
+    from engiagent.tools import replay
+
+    graph = kept_calls(run)
+    found = replay(graph, run)
+    return {
+        "calls": [node.tool for node in graph.nodes], "same": found.same,
+        "differences": list(found.differences), "outside": list(found.outside),
+    }  # fmt: skip
+
+
+def _compared(repeated: Line) -> Iterator[str]:
+    count = len(repeated["calls"])
+    if repeated["same"]:
+        yield f"  all {count} calls of tools end and answer as they did"
+    for number in repeated["differences"]:
+        yield f"  call {number}, {repeated['calls'][number]}, ends or answers in another way"
 
 
 def told(run: Path, record: Line, lines: Sequence[Line]) -> dict[str, Any]:

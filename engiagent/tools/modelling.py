@@ -74,7 +74,8 @@ class Drafted:
 
 @tool(
     "write",
-    Argument("path", _TEXT, "A problem file or folder, or a blueprint (.json).", required=True),
+    Argument("path", _TEXT, "A problem file or folder, a run's copy of one, or a blueprint "
+             "(.json).", required=True),
     returns=record(
         {"problem": TEXT},
         {
@@ -86,9 +87,12 @@ class Drafted:
 def load_problem(state: State, arguments: Json) -> Outcome:
     """Load a problem, or a blueprint that stands for one, from the session's folder."""
     from engiagent.problems import Problem
-    from engiagent.runinputs import name_of, problem_beside, problem_folder_of
+    from engiagent.runfolder import PROBLEM, is_run_folder
+    from engiagent.runinputs import name_of, problem_beside, problem_folder_of, stored_problem
 
     path = inside(state.root, arguments["path"])
+    if path.name == PROBLEM and is_run_folder(path.parent):
+        return _loaded(stored_problem(path.parent) or Problem.load(path))
     if path.suffix.lower() == ".json":
         blueprint = Blueprint.load(path)
         problem = problem_beside(path)
@@ -96,7 +100,10 @@ def load_problem(state: State, arguments: Json) -> Outcome:
         posed = Posed(problem, problem_folder_of(path), name)
         read: Json = {"problem": name, "blueprint": blueprint.sha256, "kind": blueprint.kind}
         return Outcome(read, {"problem": posed, "blueprint": Drafted(blueprint)})
-    problem = Problem.load(path)
+    return _loaded(Problem.load(path))
+
+
+def _loaded(problem: "Problem") -> Outcome:
     content: Json = {
         "problem": problem.id, "title": problem.title, "text": problem.text,
         "data": {
@@ -194,6 +201,35 @@ def lint(state: State, arguments: Json) -> Outcome:
 
 @tool(
     "write",
+    Argument("document", {"type": "object"}, "The blueprint, as docs and schema have it.",
+             required=True),
+    Argument("not_understood", {"type": "array", "items": _TEXT},
+             "Sentences of the text that it does not account for; any keeps 'check' undecided."),
+    returns=CHANGED,
+    needs=("problem",),
+)  # fmt: skip
+def write_blueprint(state: State, arguments: Json) -> Outcome:
+    """Take a blueprint that somebody wrote of the problem in place of one that was read."""
+    blueprint = Blueprint.from_dict(arguments["document"])
+    unclear = tuple(arguments.get("not_understood") or ())
+    drafted = Drafted(blueprint, not_understood=unclear)
+    return Outcome(changed_content(blueprint), {"blueprint": drafted})
+
+
+@tool("write", returns=CHANGED, needs=("blueprint",))
+def expand_blueprint(state: State, arguments: Json) -> Outcome:
+    """Write out the components' variables and constraints, so that each can be seen and patched."""
+    from engiagent.formulations import expand
+
+    drafted: Drafted = state.get("blueprint")
+    if drafted.blueprint.kind == "definitions":
+        raise InputError("a blueprint of definitions has no components to write out")
+    changed = replace(drafted, blueprint=expand(drafted.blueprint))
+    return Outcome(changed_content(changed.blueprint), {"blueprint": changed})
+
+
+@tool(
+    "write",
     Argument(
         "operations",
         {"type": "array", "items": _OPERATION, "minItems": 1, "maxItems": 200},
@@ -211,7 +247,7 @@ def patch_blueprint(state: State, arguments: Json) -> Outcome:
     drafted: Drafted = state.get("blueprint")
     document = patched(drafted.blueprint.to_dict(), arguments["operations"])
     changed = drafted.having(document)
-    return Outcome(_changed(changed.blueprint), {"blueprint": changed})
+    return Outcome(changed_content(changed.blueprint), {"blueprint": changed})
 
 
 @tool(
@@ -232,10 +268,11 @@ def set_parameter(state: State, arguments: Json) -> Outcome:
     document = drafted.blueprint.to_dict()
     before = set_value(document, *(arguments[key] for key in ("name", "value", "unit")))
     changed = drafted.having(document)
-    return Outcome({"before": before, **_changed(changed.blueprint)}, {"blueprint": changed})
+    return Outcome({"before": before, **changed_content(changed.blueprint)}, {"blueprint": changed})
 
 
-def _changed(blueprint: Blueprint) -> Json:
+def changed_content(blueprint: Blueprint) -> Json:
+    """Return what a caller is told of a blueprint that is new."""
     return {"blueprint": blueprint.sha256, "elements": summary_of(blueprint)}
 
 

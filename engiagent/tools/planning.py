@@ -1,6 +1,6 @@
 """Tools from a blueprint to a certificate: compiling, solving, checking and explaining."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,7 +21,8 @@ from engiagent.tools.modelling import SECONDS, Drafted, Posed, plain
 from engiagent.tools.registry import Argument, Json, Outcome, State, Watch, tool
 
 if TYPE_CHECKING:
-    from engiagent.solvers.result import OnProgress
+    from engiagent.formulations.program import Program
+    from engiagent.solvers.result import OnProgress, SolverResult
 
 _FORMS: Final = ("pyomo", "casadi", "cvxpy", "lp", "mps", "latex")
 _POSITIVE: Final[Json] = {"type": "number", "exclusiveMinimum": 0}
@@ -59,24 +60,33 @@ class Solved:
 def compile(state: State, arguments: Json) -> Outcome:
     """Compile the blueprint into a program for solvers, and say of which class it is."""
     from engiagent.formulations import compile_blueprint, expand
-    from engiagent.formulations.classify import classify
     from engiagent.stages import static_findings
 
     drafted: Drafted = state.get("blueprint")
     posed: Posed = state.get("problem")
     if drafted.blueprint.kind == "definitions":
-        return Outcome({"kind": "definitions", "class": None}, {"program": None})
+        return Outcome(compile_content(None, ()), {"program": None})
     found = static_findings(expand(drafted.blueprint), posed.folder)
     if found.error is not None:
         raise found.error
     program = compile_blueprint(drafted.blueprint, posed.folder)
+    return Outcome(compile_content(program, found.warnings), {"program": program})
+
+
+def compile_content(program: "Program | None", warnings: Sequence[str]) -> Json:
+    """Return what a caller is told of a program; None stands for what is not compiled."""
+    from engiagent.formulations.classify import classify
+
+    if program is None:
+        return {"kind": "definitions", "class": None}
     kind = classify(program)
     content = {
         "kind": "programme", "class": kind.problem_class, "convexity": kind.convexity,
         "columns": len(program.column_lower), "rows": len(program.row_lower),
-        "warnings": list(found.warnings),
+        "warnings": list(warnings),
     }  # fmt: skip
-    return Outcome(plain(content), {"program": program})
+    found: Json = plain(content)
+    return found
 
 
 @tool(
@@ -107,7 +117,7 @@ def solve(state: State, arguments: Json) -> Outcome:
     drafted: Drafted = state.get("blueprint")
     if drafted.blueprint.kind == "definitions":
         schedule = computed(drafted.blueprint, state.get("problem").folder)
-        return Outcome({"status": "computed"}, {"solution": Solved(schedule, None)})
+        return Outcome(solve_content(schedule, None), {"solution": Solved(schedule, None)})
     given = {"memory_limit_mb": arguments.get("memory_limit"), "gap": arguments.get("gap"),
              "backend": arguments.get("backend")}  # fmt: skip
     present = {name: value for name, value in given.items() if value is not None}
@@ -115,12 +125,21 @@ def solve(state: State, arguments: Json) -> Outcome:
     schedule, result = solve_program(
         state.get("program"), options, _listener(state.watch), cancel=state.watch.cancel
     )
+    content = solve_content(schedule, result)
+    return Outcome(content, {"solution": Solved(schedule, result)})
+
+
+def solve_content(schedule: Any, result: "SolverResult | None") -> Json:
+    """Return what a caller is told of a solve; without a result it was computed."""
+    if result is None:
+        return {"status": "computed"}
     content = {
         "status": result.status, "reason": result.reason, "objective": result.objective,
         "unit": schedule.attrs.get("objective_unit"), "bound": schedule.attrs.get("bound"),
         "solver": result.solver,
     }  # fmt: skip
-    return Outcome(plain(content), {"solution": Solved(schedule, result)})
+    found: Json = plain(content)
+    return found
 
 
 def _listener(watch: Watch) -> "OnProgress | None":
@@ -133,6 +152,10 @@ def _listener(watch: Watch) -> "OnProgress | None":
 
 @tool(
     "write",
+    Argument("requirements", {"type": "object"}, "Demands that were read in the text without the "
+             "blueprint, as a requirements document; a problem with annotations needs none."),
+    Argument("not_understood", {"type": "array", "items": {"type": "string"}},
+             "Sentences of the text that nobody could read; any keeps the verdict undecided."),
     returns=record(
         {
             "verdict": TEXT, "objective": OBJECTIVE, "bound": maybe(ANY),
@@ -146,20 +169,29 @@ def _listener(watch: Watch) -> "OnProgress | None":
 def check(state: State, arguments: Json) -> Outcome:
     """Have the schedule checked by the checker, which trusts no solver: the certificate."""
     from engiagent.certify import certify, with_gaps
+    from engiagent.jsontext import dumps_canonical
+    from engiagent.verify.requirements import parse_requirements
 
     drafted: Drafted = state.get("blueprint")
     posed: Posed = state.get("problem")
     solved: Solved = state.get("solution")
+    given = arguments.get("requirements")
+    stated = None if given is None else parse_requirements(dumps_canonical(given), "requirements")
     certificate = certify(
         posed.problem, solved.schedule, drafted.blueprint,
-        folder=posed.folder, name=posed.name, mapping=solved.columns,
+        folder=posed.folder, name=posed.name, mapping=solved.columns, requirements=stated,
     )  # fmt: skip
-    certificate = with_gaps(certificate, drafted.not_understood)
-    shown = certificate.to_dict()
-    levels = {name: level["status"] for name, level in shown["levels"].items()}
+    unclear = (*drafted.not_understood, *(arguments.get("not_understood") or ()))
+    certificate = with_gaps(certificate, unclear)
+    return Outcome(check_content(certificate.to_dict()), {"certificate": certificate})
+
+
+def check_content(certificate: Mapping[str, Any]) -> Json:
+    """Return what a caller is told of a certificate."""
+    levels = {name: level["status"] for name, level in certificate["levels"].items()}
     names = ("verdict", "objective", "bound", "violations", "missing", "not_understood", "sha256")
-    content = {**{name: shown[name] for name in names}, "levels": levels}
-    return Outcome(plain(content), {"certificate": certificate})
+    found: Json = plain({**{name: certificate[name] for name in names}, "levels": levels})
+    return found
 
 
 @tool(

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 from engiagent.errors import EngiagentError, InputError
 from engiagent.tools.graph import Graph, Node, digest
-from engiagent.tools.registry import MAKERS, Json, Made, Part, State, Tool, Watch, tools
+from engiagent.tools.registry import MAKERS, Json, Made, Part, State, Tool, Watch, Work, tools
 
 Status = Literal["done", "blocked", "failed"]
 _ORDER: Final = "call {} first, or repeat this call as it is to make it all the same"
@@ -58,18 +58,23 @@ class Session:
         self.state = State(self.root)
 
     def call(
-        self, name: str, arguments: Json | None = None, watch: Watch | None = None
+        self,
+        name: str,
+        arguments: Json | None = None,
+        watch: Watch | None = None,
+        work: Work | None = None,
     ) -> Observation:
         """Make a call, unless its rule is broken and nobody was told so yet.
 
         Never raises for what a caller can cause: such an error is an observation. ``watch`` hears
         how far the call has come and can stop it; a call that was stopped leaves no trace.
+        ``work`` takes the place of the tool's own, for who has done it already.
         """
         known = tools()
         if name not in known:
             message = f"there is no tool {name!r}; there are {', '.join(known)}"
             return Observation(name, "failed", {"error": message})
-        chosen = known[name]
+        chosen = known[name] if work is None else replace(known[name], work=work)
         try:
             given = chosen.checked(arguments or {})
         except InputError as error:

@@ -72,7 +72,8 @@ def test_the_tools_that_agents_and_servers_count_on_are_there() -> None:
     assert wanted <= set(tools())
     writes = {name for name, tool in tools().items() if tool.access == "write"}
     assert writes == {*WAY, "set_parameter", "patch_blueprint", "report", "pose_problem",
-                      "copy_problem", "load_schedule"}  # fmt: skip
+                      "copy_problem", "load_schedule", "write_blueprint",
+                      "expand_blueprint"}  # fmt: skip
 
 
 def test_a_call_too_early_is_blocked_once_with_the_first_step(session: Session) -> None:
@@ -209,9 +210,11 @@ def test_answers_are_as_their_schemas_have_them(session: Session) -> None:
         "audit": {}, "lint": {}, "explain": {}, "emit": {"form": "mps"}, "read_blueprint": {},
         "read_schedule": {}, "list_problems": {"packaged": True}, "load_problem":
         {"path": "brewery"}, "analyse": {},
+        "write_blueprint": {"document": session.state.get("blueprint").blueprint.to_dict()},
         "patch_blueprint": {"operations": [{"op": "test", "path": "/kind", "value": "programme"}]},
         "set_parameter": {"name": "battery.energy_capacity", "value": 45, "unit": "kWh"},
-        "compile": {}, "solve": {}, "check": {}, "report": {"folder": "runs/1"}, "list_runs": {},
+        "expand_blueprint": {}, "compile": {}, "solve": {}, "check": {},
+        "report": {"folder": "runs/1"}, "list_runs": {},
         "read_artefact": {"run": "runs/1", "name": "solution.nc"},
         "copy_problem": {"name": "battery/merchant_day", "folder": "copied"},
         "pose_problem": {"folder": "posed", "text": "# A"},

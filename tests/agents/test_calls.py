@@ -1,0 +1,132 @@
+"""Supervision of a run's agents: rules before each turn, calls that are kept and made again."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from engiagent.agents.cards import cards
+from engiagent.agents.engines.asking import Asking
+from engiagent.agents.order import NEEDS, blocked, can_work, first_for
+from engiagent.agents.protocol import AGENTS, AgentName, Board
+from engiagent.bench.messages.experts import Plays
+from engiagent.bench.messages.server import Json, serving
+from engiagent.blueprint import Blueprint
+from engiagent.calls import kept_calls
+from engiagent.cli.app import app
+from engiagent.errors import InputError
+from engiagent.problems import Problem
+from engiagent.runs import run_problem
+from engiagent.solvers.result import SolveOptions
+from engiagent.tools import replay, tools
+from tests.agents.scripts import DAY, KEY, analysis, expert
+
+RULE_OF = {"modeler": "compile", "verifier": "lint", "solver": "solve", "evaluator": "check"}
+
+
+def board(**changes: Any) -> Board:
+    empty = Board(problem=Problem.load(DAY), data=DAY, name="x", options=SolveOptions())
+    return empty.having(**changes)
+
+
+def test_agents_obey_the_rules_of_the_registry() -> None:
+    for agent, tool in RULE_OF.items():
+        assert tools()[tool].needs == (NEEDS[agent],)
+        assert tool in cards()[agent].tools
+    assert tools()["write_blueprint"].needs == (NEEDS["analyzer"],)
+    named = {tool for card in cards().values() for tool in card.tools}
+    assert named - set(tools()) == {"ask", "run_script"}
+
+
+@pytest.mark.parametrize(
+    ("agent", "first"), [("modeler", "analyzer"), ("solver", "analyzer"), ("evaluator", "analyzer")]
+)
+def test_who_would_work_on_nothing_is_blocked_with_advice(agent: AgentName, first: str) -> None:
+    empty = board()
+    found = blocked(agent, empty)
+    assert found is not None
+    assert found.faults[0].kind == "out-of-order"
+    assert found.faults[0].place == first
+    assert not found.changes
+    assert [a for a in AGENTS if can_work(a, empty)] == ["analyzer"]
+
+
+def test_advice_names_the_first_step_that_lacks() -> None:
+    drafted = board(blueprint=Blueprint.load(DAY / "expert/blueprint.json"))
+    assert blocked("modeler", drafted) is None
+    assert first_for("solution", drafted) == "modeler"
+    scripting = board(scripting=True)
+    assert first_for("solution", scripting) == "modeler"
+    assert first_for("solution", scripting.having(script="pass")) == "solver"
+    assert blocked("solver", scripting.having(script="pass")) is None
+
+
+def test_a_diagnosis_that_skips_a_step_is_blocked_and_the_advice_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody mends the syntax; the diagnosis sends the evaluator, who has nothing to look at."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    bad = expert()
+    bad["core_model_elements"]["constraints"][0]["expression"] = "battery_state_of_charge >="
+    wild: Json = {"agent": "evaluator", "strategy": "look", "priority": "high",
+                  "estimated_success": 0.9, "reasoning": "just check it"}  # fmt: skip
+    with serving(Plays(analyse=analysis(bad), diagnose=wild)) as server:
+        run_problem(DAY, "anthropic", tmp_path / "r", asking=Asking(base_url=server.url))
+    lines = [json.loads(x) for x in (tmp_path / "r/trace.jsonl").read_text().splitlines()]
+    routes = [line for line in lines if line.get("event") == "route"]
+    place = next(k for k, r in enumerate(routes) if r["target"] == "evaluator")
+    assert routes[place]["outcome"]["status"] == "failed"
+    assert routes[place]["outcome"]["changes"] == []
+    assert "there is no solution yet" in routes[place]["outcome"]["summary"]
+    assert routes[place + 1]["decided_by"] == "supervision"
+    assert routes[place + 1]["target"] == "modeler"
+
+
+def test_the_calls_of_a_run_are_kept_and_end_alike_when_made_again(tmp_path: Path) -> None:
+    run_problem(DAY, "offline", tmp_path / "r")
+    graph = kept_calls(tmp_path / "r")
+    assert [n.tool for n in graph.nodes] == [
+        "load_problem", "write_blueprint", "expand_blueprint", "compile", "solve", "check",
+    ]  # fmt: skip
+    assert {(2, 3), (3, 4), (4, 5)} <= set(graph.edges())
+    again = replay(graph, tmp_path / "r")
+    assert (again.same, again.outside) == (True, ())
+    said = CliRunner().invoke(app, ["trace", str(tmp_path / "r"), "--again"])
+    assert said.exit_code == 0
+    assert "all 6 calls of tools end and answer as they did" in said.stdout
+    # A file that was changed since is found out by the calls that rest on it.
+    file = next((tmp_path / "r/problem").glob("*.csv"))
+    file.write_text(file.read_text().replace("1", "2"))
+    told = CliRunner().invoke(app, ["trace", str(tmp_path / "r"), "--again", "--json"])
+    assert told.exit_code == 1
+    assert not json.loads(told.stdout)["again"]["same"]
+
+
+def test_a_repair_and_demands_read_apart_are_calls_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    bad = expert()
+    first = bad["core_model_elements"]["constraints"][0]
+    right, first["expression"] = first["expression"], "battery_state_of_charge >="
+    mend = {"why": "as it was", "patch": [
+        {"op": "replace", "path": "/core_model_elements/constraints/0/expression", "value": right},
+    ]}  # fmt: skip
+    with serving(Plays(analyse=analysis(bad), repair=mend)) as server:
+        asked = Asking(base_url=server.url)
+        outcome = run_problem(DAY, "anthropic", tmp_path / "r", asking=asked)
+    assert outcome.verdict == "certified"
+    graph = kept_calls(tmp_path / "r")
+    assert [(n.tool, n.status) for n in graph.nodes] == [
+        ("load_problem", "done"), ("write_blueprint", "done"), ("compile", "failed"),
+        ("patch_blueprint", "done"), ("expand_blueprint", "done"), ("compile", "done"),
+        ("solve", "done"), ("check", "done"),
+    ]  # fmt: skip
+    assert replay(graph, tmp_path / "r").same
+
+
+def test_a_run_without_calls_says_so(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no calls"):
+        kept_calls(tmp_path)
