@@ -171,7 +171,7 @@ def boxed(**more: Any) -> Site:
              outdoor_temperature=30, supply_temperature_min=14, supply_temperature_max=18,
              cooling_power_max=30, outdoor_share_min=0.2)  # fmt: skip
     site.add("east", "vav_box", air_handler="ahu", zone="office", flow_max=1.5)
-    given = {"air_handler": "ahu", "flow_min": 0.3, "flow_max": 1, "reheat_max": 5,
+    given: dict[str, Any] = {"air_handler": "ahu", "flow_min": 0.3, "flow_max": 1, "reheat_max": 5,
              "discharge_temperature_max": 32}  # fmt: skip
     site.add("west", "vav_box", zone="lobby", heat_bus="heat", **(given | more))
     site.require("office_temperature[t+1] == 24[degC]")
