@@ -65,6 +65,7 @@ _WORDS: Final = {
     "months": "month", "full cycles": "cycle", "equivalent full cycles": "cycle",
     "full equivalent cycles": "cycle", "ct": "ct", "cent": "ct", "cents": "ct", "¢": "ct",
     "pence": "ct_GBP", "p": "ct_GBP", "minute": "min", "hour": "h", "day": "d", "week": "week",
+    "ton-hours": "TR*h", "ton-hour": "TR*h", "ton hours": "TR*h", "ton-hrs": "TR*h",
     "kelvin difference": "K", "watt": "W", "watts": "W", "watt-hours": "Wh", "m²": "m2",
     "quarter hours": "quarter_hour", "quarter-hours": "quarter_hour",
 }  # fmt: skip
@@ -122,6 +123,8 @@ def read_unit(text: str, start: int, currency: str | None) -> tuple[str, int] | 
         divides = join[0].strip() not in {"·", "⋅", "*"}
         group = text.startswith("(", join.end())
         after = _atom(text, join.end() + group, currency, below=True)
+        if after is None and kind_of(unit) == "power" and divides:
+            after = _ton(text, join.end())
         if after is None:
             return unit, end
         above = _in_product(unit, below=True)
@@ -131,7 +134,7 @@ def read_unit(text: str, start: int, currency: str | None) -> tuple[str, int] | 
             inner = re.compile(r"\s?[·⋅*]\s?([A-Za-z0-9²°]+)\s?\)").match(text, stop)
             if inner is None:
                 return unit, end
-            longer += f"/{inner[1].replace('²', '2').replace('°C', 'K')}"
+            longer += f"/{inner[1].replace('²', '2').replace('°C', 'K').replace('°F', 'degF_diff')}"
             stop = inner.end()
         if not _known(longer):
             return unit, end
@@ -145,7 +148,7 @@ def _atom(
     if two is not None:
         words = two[0]
         for candidate in (words, words.rsplit(" ", 1)[0]):
-            if candidate.lower() in _WORDS and " " in candidate + "-":
+            if candidate.lower() in _WORDS and re.search(r"[ -]", candidate):
                 unit = _WORDS[candidate.lower()]
                 if unit not in ("ct", "month", "quarter_hour"):
                     return _in_product(unit, below), start + len(candidate)
@@ -166,6 +169,12 @@ def _atom(
     if unit == "%" or _known(unit):
         return _in_product(unit, below), match.end()
     return None
+
+
+def _ton(text: str, start: int) -> tuple[str, int] | None:
+    """Return the ton of refrigeration, which 'ton' is below a power and nowhere else."""
+    match = re.compile(r"ton(?![\w-])").match(text, start)
+    return None if match is None else ("TR", match.end())
 
 
 def _in_product(unit: str, below: bool) -> str:
@@ -211,11 +220,21 @@ def kind_of(unit: str) -> str:
     if parsed.is_point:
         return "temperature"
     if parsed.is_dimensionless:
-        return "percent" if unit in ("%", "percent") else "number"
+        return "percent" if unit in ("%", "percent") else _ratio_kind(unit)
     for name, kind in _KINDS.items():
         if parse_unit(name).dimension == parsed.dimension:
             return kind
     return _money_kind(parsed)
+
+
+_COLD: Final = re.compile(r"(?:[kM]?BTU|TR|tons?|MBH)(?![a-z])", re.I)
+
+
+def _ratio_kind(unit: str) -> str:
+    """Return whether a ratio is of electricity to cold, as kW/ton, or of cold to electricity."""
+    above, _, below = unit.partition("/")
+    cold = (_COLD.match(above) is not None, _COLD.match(below) is not None)
+    return {(False, True): "power_per_cold", (True, False): "cold_per_power"}.get(cold, "number")
 
 
 def currency_of(unit: str) -> str | None:

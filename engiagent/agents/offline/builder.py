@@ -21,7 +21,7 @@ Floats = npt.NDArray[np.float64]
 CANONICAL = {
     "energy": "kWh", "power": "kW", "percent": "1", "number": "1", "temperature": "degC",
     "heat_capacity": "kWh/K", "resistance": "K/kW", "conductance": "kW/K", "rate": "1/h",
-    "cycles": "cycle", "daily_cycles": "cycle/d",
+    "cycles": "cycle", "daily_cycles": "cycle/d", "power_per_cold": "1", "cold_per_power": "1",
 }  # fmt: skip
 
 

@@ -14,7 +14,8 @@ _REST: Final = (
     r"(?:for |at |during |in )?(?:the )?(?:rest|remainder) of (?:the )?(?:day|time|night|hours)|"
     r"(?:at |during |in )?all the rest|(?:at |during |in )?any other (?:time|hour)|"
     r"outside (?:of )?(?:these|those|this|that) (?:hours|times|periods?|windows?)|"
-    r"(?:at |during |in )?(?:the )?(?:rest|remainder)(?= |$)(?! of (?:the|our|its|this) )"
+    r"(?:at |during |in )?(?:the )?(?:rest|remainder)(?= |$)"
+    r"(?! (?:of (?:the|our|its|this)|for|at least) )"
     r"|{elsewhen}"
 )
 _WHEN: Final = r"(?:during|in|within|at|over|throughout|for|on)"
@@ -167,6 +168,20 @@ TIME_FACTS: Final = (
 _NOT_EQUAL: Final = re.compile(r"\b(?:at least|less|lower|below|more|minimum|emptier|higher)\b")
 
 
+_SOME_OF_IT: Final = re.compile(
+    r"(?:at least|at most|least|most|any|first|last|within|once|only|another|runs?|stays? on"
+    r"|rests?)(?: for)?(?: the)? $"
+)
+_BOUNDED: Final = re.compile(r" ?(?:at (?:the )?(?:least|most)|or (?:more|less|longer)|in a row)")
+
+
+def _part_of_it(line: str, match: re.Match[str]) -> bool:
+    """Whether a count of hours is some of the horizon, as in 'runs three hours at the least'."""
+    count = re.search(r"<(?:number|duration)#", match[0])
+    place = match.start() + (count.start() if count else 0)
+    return bool(_SOME_OF_IT.search(line[:place]) or _BOUNDED.match(line, match.end()))
+
+
 def apply_rules(draft: Draft, facts: frozenset[str] | None = None) -> None:
     """Note the facts that rules recognise, and take their words; ``facts`` restricts them."""
     for n, line in enumerate(draft.lines):
@@ -176,6 +191,8 @@ def apply_rules(draft: Draft, facts: frozenset[str] | None = None) -> None:
             if facts is not None and rule.fact not in facts:
                 continue
             for match in rule.regex.finditer(line.line):
+                if rule.fact.startswith("horizon") and _part_of_it(line.line, match):
+                    continue
                 if rule.fact == "final_equals_initial" and _NOT_EQUAL.search(match[0]):
                     continue
                 covered = line.covered(*match.span())

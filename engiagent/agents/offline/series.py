@@ -125,7 +125,10 @@ def _description(draft: Draft, column: Column) -> tuple[str, str]:
             after = codes[k + 1] if k + 1 < len(codes) else len(line.tokens)
             before = codes[k - 1] + 1 if k else 0
             if name == column.name:
-                behind.append(_source_text(draft, n, i + 1, after))
+                # 'the outdoor temperature (`t_out`)' stands before the name, '`t_out`: …' behind.
+                first = i > 0 and line.tokens[i - 1].text == "("
+                told = (before, i - 1) if first else (i + 1, after)
+                behind.append(_source_text(draft, n, *told))
                 near.append(_source_text(draft, n, before, i))
                 draft.take(n, [i])
             elif file and name == file:

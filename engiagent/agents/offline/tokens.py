@@ -96,6 +96,7 @@ _OPEN = re.compile(
     re.I,
 )
 _CODE = re.compile(r"`[^`\n]+`|\b[\w-]+\.(?:csv|parquet|nc|txt|json|xlsx)\b")
+_UNIT_NAME = re.compile(r"(?<![\w-])[A-Z]{1,4}-\d{1,2}(?![\w.%-])")
 _ZONE_NAME = re.compile(r"\b[A-Z][a-z]+/[A-Z][A-Za-z]+(?:_[A-Z][a-z]+)*\b")
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*(?:\d+)?|[^\W\d_]\d*|CO2|R\d*C\d*")
 _LABEL_DROPPED = re.compile(r"[(\[][^()\[\]]*[)\]]|[,;]")
@@ -183,6 +184,7 @@ def _fixed(text: str, start: int, end: int) -> list[Token]:
 
     for kind, pattern in (
         ("cycles", _ONE_CYCLE), ("soc", _SOC_AT), ("code", _CODE), ("tz", _ZONE_NAME),
+        ("name", _UNIT_NAME),
         ("date", DATE), ("date", _DAY_ONLY),
         ("period", _RANGE), ("period", _OPEN), ("clock", CLOCK),
     ):  # fmt: skip
@@ -202,6 +204,8 @@ def _made(kind: str, match: re.Match[str]) -> Token | None:
         return Token("amount", text, span, amount=amount)
     if kind == "soc":
         return Token("word", "initial-soc" if match["start"] else "final-soc", span)
+    if kind == "name":
+        return Token("word", text.lower(), span)
     if kind == "clock":
         return Token("clock", text.lower(), span, clock=clock_value(text))
     if kind != "period":

@@ -14,11 +14,17 @@ from engiagent.agents.offline.grids import Column, Grid, Times
 from engiagent.agents.offline.overrides import source
 from engiagent.agents.offline.phrases import TIME_FACTS, apply_rules, take_definitions
 from engiagent.agents.offline.plant.clocklists import take_clock_lists
-from engiagent.agents.offline.plant.columns import read_lists, read_series
+from engiagent.agents.offline.plant.columns import bare_demand, read_lists, read_series
 from engiagent.agents.offline.plant.compose import build
 from engiagent.agents.offline.plant.engine import Reader, owners_of
 from engiagent.agents.offline.plant.formulas import take_curves
 from engiagent.agents.offline.plant.rooms import name_rests, read_scheme, with_zone
+from engiagent.agents.offline.plant.spoken import (
+    spell_durations,
+    take_addresses,
+    take_row_counts,
+    take_run_ends,
+)
 from engiagent.agents.offline.plant.system import System
 from engiagent.agents.offline.plant.units import Plant, find_units, nouns
 from engiagent.agents.offline.plant.words import mark, vocabulary
@@ -69,6 +75,11 @@ def understand_plant(
     read_series(draft, plant, [*columns, *files[0]], currency)
     lengths = read_lists(draft, plant, currency)
     axis = read_axis(draft, [*times, *timed, *files[1]], lengths)
+    if axis is not None:
+        take_run_ends(draft, axis)
+        take_row_counts(problem, draft, axis)
+    spell_durations(draft)
+    take_addresses(draft)
     goal = read_goal(draft)
     curves = take_curves(draft, frozenset(i.name for i in plant.instances))
     reader = Reader(draft, plant, axis, goal=goal, curves=curves)
@@ -135,6 +146,7 @@ def _with_columns(plant: Plant, columns: list[Column], bought: bool) -> Plant:
         if column.unit and kind_of(column.unit) == "price":
             wanted.add("grid")
         if "demand" in said and not wanted:
+            said |= {bare_demand(plant, column.unit)} if not said & {"heat", "cool"} else set()
             wanted |= {"load"} if not said & {"heat", "cool"} else set()
             wanted |= {"heat_load"} if "heat" in said else set()
             wanted |= {"cooling_load"} if "cool" in said else set()

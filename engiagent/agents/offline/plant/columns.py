@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from typing import Final
 
 from engiagent.agents.offline.amounts import Amount, kind_of, read_unit
 from engiagent.agents.offline.draft import Draft, Value
@@ -58,6 +59,26 @@ def _settle(draft: Draft, instance: Instance, slot: str, value: Value, column: C
     draft.series[key] = value
 
 
+_MAKERS: Final = {
+    "electric": ("genset", "chp", "pv", "wind", "battery"),
+    "heat": ("boiler", "heat_pump", "electric_heater", "chp", "heat_store"),
+    "cool": ("chiller", "cold_store"),
+}
+_TONS: Final = re.compile(r"(?:[kM]?BTU|TR|tons?)(?![a-z])", re.I)
+
+
+def bare_demand(plant: Plant, unit: str) -> str:
+    """Return what a column that is only called load or demand is of: electric, heat or cool.
+
+    It is what the units of the plant make, if they make one thing.
+    """
+    kinds = {i.unit.component for i in plant.instances}
+    made = [what for what, makers in _MAKERS.items() if kinds & set(makers)]
+    if unit and _TONS.match(unit) and "cool" in made:
+        return "cool"
+    return made[0] if len(made) == 1 else "electric"
+
+
 def _place(plant: Plant, text: str, unit: str) -> tuple[Instance, str] | None:
     """Return the unit and slot that a column's words speak of; None when that is not clear."""
     if not text.strip() or not unit:
@@ -67,6 +88,8 @@ def _place(plant: Plant, text: str, unit: str) -> tuple[Instance, str] | None:
         marked.said() & {"import"}
     )
     named = {c[1:] for c in said if c.startswith("@")}
+    if "demand" in said and not named and not said & {"heat", "cool", "electric"}:
+        said |= {bare_demand(plant, unit)} - {"electric"}
     kind = kind_of(unit)
     scored: list[tuple[int, Instance, str]] = []
     for instance in plant.instances:

@@ -19,6 +19,7 @@ from engiagent.agents.offline.plant.system import (
 from engiagent.agents.offline.plant.timed import add_timed
 from engiagent.agents.offline.plant.words import mark
 from engiagent.agents.offline.plant.zones import add_zone
+from engiagent.agents.offline.results import Missing
 from engiagent.agents.offline.storage import constrain
 
 
@@ -110,6 +111,9 @@ def _balances(system: System) -> None:
     for carrier in dict.fromkeys([*system.supplies, *system.demands]):
         supply = " + ".join(system.supplies.get(carrier, [])) or "0[kW]"
         demand = " + ".join(system.demands.get(carrier, [])) or "0[kW]"
+        if carrier not in system.demands and carrier != "electricity":
+            lack = f"what takes the {carrier} that is made is not given"
+            draft.missing.append(Missing(f"{carrier}_load", carrier, lack))
         operator = "=="
         if carrier == "heat" and system.reader.plant.of("chp"):
             if "dump_heat" in system.reader.facts:
@@ -137,6 +141,31 @@ def _enumerated(system: System, goal: Goal) -> None:
         )
 
 
+def _of_one(system: System, goal: Goal) -> None:
+    """Leave what a given load costs out of an objective that is the cost of a unit alone."""
+    builder, plant = system.builder, system.reader.plant
+    named = {
+        c[1:] for c in system.reader.marked(goal.line).concepts
+        if c.startswith("@") and not plant.units[c[1:]].card.get("site")
+    }  # fmt: skip
+    loads = plant.of("load")
+    if not named or not loads:
+        return
+    others = {i.unit.component for i in plant.instances} - named - {"grid", "load", "zone"}
+    grid = system.filled.get("grid", {})
+    if others or "export_price" in grid or len(loads) > 1:
+        builder.draft.doubt(goal.line, "the cost of this unit alone, or of all that is bought?")
+        return
+    bought = [k for k, (_, text) in enumerate(system.costs) if "grid_import[t]" in text]
+    if len(bought) != 1 or any("grid_peak" in text for _, text in system.costs):
+        builder.draft.doubt(goal.line, "which part of the bill is that of this unit?")
+        return
+    sign, text = system.costs[bought[0]]
+    load = system.text(loads[0].name, "{power}")
+    system.costs[bought[0]] = (sign, text.replace("grid_import[t]", f"(grid_import[t] - {load})"))
+    builder.draft.assume("the load that is given is no part of the cost that is asked for")
+
+
 def _objective(system: System, goal: Goal | None, currency: str) -> Json | None:
     if goal is None:
         return None
@@ -146,6 +175,7 @@ def _objective(system: System, goal: Goal | None, currency: str) -> Json | None:
         system.builder.draft.refuse(goal.line, "the engine has no such objective for a plant")
         return None
     _enumerated(system, goal)
+    _of_one(system, goal)
     profit = goal.target == "profit"
     flip = {"+": "-", "-": "+"}
     signed = [(flip[s] if profit else s, text) for s, text in system.costs]

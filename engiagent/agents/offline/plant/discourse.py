@@ -92,6 +92,8 @@ class Discourse:
         for i, token in enumerate(line.tokens):
             if token.kind == "word" and self.draft.is_taken(n, i):
                 extra[i] = NEUTRAL
+            if self.axis is not None and self._before_start(token):
+                extra[i] = "start"
             if token.kind == "clock" and self.axis is not None and token.clock is not None:
                 edge = self._edge(line, i, token.clock)
                 if edge is not None:
@@ -100,7 +102,9 @@ class Discourse:
         concepts = list(found.concepts)
         for i, concept in enumerate(concepts):
             if concept in ("@store", "@engine"):
-                concepts[i] = self.plant.generic.get(concept, UNKNOWN)
+                stores = any(u.unit.card.get("model") == "battery" for u in self.plant.instances)
+                none = UNKNOWN if stores or concept == "@engine" else "absent"
+                concepts[i] = self.plant.generic.get(concept, none)
         return Marked(line, tuple(concepts), found.joints)
 
     def whole(self, token: Token) -> bool:
@@ -110,6 +114,13 @@ class Discourse:
         return all(
             any(a <= clock < b for a, b in token.period.ranges) for clock in self.axis.clocks()
         )
+
+    def _before_start(self, token: Token) -> bool:
+        """Whether a token is 'before 06:00' where the horizon begins then."""
+        assert self.axis is not None
+        before = token.kind == "period_open" and token.text.lower().startswith("before")
+        clock = token.clock
+        return before and clock is not None and abs(clock % 24 - self.axis.start_clock) < 1e-9
 
     def _edge(self, line: Line, i: int, clock: float) -> str | None:
         """Return whether a time of the day is the start or the end of the horizon.

@@ -40,7 +40,6 @@ class Reader(Numbers):
     """Reads the lines of a draft for a plant."""
 
     goal: Goal | None = None
-    facts: dict[str, list[int]] = field(default_factory=dict)
     fact_units: list[tuple[str, str | None, int]] = field(default_factory=list)
     curves: Mapping[str, Curve] = field(default_factory=dict)
 

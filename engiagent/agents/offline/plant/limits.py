@@ -17,12 +17,14 @@ _STORY: Final = re.compile(
     r"(?:last (?:spring|summer|autumn|fall|winter|year|month|week)|in the past"
     r"|(?:some|many|a few|several|two|three) (?:years|months|weeks) ago|years ago) "
 )
+_COMPLAINT: Final = re.compile(r"(?<![a-z])too (?:often|seldom|rarely|early|late|long|frequently)")
 _STATES: Final = {
     **dict.fromkeys(("yes", "on", "running"), "units_on"),
     **dict.fromkeys(("no", "off", "stopped"), "units_off"),
 }
 _QUESTION: Final = re.compile(
-    r"(?:which|how|when|what|in which order)(?: [a-z'-]+){0,6} (?:should|shall|ought to|to) "
+    r"^the question is (?:not )?(?:which|how|when|whether|what)"
+    r"|(?:which|how|when|what|in which order)(?: [a-z'-]+){0,6} (?:should|shall|ought to|to) "
     r"(?:(?:it|they|we|the [a-z]+) )?(?:run|operate|be used|be run|be dispatched|be operated|charge"
     r"|discharge|deliver|produce)"
 )
@@ -98,6 +100,8 @@ def while_price(
 def is_story(marked: Marked, first: int, last: int, said: frozenset[str]) -> bool:
     """Whether a sentence tells what happened in an earlier year, and names nothing of the plant."""
     text = " ".join(t.text for t in marked.line.tokens[first:last])
+    if _COMPLAINT.search(text) and {c for c in said if not c.startswith("@")} <= _OF_STORIES:
+        return True
     return _STORY.match(text) is not None and said <= _OF_STORIES
 
 
@@ -105,6 +109,7 @@ def is_question(marked: Marked, first: int, last: int, said: frozenset[str]) -> 
     """Whether a clause asks which units should run, and asks for nothing else."""
     text = " ".join(t.text for t in marked.line.tokens[first:last] if t.kind == "word")
     rest = {c for c in said if not c.startswith("@")} - {"cond"}  # 'when' asks here
+    rest -= {"not"} if text.startswith("the question is not") else set()
     return _QUESTION.search(text) is not None and rest <= _OF_QUESTIONS
 
 

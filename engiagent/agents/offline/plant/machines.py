@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from engiagent.agents.offline.draft import Json
+from engiagent.agents.offline.plant.alike import before_first, several, whole
 from engiagent.agents.offline.plant.curves import add_curve, burn
 from engiagent.agents.offline.plant.system import (
     BEFORE,
@@ -60,19 +61,25 @@ def _either(system: System, instance: Instance) -> None:
             names = re.findall(r"[a-z_]+", way)
             if not all(n in filled for n in names):
                 continue
-            if way in filled:
+            text = re.sub(r"[a-z_]+", lambda m: system.builder.at(filled[m[0]]), way)
+            if target in filled:  # given in both ways: both limits hold
+                output = f"{name}_{instance.unit.card['output']}[t]"
+                limit = str(way).split("*")[0].split("/")[0]
+                system.row(f"largest output of {name}", f"{output} <= {text}", CAPACITY,
+                           system.line_of(name, limit))  # fmt: skip
+            elif way in filled:
                 filled[target] = filled[way]
             else:
-                text = re.sub(r"[a-z_]+", lambda m: system.builder.at(filled[m[0]]), way)
                 inputs = [filled[n] for n in names]
                 filled[target] = system.builder.derived(
                     f"{name}_{target}", text, "kW", target.replace("_", " "), inputs,
                     any(i in system.builder.indexed for i in inputs),
                 )  # fmt: skip
-            break
         if target not in filled:
             first = str(ways[0])
             filled[target] = lacking(system, instance, first)
+    if system.has(name, "count"):
+        several(system, instance)
 
 
 def _by_product(system: System, instance: Instance) -> None:
@@ -116,9 +123,10 @@ def _switching(system: System, instance: Instance) -> None:
                if v["name"] == instance.unit.card["output"])  # fmt: skip
     on = f"{name}_on"
     builder.variables.append(
-        {"name": on, "index": ["t in T"], "type": "binary", "unit": "1", "quantity": f"{name}.on",
-         "role": "decision", "description": f"1 while {name} runs"}
+        {"name": on, "index": ["t in T"], **whole(system, name), "unit": "1",
+         "quantity": f"{name}.on", "role": "decision", "description": f"1 while {name} runs"}
     )  # fmt: skip
+    top = "unit_most" if system.has(name, "unit_most") else top
     line = system.line_of(name, *given)
     system.row(f"{name} gives nothing when off", f"{output} <= {{{top}}}*{on}[t]".replace(
         f"{{{top}}}", builder.at(system.filled[name][top])), LOGIC, line)  # fmt: skip
@@ -129,6 +137,9 @@ def _switching(system: System, instance: Instance) -> None:
     if system.has(name, "no_load_cost"):
         text = system.text(name, "sum({no_load_cost}*{c}_on[t]*dt(t) for t in T)")
         system.costs.append(("+", text))
+    if system.has(name, "no_load_power"):
+        system.demand("electricity", system.text(name, "{no_load_power}*{c}_on[t]"),
+                      system.filled[name]["no_load_power"])  # fmt: skip
     if any(system.has(name, slot) for slot in BEFORE):
         _starts(system, instance, on)
 
@@ -155,13 +166,13 @@ def _starts(system: System, instance: Instance, on: str) -> None:
     component = instance.unit.component
     off = system.said("units_off", name, component)
     running = system.said("units_on", name, component)
-    before = "1" if running is not None else "0"
-    if off is None and running is None:
+    before = before_first(system, name, running is not None)
+    if off is None and running is None and not system.has(name, "initial_on"):
         line = max(system.line_of(name, *BEFORE), 0)
         builder.draft.doubt(line, f"whether {name} runs before the first period is not said")
     for event in ("start", "stop"):
         builder.variables.append(
-            {"name": f"{name}_{event}", "index": ["t in T"], "type": "binary", "unit": "1",
+            {"name": f"{name}_{event}", "index": ["t in T"], **whole(system, name), "unit": "1",
              "quantity": f"{name}.{event}", "role": "auxiliary",
              "description": f"1 when {name} makes a {event}"}
         )  # fmt: skip
@@ -169,10 +180,12 @@ def _starts(system: System, instance: Instance, on: str) -> None:
     system.row(f"starts and stops of {name}",
                f"{on}[t] - prev({on}[t], {before}) == {name}_start[t] - {name}_stop[t]", LOGIC,
                stated if stated is not None else -1)  # fmt: skip
-    system.row(f"{name} does not start and stop at once",
-               f"{name}_start[t] + {name}_stop[t] <= 1", LOGIC, -1)  # fmt: skip
+    if not system.has(name, "count"):
+        system.row(f"{name} does not start and stop at once",
+                   f"{name}_start[t] + {name}_stop[t] <= 1", LOGIC, -1)  # fmt: skip
+    most = system.filled[name].get("count", "1")
     for slot, event, state in (
-        ("min_up", "start", f"{on}[t]"), ("min_down", "stop", f"1 - {on}[t]"),
+        ("min_up", "start", f"{on}[t]"), ("min_down", "stop", f"{most} - {on}[t]"),
     ):  # fmt: skip
         if not system.has(name, slot):
             continue

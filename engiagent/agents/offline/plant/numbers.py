@@ -19,9 +19,15 @@ from engiagent.agents.offline.slots import plausible
 from engiagent.blueprint.units import convert, parse_unit
 
 _PICKED: Final = re.compile(
-    r"(?<![a-z-])(?:one|either|any|only|neither)(?![a-z-])| or (?!to |until |up |more|less)"
+    r"(?<![a-z-])(?:one|either|any|only|neither)(?![a-z-])| or (?!to |until |up |more|less|<)"
 )
 _UNIVERSAL: Final = re.compile(r"(?:^|[^a-z])(?:no|none of the|any|all|all the) $")
+
+
+def _of_all(found: Found) -> bool:
+    """Whether a limit of the import only says 'together': of all that hangs on the connection."""
+    named = {"@grid", "import", "joint", "peak"} & found.said
+    return found.slot.name == "import_power_max" and "together" in found.said and not named
 
 
 @dataclass
@@ -32,6 +38,7 @@ class Numbers(Discourse):
     timed: list[Timed] = field(default_factory=list)
     bans: list[Ban] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
+    facts: dict[str, list[int]] = field(default_factory=dict)
 
     def _counts(self, n: int, i: int) -> bool:
         """Whether a number says how many units there are, as many as were found."""
@@ -44,6 +51,8 @@ class Numbers(Discourse):
         for component, pattern in self.kinds.items():
             found = pattern.search(behind)
             near = found is not None and behind[: found.start()].count(" ") <= 2
+            if near and {"start", "onstate"} <= self.marked(n).said():
+                return False  # how many run before the first period
             if near and amount.value == len(self.plant.of(component)):
                 self.draft.take(n, [i])
                 self.draft.unused.append(
@@ -142,6 +151,8 @@ class Numbers(Discourse):
         money = currency_of(amount.unit) if amount.unit else None  # no exchange rate for a range
         if money in (None, "EUR") and not plausible(found.slot, amount) and found.slot.range_unit:
             return f"{amount.quote} is outside the plausible range of {found.slot.said}"
+        if _of_all(found) and "shared" not in self.facts:
+            return f"{amount.quote}: of what together is this the limit?"
         owners = self._owners(n, found)
         if not owners:
             return f"{amount.quote}: of which {found.slot.component} is the {found.slot.said}?"

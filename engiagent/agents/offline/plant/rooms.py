@@ -222,10 +222,16 @@ def take_room(
         i for i in range(*span)
         if line.tokens[i].kind == "clock" and marked.concepts[i] not in ("start", "end")
     ]  # fmt: skip
-    items = _items(timed)
+    items, always = _items(timed), []
+    if len(items) > 1:
+        always = [some for some in items if _always(line, some, items)]
+        items = _joined(line, [some for some in items if some not in always], span)
     if moments and not (len(moments) == 1 and len(items) == 1):
         return f"the time '{line.tokens[moments[0]].text}' belongs to nothing"
+    elsewhere = {(n, i) for i in range(len(line.tokens)) if i not in range(*span)} - draft.taken
+    draft.taken |= elsewhere  # times of other clauses hold for their own numbers
     groups = assign(draft, n, [Item(tuple(f.token for f in some)) for some in items])
+    draft.taken -= elsewhere
     if groups is None:
         return "which number holds at which times is not clear"
     if sum(map(len, groups)) != sum(
@@ -239,8 +245,36 @@ def take_room(
             assert clock.clock is not None
             period = Period(((clock.clock, clock.clock),), spans=(clock.span,))
         _note(reader, n, some, period)
+    for some in always:
+        _note(reader, n, some, None)
     draft.take(n, range(*span))
     return None
+
+
+_EVER: Final = re.compile(r"(?:never|nowhere|always|ever|at (?:any|all|no) times?|at any time)")
+
+
+def _always(line: Line, some: "Sequence[Found]", items: "Sequence[Sequence[Found]]") -> bool:
+    """Whether a limit is said to hold at all times, beside others with times of their own."""
+    if "band" not in some[0].slot.options:
+        return False
+    before = [f.token for other in items for f in other if f.token < some[0].token]
+    first = max(before, default=-1) + 1
+    words = " ".join(t.text for t in line.tokens[first : some[0].token] if t.kind == "word")
+    times = any(t.kind in TIMES for t in line.tokens[first : some[0].token])
+    return not times and _EVER.search(words) is not None
+
+
+def _joined(line: Line, items: "list[list[Found]]", span: tuple[int, int]) -> "list[list[Found]]":
+    """Return limits as one where a single time of the day stands before, or behind, all of them."""
+    times = [i for i in range(*span) if line.tokens[i].kind in TIMES]
+    found = [f for some in items for f in some]
+    bounds = [f.bound for f in found]
+    bands = all("band" in f.slot.options for f in found)
+    if len(times) != 1 or not bands or len(set(bounds)) < len(bounds) or len(items) < 2:
+        return items
+    aside = times[0] < found[0].token or times[0] > found[-1].token
+    return [found] if aside else items
 
 
 def _items(found: "Sequence[Found]") -> "list[list[Found]]":

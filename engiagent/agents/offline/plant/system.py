@@ -19,6 +19,7 @@ SWITCHING = (
     "min_down",
     "no_load_cost",
     "no_load_fuel",
+    "no_load_power",
 )
 BEFORE = ("start_cost", "min_up", "min_down")
 PHYSICS, CAPACITY = "Physical Laws", "Resource Capacity"

@@ -13,7 +13,7 @@ from engiagent.agents.offline.tokens import Line
 
 _GENERIC: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "@store": (
-        "stores?|storages?|tanks?|storage tanks?",
+        "stores?(?! <)|storages?|tanks?|storage tanks?",
         ("heat_store", "cold_store", "battery"),
     ),
     "@engine": ("engines?|motors?", ("chp", "genset")),
@@ -78,6 +78,7 @@ class Plant:
     instances: tuple[Instance, ...]
     generic: Mapping[str, str] = field(default_factory=dict)
     engines: str = ""
+    engine_kind: str = "genset"
     concepts: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, component: str) -> tuple[Instance, ...]:
@@ -126,10 +127,10 @@ def nouns(plant: "Plant | None" = None) -> dict[str, str]:
     known = catalogue() if plant is None else plant.units
     found = {unit.component: unit.nouns for unit in known.values()}
     if plant is not None and plant.engines:
-        found["genset"] += f"|{plant.engines}"
+        found[plant.engine_kind] += f"|{plant.engines}"
     for instance in plant.instances if plant is not None else ():
         if instance.label:
-            found[instance.unit.component] += f"|{re.escape(instance.label)}"
+            found[instance.unit.component] += f"|{_flexible(instance.label)}"
     return found | {name.removeprefix("@"): text for name, (text, _) in _GENERIC.items()}
 
 
@@ -143,8 +144,9 @@ def find_units(lines: Sequence[Line], tabled: Sequence[tuple[str, tuple[str, ...
     # Longer nouns claim their words first: a heat pump is no pump, a gas boiler no gas.
     patterns = {c: pattern_of(u.nouns) for c, u in known.items()}
     plain = _plain_engines(patterns, lines, tabled)
+    kind = "chiller" if _is_cold(patterns, lines) else "genset"
     if plain:
-        patterns["genset"] = pattern_of(f"{known['genset'].nouns}|{plain}")
+        patterns[kind] = pattern_of(f"{known[kind].nouns}|{plain}")
     present: dict[str, list[tuple[Line, re.Match[str]]]] = {}
     for line in lines:
         if line.sentence.is_heading:
@@ -167,7 +169,14 @@ def find_units(lines: Sequence[Line], tabled: Sequence[tuple[str, tuple[str, ...
         there = [m for m in members if m in kinds]
         if len(there) == 1:
             generic[name] = f"@{there[0]}"
-    return Plant(known, tuple(instances), generic, plain)
+    return Plant(known, tuple(instances), generic, plain, engine_kind=kind)
+
+
+def _is_cold(patterns: Mapping[str, re.Pattern[str]], lines: Sequence[Line]) -> bool:
+    """Whether machines without a kind are chillers: the text speaks of these and of no engines."""
+    chillers = any(patterns["chiller"].search(line.line) for line in lines)
+    engines = any(patterns[m].search(line.line) for m in _GENERIC["@engine"][1] for line in lines)
+    return chillers and not engines
 
 
 def _plain_engines(
@@ -186,7 +195,11 @@ def _plain_engines(
 def _plain_store(known: Mapping[str, Unit], lines: Sequence[Line]) -> list[Instance]:
     """Return a battery for a text that calls it a storage and speaks of no heat or cold."""
     words = pattern_of(_GENERIC["@store"][0])
-    if any(words.search(line.line) for line in lines if not line.sentence.is_heading):
+    mentions = [
+        (line, match) for line in lines if not line.sentence.is_heading
+        for match in words.finditer(line.line)
+    ]  # fmt: skip
+    if any(not _NEGATED.search(line.line[: match.start()]) for line, match in mentions):
         return [Instance("battery", known["battery"], words)]
     return []
 
@@ -284,4 +297,9 @@ def _plain(text: str) -> str:
 
 
 def _finder(text: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![a-z0-9-]){re.escape(text)}(?![a-z0-9-])")
+    return re.compile(rf"(?<![a-z0-9-]){_flexible(text)}(?![a-z0-9-])")
+
+
+def _flexible(text: str) -> str:
+    """Return a pattern for a name whose parts a space or a hyphen may join."""
+    return "[- ]".join(re.escape(part) for part in re.split(r"[- ]", text))

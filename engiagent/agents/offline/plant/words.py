@@ -61,7 +61,8 @@ def concepts() -> Mapping[str, str]:
 @lru_cache(maxsize=1)
 def neutral() -> frozenset[str]:
     """Return the words that change no meaning."""
-    return frozenset(str(load_card("words")["neutral"]).split())
+    cards = (load_card("words"), load_card("rooms"))
+    return frozenset(word for card in cards for word in str(card["neutral"]).split())
 
 
 @lru_cache(maxsize=8)

@@ -1,0 +1,100 @@
+"""Times in words: 'three hours', 'or until 18:00', 'what was before 06:00 is long ago'."""
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from engiagent.agents.offline.amounts import Amount
+from engiagent.agents.offline.draft import Draft
+from engiagent.agents.offline.phrases import relined
+from engiagent.agents.offline.timing import Axis
+from engiagent.agents.offline.tokens import Line, Token
+
+if TYPE_CHECKING:
+    from engiagent.problems.problem import Problem
+
+_HOURS: Final = {"hour": "h", "hours": "h", "minutes": "min", "minute": "min"}
+_BOUND: Final = frozenset({"least", "most", "for", "than", "within"})
+_LONG_AGO: Final = re.compile(
+    r"(?:for (?:both|all|these)(?: of)?(?: these)? (?:rules|limits) )?"
+    r"what(?:ever)? (?:was|happened|went on|ran) <period_open#\d+> (?:is long (?:ago|past)"
+    r"|does not (?:matter|count)|is of no account|no longer (?:matters|counts|binds))"
+)
+
+
+def take_run_ends(draft: Draft, axis: Axis) -> None:
+    """Account for 'or until 18:00' where the horizon ends then: a run that it cuts is allowed.
+
+    So is one that began long before the horizon.
+    """
+    for n, line in enumerate(draft.lines):
+        for match in _LONG_AGO.finditer(line.line):
+            draft.take(n, list(line.covered(*match.span())))
+        for i, token in enumerate(line.tokens):
+            until = token.kind == "period_open" and token.text.lower().startswith(("until", "till"))
+            if not until or i == 0 or line.tokens[i - 1].text != "or" or token.clock is None:
+                continue
+            if abs(token.clock % 24 - axis.end_clock % 24) < 1e-9:
+                draft.take(n, [i - 1, i])
+
+
+_ROWS: Final = re.compile(r"(?i)(?:one|a (?:row|line|value)) (?:per|for each|for every) (.+)")
+
+
+def take_row_counts(problem: "Problem", draft: Draft, axis: Axis) -> None:
+    """Account for 'one per hour', which says how the rows of a file follow each other."""
+    for quantity in problem.quantities:
+        match = _ROWS.fullmatch(quantity.text)
+        step = " ".join(match[1].lower().replace("-", " ").split()) if match else ""
+        minutes = {"hour": 60.0, "half hour": 30.0, "quarter hour": 15.0}.get(step)
+        if minutes == axis.step_minutes:
+            entry = {"span": list(quantity.span), "quote": quantity.text,
+                     "reason": "says how the rows follow each other"}  # fmt: skip
+            draft.unused.append(entry)
+
+
+def take_addresses(draft: Draft) -> None:
+    """Account for the number of a house, as in 'at 8 Cecil Quay': names follow it."""
+    for n, line in enumerate(draft.lines):
+        for i, token in enumerate(line.tokens[:-2]):
+            amount = token.amount
+            if (
+                amount is None
+                or amount.unit
+                or i == 0
+                or line.tokens[i - 1].text not in ("at", ",")
+            ):
+                continue
+            behind = line.tokens[i + 1 : i + 3]
+            raw = [draft.text[t.span[0]] for t in behind if t.kind == "word"]
+            if len(raw) == 2 and all(letter.isupper() for letter in raw):
+                draft.take(n, [i])
+                entry = {"span": list(amount.span), "quote": amount.quote, "reason": "an address"}
+                draft.unused.append(entry)
+
+
+def spell_durations(draft: Draft) -> None:
+    """Give a number in words the unit behind it, as in 'at least three hours' and 'for an hour'."""
+    for n, line in enumerate(draft.lines):
+        tokens = list(line.tokens)
+        for i in range(len(tokens) - 1):
+            unit = _HOURS.get(tokens[i + 1].text)
+            if unit is None or tokens[i + 1].kind != "word" or draft.is_taken(n, i):
+                continue
+            spelt = _spelt(line, i, unit)
+            if spelt is not None:
+                tokens[i] = spelt
+        if tuple(tokens) != line.tokens:
+            draft.lines[n] = relined(line, tokens)
+
+
+def _spelt(line: Line, i: int, unit: str) -> Token | None:
+    token = line.tokens[i]
+    amount = token.amount
+    if amount is not None and amount.kind == "number" and not amount.unit:
+        return replace(token, amount=replace(amount, unit=unit, kind="duration"))
+    single = token.text in ("a", "an", "one") and line.tokens[i + 1].text in ("hour", "minute")
+    if token.kind == "word" and single and i and line.tokens[i - 1].text in _BOUND:
+        made = Amount(1.0, unit, "duration", token.span, token.text)
+        return Token("amount", token.text, token.span, amount=made)
+    return None
