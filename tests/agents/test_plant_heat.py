@@ -167,7 +167,6 @@ CHANGES = (
     "The COP of the large chiller falls by 2 % per kelvin above 25 degC.",
     "The small chiller is a spare and may only run when the large chiller is full.",
     "The cooling demand may be exceeded by at most 5 %.",
-    "The large chiller needs 12 kW for its pumps whenever it runs.",
     "After a start the large chiller delivers only half of its cooling in the first hour.",
     "The cold store can only be charged by the small chiller.",
     "The price above excludes a network fee of 0.05 EUR/kWh.",

@@ -213,6 +213,9 @@ def take_room(
         if mark in said and axis is not None and axis.step_minutes != minutes:
             return "the marks that it speaks of are not those of the steps"
     timed = [f for f in found if set(TIMED) & set(f.slot.options)]
+    gains = [f for f in timed if "gain" in f.slot.options]
+    if gains and not _nothing_else(draft, n, span, "not" in said, len(gains) == len(found)):
+        return "whether heat is released at the other times is not clear"
     for one in found:
         if one not in timed:
             reason = reader.take_found(n, one, [], [])
@@ -275,6 +278,20 @@ def _joined(line: Line, items: "list[list[Found]]", span: tuple[int, int]) -> "l
         return items
     aside = times[0] < found[0].token or times[0] > found[-1].token
     return [found] if aside else items
+
+
+def _nothing_else(draft: Draft, n: int, span: tuple[int, int], denies: bool, alone: bool) -> bool:
+    """Account for 'and nothing at other times' beside heat gains; False where more is denied."""
+    tokens = draft.lines[n].tokens
+    rests = [i for i in range(*span) if tokens[i].kind == "rest" and i > span[0]]
+    nothing = [i for i in rests if tokens[i - 1].text in ("nothing", "none", "zero")]
+    if not denies and not nothing:
+        return True
+    if len(nothing) != 1 or not alone:
+        return False
+    draft.take(n, nothing)
+    words = [t.text for t in tokens[span[0] : span[1]] if t.kind == "word"]
+    return sum(w in ("no", "not", "never", "nothing", "none", "without") for w in words) <= 1
 
 
 def _items(found: "Sequence[Found]") -> "list[list[Found]]":
