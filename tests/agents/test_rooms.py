@@ -29,7 +29,7 @@ PARTS = {
         "The temperature at 06:00 is 66.2 °F.",
     ),
     "gains": (
-        "People and machines release 1.5 kW of heat from 08:00 to 11:00 and nothing at other times.",
+        "People release 1.5 kW of heat from 08:00 to 11:00 and nothing at other times.",
         "From 08:00 to 11:00 visitors add 1.5 kW.",
         "Instruments and lamps give 1500 W of heat between 08:00 and 11:00.",
     ),
