@@ -69,7 +69,7 @@ def run_row(run: RunSummary, href: str) -> tuple[Cell, ...]:
         Cell(objective, note=sense if objective else "", is_number=True),
         Cell(words.percent(run.gap), is_number=True),
         Cell(words.duration(run.seconds), is_number=True),
-        Cell((run.started or "")[:16].replace("T", " ")),
+        Cell((run.started or "")[:16].replace("T", "\u00a0")),
         Cell(run.engine or ""),
     )
 

@@ -25,7 +25,7 @@ SCHEMA: Final = "engiagent-comparison/1"
 MOST: Final = STYLES
 _SAME: Final = 1e-9
 _ABSENT: Final = "–"
-_SAYS_NOTHING: Final = ("source_reference", "description", "param_id", "value", "data", "unit")
+_SAYS_NOTHING: Final = ("source_reference", "description", "category")
 _KINDS: Final = {
     "sets": ("set", "name"),
     "decision_variables": ("variable", "name"),
@@ -72,6 +72,11 @@ class Quantity:
     means: tuple[float | None, ...]
     largest: float | None
     where: str
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether two runs or more have it."""
+        return sum(item is not None for item in self.series) > 1
 
     @property
     def differs(self) -> bool:
@@ -230,6 +235,8 @@ def _parts(run: Run) -> Mapping[tuple[str, str], str]:
 def _text(item: Mapping[str, Any], key: str) -> str:
     """Return a part as one line: its expression, then whatever else shapes it."""
     rest = {k: v for k, v in item.items() if k not in (key, "name", *_SAYS_NOTHING)}
+    if rest.get("hard") is True:
+        del rest["hard"]
     head = str(rest.pop("expression", ""))
     tail = ", ".join(f"{k} {v if isinstance(v, str) else json.dumps(v)}" for k, v in rest.items())
     return f"{head} ({tail})" if head and tail else head or tail

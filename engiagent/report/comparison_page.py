@@ -9,13 +9,15 @@ from engiagent import charts
 from engiagent.charts import Panel
 from engiagent.charts.views import curve
 from engiagent.report import words
-from engiagent.report.comparison import Comparison, Quantity, compare_runs
+from engiagent.report.comparison import Comparison, Difference, Quantity, compare_runs
 from engiagent.report.sections import Chart, Section, page_of_tables
 from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
 from engiagent.runlist import RunSummary
 
 MOST_CHARTS: Final = 16
 MOST_ROWS: Final = 200
+GIVEN: Final = ("asked", "input", "parameter")
+_FEW: Final = 12
 Link = Callable[[RunSummary], str]
 
 
@@ -38,8 +40,15 @@ def compare(folders: Sequence[Path | str], link: Link | None = None) -> str:
     differing = [item for item in found.quantities if item.differs]
     drawn, apart = _charts(found, differing)
     sections = [Section("What came of each", tables=(_outcomes(found, link),))]
-    if found.differences:
-        sections.append(Section("What differs", tables=(_differences(found),), kind="compared"))
+    asked = [item for item in found.differences if item.kind in GIVEN]
+    models = [item for item in found.differences if item.kind not in GIVEN]
+    if asked:
+        table = _differences(found, "What was asked and given", asked)
+        sections.append(Section("What was asked and given", tables=(table,), kind="compared"))
+    if models:
+        table = _differences(found, "The models", models)
+        is_long = len(models) > _FEW
+        sections.append(Section("The models", "", (table,), kind="compared", is_folded=is_long))
     if found.quantities:
         text = "" if differing else "All series are the same."
         sections.append(Section("Series", text, tables=(_series(found),), kind="values"))
@@ -82,12 +91,13 @@ def _than_first(found: Comparison, run: RunSummary) -> str:
     return f"{sign}{words.quantity(apart, run.unit, 4)}"
 
 
-def _differences(found: Comparison) -> DataTable:
+def _differences(found: Comparison, title: str, items: Sequence[Difference]) -> DataTable:
     rows = [
         (Cell(item.name, note=item.kind), *(Cell(value) for value in item.values))
-        for item in found.differences[:MOST_ROWS]
+        for item in items[:MOST_ROWS]
     ]
-    return _with_csv("What differs", ("Name", *found.names), rows, "differences.csv")
+    file = f"{title.lower().replace(' ', '-')}.csv"
+    return _with_csv(f"{title}: what differs", ("Name", *found.names), rows, file)
 
 
 def _series(found: Comparison) -> DataTable:
@@ -95,6 +105,7 @@ def _series(found: Comparison) -> DataTable:
     for item in found.quantities[:MOST_ROWS]:
         means = (Cell("–" if m is None else words.number(m, 6), is_number=True) for m in item.means)
         apart = "over other times" if item.largest is None else words.number(item.largest, 4)
+        apart = apart if item.is_shared else "in one run only"
         rows.append(
             (
                 Cell(words.spoken(item.label), note=words.unit(item.unit)),
@@ -108,7 +119,7 @@ def _series(found: Comparison) -> DataTable:
 
 def _charts(found: Comparison, differing: Sequence[Quantity]) -> tuple[tuple[Chart, ...], int]:
     """Return a chart for each series that differs, over the axis of the first that has it."""
-    shown = [item for item in differing if item.largest is not None]
+    shown = [item for item in differing if item.largest is not None and item.is_shared]
     drawn = []
     for number, item in enumerate(shown[:MOST_CHARTS], start=1):
         pairs = [(n, s) for n, s in zip(found.names, item.series, strict=True) if s is not None]

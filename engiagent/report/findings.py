@@ -136,11 +136,32 @@ def _is_check(item: Any) -> bool:
 
 def violations(run: Run) -> list[Finding]:
     """Return what must hold and does not."""
+    quotes = _quotes(run)
+    return [_violation(_mapping(item), quotes) for item in _listed(run, "violations")]
+
+
+def _quotes(run: Run) -> dict[str, str]:
+    """Return the words of the text that each check rests on, by its id."""
     quotes: dict[str, str] = {}
     for level in _mapping(run.certificate.get("levels")).values():
         for check in map(_mapping, _sequence(_mapping(level).get("checks"))):
             quotes[str(check.get("id"))] = str(check.get("quote") or "")
-    return [_violation(_mapping(item), quotes) for item in _listed(run, "violations")]
+    return quotes
+
+
+def broken(run: Run) -> list[str]:
+    """Return the demands that are broken in the words of the text where there are any, each once."""
+    quotes = _quotes(run)
+    lines: dict[str, str] = {}
+    for item in map(_mapping, _listed(run, "violations")):
+        check = str(item.get("check") or item.get("name") or item.get("message"))
+        quote = str(item.get("quote") or quotes.get(check, ""))
+        said = f"“{' '.join(quote.split())}”" if quote else _violation(item, quotes).text
+        where = _OFFSET.sub("", place(item.get("where"))) if quote else ""
+        by = f" is broken by {words.quantity(item['amount'], item.get('unit'), 4)}"
+        by = by if quote and item.get("amount") is not None else ""
+        lines.setdefault(check, f"{said}{by}{f' at {where}' if where else ''}")
+    return list(lines.values())
 
 
 def missing(run: Run) -> list[Finding]:

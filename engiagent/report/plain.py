@@ -125,7 +125,10 @@ def _room(run: Run, value: float, unit: Any, sense: Any) -> Iterator[str]:
     if bound is None:
         yield "How much better another plan could be is not proven."
         return
-    room = abs(bound - value)
+    room = bound - value if sense == "maximize" else value - bound
+    if room < -_NONE_LEFT * max(1.0, abs(value)):
+        yield "That is better than any allowed plan can be, so this one cannot be allowed."
+        return
     if room <= _NONE_LEFT * max(1.0, abs(value)):
         yield "Proven: no other allowed plan is better by an amount that matters."
         return
@@ -141,11 +144,10 @@ def _room(run: Run, value: float, unit: Any, sense: Any) -> Iterator[str]:
 
 def _is_it_safe(run: Run) -> Answer:
     question = "Is it safe?"
-    broken = findings.violations(run)
+    broken = findings.broken(run)
     if broken:
         count = "1 demand is" if len(broken) == 1 else f"{len(broken)} demands are"
-        details = tuple(item.text for item in broken[:_TIGHTEST])
-        return Answer(question, f"No: {count} broken.", details, "bad")
+        return Answer(question, f"No: {count} broken.", tuple(broken[:_TIGHTEST]), "bad")
     states = {name: _status(run, name) for name in ("algebra", "physics")}
     if "unchecked" in states.values() or "" in states.values():
         text = "Not known: not every demand could be checked. What is open, is listed below."
@@ -176,6 +178,9 @@ def _why_believe_it(run: Run) -> Answer:
         return Answer(question, text, (in_words(run, "data"), in_words(run, "optimality")), "good")
     if not has_plan(run):
         return Answer(question, "Nothing is claimed, so there is nothing to believe.", tone="open")
+    if run.certificate.get("verdict") == "violated":
+        text = "A checker that trusts neither the model nor the solver found what is broken."
+        return Answer(question, text, tone="open")
     passed = sum(_status(run, name) == "pass" for name in findings.LEVELS)
     text = (
         "A checker that trusts neither the model nor the solver worked everything out again: "

@@ -38,6 +38,8 @@ class Section:
     ----------
     kind
         The style class of its tables: ``values`` for numbers that are read down a column.
+    is_folded
+        Whether its tables are out of sight until a reader asks for them.
     """
 
     title: str
@@ -45,6 +47,7 @@ class Section:
     tables: tuple[DataTable, ...] = ()
     charts: tuple[Chart, ...] = ()
     kind: str = ""
+    is_folded: bool = False
 
 
 def page_of_tables(

@@ -105,8 +105,10 @@ def test_a_run_without_a_plan_stands_beside_one_with(make_run: MakeRun, tmp_path
     record = {"schema": "engiagent-run/1", "problem": "shop", "state": "failed"}
     (second / "run.json").write_text(json.dumps(record))
     found = compare_runs([second, first])
-    assert all(item.means[0] is None for item in found.quantities)
-    assert_sound(compare([second, first]))
+    assert all(item.means[0] is None and not item.is_shared for item in found.quantities)
+    page = assert_sound(compare([second, first]))
+    assert page.all("svg") == []  # a curve on its own shows no difference
+    assert "in one run only" in page.text
 
 
 @pytest.mark.parametrize("count", [0, 1, 7])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engiagent.report import plain
+from engiagent.report import plain, render_report
 from engiagent.report.artefacts import load_run
 from engiagent.report.instructions import Instructions, instructions
 from engiagent.report.schedule import build_schedule
@@ -100,11 +100,18 @@ def answer(folder: Path, question: str) -> plain.Answer:
 
 def test_a_violated_plan_is_not_to_be_used(make_run: MakeRun, certificate: Any) -> None:
     proof = certificate("violated")
-    proof["violations"] = [{"name": "R1", "message": "R1 is broken", "level": "algebra"}]
+    where = {"t": "2025-03-30T03:00+02:00"}
+    proof["violations"] = [
+        {"check": "R1", "message": "R1 (x <= 50[kW]) is broken", "level": level, "amount": 1.5,
+         "unit": "kW", "where": where}
+        for level in ("algebra", "physics")
+    ]  # fmt: skip
     folder = make_run(certificate=proof)
     assert answer(folder, "What to do").text.startswith("Do not use this plan")
     safe = answer(folder, "Is it safe?")
     assert (safe.text, safe.tone) == ("No: 1 demand is broken.", "bad")
+    assert safe.details == ("“at most 50 kW” is broken by 1.5\u00a0kW at 2025-03-30 03:00",)
+    assert "it is not to be used" in render_report(folder)
 
 
 @pytest.mark.parametrize("level", ["algebra", "physics"])
@@ -153,6 +160,8 @@ def test_no_certificate_no_claim(make_run: MakeRun) -> None:
         (10.0, 10.0, "minimize", "EUR", "What it costs", "10\u00a0EUR in all.", "no other"),
         (-4.0, None, "minimize", "USD", "What it costs", "Nothing: it brings in 4", "not proven"),
         (8.0, 9.0, "maximize", "kEUR", "What it brings", "8\u00a0kEUR in all.", "1\u00a0kEUR"),
+        (8.0, 9.0, "minimize", "EUR", "What it costs", "8\u00a0EUR in all.", "cannot be allowed"),
+        (9.0, 8.0, "maximize", "EUR", "What it brings", "9\u00a0EUR in all.", "cannot be allowed"),
         (8.0, 8.0, "minimize", "kWh", "What it comes to", "8\u00a0kWh: the objective", "no other"),
     ],
 )
