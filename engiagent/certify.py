@@ -92,19 +92,8 @@ def certify(
     EngiagentError
         When an input is unreadable.
     """
-    source: Any
     if blueprint is not None and blueprint.kind == "definitions":
-        from engiagent.verify.definitions import reproduce
-
-        given = blueprint
-        if problem is None:
-            given = replace(blueprint, core_model_elements=_as_given(blueprint.core))
-        if isinstance(solution, str | Path):
-            from engiagent.solvers import load_solution
-
-            solution = load_solution(solution)
-        source = problem or BlueprintAlone(blueprint, folder, name)
-        return _with_blueprint(reproduce(source, solution, given), blueprint)
+        return _reproduced(problem, solution, blueprint, folder, name)
     from engiagent.verify import check
 
     source, expanded = source_of(problem, blueprint, folder, name)
@@ -125,6 +114,23 @@ def certify(
 
         certificate = with_opinion(certificate, opinion)
     return _with_blueprint(certificate, blueprint)
+
+
+def _reproduced(
+    problem: "Problem | None", solution: Any, blueprint: Blueprint, folder: Path, name: str
+) -> "Certificate":
+    """Return the certificate of a computation: the checker computes it again."""
+    from engiagent.verify.definitions import reproduce
+
+    given = blueprint
+    if problem is None:
+        given = replace(blueprint, core_model_elements=_as_given(blueprint.core))
+    if isinstance(solution, str | Path):
+        from engiagent.solvers import load_solution
+
+        solution = load_solution(solution)
+    source: Any = problem or BlueprintAlone(blueprint, folder, name)
+    return _with_blueprint(reproduce(source, solution, given), blueprint)
 
 
 def source_of(
