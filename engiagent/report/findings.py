@@ -150,7 +150,7 @@ def _quotes(run: Run) -> dict[str, str]:
 
 
 def broken(run: Run) -> list[str]:
-    """Return the demands that are broken in the words of the text where there are any, each once."""
+    """Return the demands that are broken, each once, in the words of the text where it has any."""
     quotes = _quotes(run)
     lines: dict[str, str] = {}
     for item in map(_mapping, _listed(run, "violations")):
@@ -158,8 +158,9 @@ def broken(run: Run) -> list[str]:
         quote = str(item.get("quote") or quotes.get(check, ""))
         said = f"“{' '.join(quote.split())}”" if quote else _violation(item, quotes).text
         where = _OFFSET.sub("", place(item.get("where"))) if quote else ""
-        by = f" is broken by {words.quantity(item['amount'], item.get('unit'), 4)}"
-        by = by if quote and item.get("amount") is not None else ""
+        by = ""
+        if quote and item.get("amount") is not None:
+            by = f" is broken by {words.quantity(item['amount'], item.get('unit'), 4)}"
         lines.setdefault(check, f"{said}{by}{f' at {where}' if where else ''}")
     return list(lines.values())
 
