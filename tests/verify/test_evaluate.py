@@ -1,6 +1,8 @@
-"""The vectorised evaluator against one that takes a row at a time, and its derivatives."""
+"""What expressions mean to the vectorised evaluator, and its derivatives.
 
-import math
+A naive evaluator agrees with it in ``test_naive.py``.
+"""
+
 from typing import Any
 
 import numpy as np
@@ -9,19 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engiagent.blueprint.document import Blueprint
-from engiagent.blueprint.grammar import (
-    Binary,
-    Call,
-    Choice,
-    Compare,
-    Logic,
-    Node,
-    Number,
-    Reduce,
-    Ref,
-    Unary,
-    parse,
-)
 from engiagent.blueprint.units import parse_unit
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.frames import EvaluationError
@@ -170,63 +159,9 @@ def test_what_has_no_meaning_is_refused(text: str, forall: list[str], words: str
         shown(text, *forall)
 
 
-# --- a second, deliberately simple evaluator -----------------------------------------------------
+# --- derivatives of random expressions -----------------------------------------------------------
 
-FACTORS = {"x": 1e3, "s": 3.6e6, "w": 1e3, "y": 1e6, "P": 1e6}
-
-
-def naive(node: Node, row: dict[str, int], here: Bench) -> float:
-    """One row at a time, numbers in SI; knows only what :func:`expressions` makes."""
-    match node:
-        case Number():
-            factor = 1.0 if node.unit is None else float(parse_unit(node.unit).factor)
-            return node.value * factor
-        case Unary():
-            return -naive(node.operand, row, here)
-        case Binary():
-            a, b = naive(node.left, row, here), naive(node.right, row, here)
-            return {"+": a + b, "-": a - b, "*": a * b, "/": a / b if b else math.nan}[node.op]
-        case Ref():
-            place = tuple(position(index, row) for index in node.indices)
-            if node.name == "price":
-                return [5, -3, 2, 7, 1][place[0]] / 3.6e9
-            data = np.array([2.0, 3.0]) if node.name == "P" else here.series[node.name].data
-            return float(data[place]) * FACTORS[node.name]
-        case Call() if node.function in ("min", "max"):
-            pick = min if node.function == "min" else max
-            return pick(naive(part, row, here) for part in node.args)
-        case Call():
-            return 900.0
-        case Choice():
-            branch = node.then if holds(node.condition, row, here) else node.otherwise
-            return naive(branch, row, here)
-        case Reduce():
-            name, size = node.binders[0].names[0], {"T": N, "G": 2}[node.binders[0].set]
-            rows = [{**row, name: k} for k in range(size)]
-            kept = [r for r in rows if node.where is None or holds(node.where, r, here)]
-            terms = [naive(node.body, r, here) for r in kept]
-            return sum(terms) if node.function == "sum" else max(terms)
-    raise AssertionError(node)
-
-
-def position(node: Node, row: dict[str, int]) -> int:
-    if isinstance(node, Binary):
-        assert isinstance(node.right, Number)
-        return position(node.left, row) + int(node.right.value)
-    assert isinstance(node, Ref)
-    return row[node.name]
-
-
-def holds(node: Node, row: dict[str, int], here: Bench) -> bool:
-    if isinstance(node, Logic):
-        parts = [holds(part, row, here) for part in node.operands]
-        return all(parts) if node.op == "and" else any(parts)
-    assert isinstance(node, Compare)
-    left, right = node.operands
-    assert isinstance(right, Number)
-    if isinstance(left, Call):  # pos(t)
-        return position(left.args[0], row) > right.value
-    return naive(left, row, here) > right.value
+FACTORS = {"x": 1e3, "s": 3.6e6, "w": 1e3, "y": 1e6}
 
 
 def expressions(depth: int, scope: tuple[str, ...]) -> st.SearchStrategy[str]:
@@ -257,16 +192,6 @@ def expressions(depth: int, scope: tuple[str, ...]) -> st.SearchStrategy[str]:
         ),
         within.map(lambda e: f"max({e} for {fresh} in T)"),
     )
-
-
-@settings(deadline=None, max_examples=80)
-@given(expressions(3, ("t",)), st.integers(0, 1000))
-def test_the_naive_evaluator_agrees(text: str, seed: int) -> None:
-    here = bench(seed)
-    value = here.evaluator.evaluate(text, here.evaluator.frame(("t in T",)))
-    expected = [naive(parse(text), {"t": t}, here) for t in range(N)]
-    assert np.abs(value.data - expected).max() <= 1e-9 * (1 + value.size.max())
-    assert (np.abs(value.data) <= value.size * (1 + 1e-9)).all() or value.degree > 1
 
 
 @settings(deadline=None, max_examples=50)
