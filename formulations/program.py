@@ -320,7 +320,8 @@ class Program:
 
     def objective_at(self, x: Floats) -> float:
         """Return the objective at a point of shape (n,)."""
-        value = float(self.cost @ x) + self.offset
+        # No dot product: BLAS waits for threads that others have taken.
+        value = float((self.cost * x).sum()) + self.offset
         if len(self.products.rows):
             value += float(self.products.of_objective().at(x).sum())
         for part in self.nonlinear:

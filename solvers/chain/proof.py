@@ -55,7 +55,10 @@ def prove(
 def _least(slope: Floats, lower: Floats, upper: Floats, noise: Floats) -> float:
     """Return the least of ``slope · z`` over a box; -inf where it has no end."""
     with np.errstate(invalid="ignore"):
-        total = float(np.maximum(slope, 0.0) @ lower + np.minimum(slope, 0.0) @ upper)
+        # Sums of products, not dot products: BLAS waits for threads that others have taken.
+        total = float(
+            (np.maximum(slope, 0.0) * lower).sum() + (np.minimum(slope, 0.0) * upper).sum()
+        )
     if np.isfinite(total):
         return total  # no bound is infinite: there is nothing to tell from noise
     end = np.where(slope > 0, lower, upper)
