@@ -13,62 +13,95 @@
 # %% [markdown]
 # # A day of a battery
 #
-# From a problem file to a certified schedule with the public functions, stage by stage. Everything
-# here works from files and without a key or a network.
+# From a text to a plan that is certified, and from there to "what if". Nothing here needs a key or
+# a network.
 
 # %%
-import json
-from pathlib import Path
-from tempfile import mkdtemp
+from engiagent import Problem
 
-from engiagent.problems import Problem
-from engiagent.runs import run_problem
-
-corpus = Path(__file__).parents[1] if "__file__" in globals() else Path("..").resolve()
-path = corpus / "problems" / "battery" / "merchant_day"
+problem = Problem.load("merchant_day")  # a folder, a file, or a name of the corpus
+problem
 
 # %% [markdown]
-# The problem is text, tables and data. Every number in it is found with its unit and its place.
+# Does the text say enough? The audit looks before anything is modelled.
 
 # %%
-problem = Problem.load(path)
-print(problem.title)
-for quantity in problem.quantities[:8]:
-    print(f"  {quantity.text!r} at characters {quantity.span}")
+problem.audit()
 
 # %% [markdown]
-# One call goes the whole way: read, model, solve, check, report.
+# The offline engine reads the text by rules. Every number of the blueprint says which words it
+# comes from; what is missing or not understood would stand here too.
 
 # %%
-folder = Path(mkdtemp()) / "merchant_day"
-outcome = run_problem(path, out=folder)
-print(outcome.verdict, outcome.objective)
+blueprint = problem.analyse()
+blueprint
 
 # %% [markdown]
-# The schedule is an `xarray.Dataset`: series with coordinates and units.
+# The same as formulas:
 
 # %%
-from engiagent.solvers.solution import load_solution  # noqa: E402
-
-schedule = load_solution(folder / "solution.nc")
-for name, series in schedule.data_vars.items():
-    if "quantity" in series.attrs:
-        low, high = float(series.min()), float(series.max())
-        print(f"{series.attrs['quantity']}: {low:g} to {high:g} {series.attrs['units']}")
+blueprint.equations()
 
 # %% [markdown]
-# The certificate says what was checked and how far each requirement is from its limit.
+# Solve. Charging, discharging and prices are values of periods and drawn as steps; the state of
+# charge is a state at instants and drawn as a line, with its limits dotted.
 
 # %%
-certificate = json.loads((folder / "certificate.json").read_text("utf-8"))
-for level, found in certificate["levels"].items():
-    print(f"{level}: {found['status']}")
-for check in certificate["levels"]["algebra"]["checks"]:
-    worst = check["worst"]
-    print(f"  {check['id']}: least margin {worst['slack']:g} {worst['unit']}")
+solution = blueprint.solve()
+solution
 
 # %% [markdown]
-# The report is one HTML file that a browser opens without a network.
+# A solver's word is not a proof. The certificate comes from a checker that shares no code with the
+# compiler or the solver: it reads the numbers of the text again, executes the plan with the physics
+# of a battery, and works out for itself how much better any plan could be.
 
 # %%
-print((folder / "report.html").name)
+solution.certificate
+
+# %% [markdown]
+# What holds the plan back, and what would a little more be worth?
+
+# %%
+solution.explain()
+
+# %% [markdown]
+# ## What if?
+#
+# An edit names a place and gives a value with its unit; it returns another blueprint. Its plan is
+# checked against the blueprint as edited, because it is no plan of the text any more.
+
+# %%
+larger = blueprint.set("battery.energy_capacity", 30, "MWh")
+blueprint.diff(larger)
+
+# %%
+better = larger.solve()
+print(solution.certificate.verdict, better.certificate.verdict)
+solution.diff(better)
+
+# %% [markdown]
+# An edit that makes no sense is refused where it is made:
+
+# %%
+from engiagent.errors import EngiagentError  # noqa: E402
+
+try:
+    blueprint.set("battery.energy_capacity", 30, "MW")
+except EngiagentError as error:
+    print(error)
+
+# %% [markdown]
+# ## Take it along
+
+# %%
+frame = solution.to_dataframe()
+frame.head()
+
+# %% [markdown]
+# A run keeps everything in a folder: text, blueprint, plan, certificate, report. When this cell is
+# run again, the run is opened and not begun anew; one that was cut goes on where it was.
+
+# %%
+run = problem.run("runs/battery_day")
+print(run.verdict, sorted(path.name for path in run.folder.iterdir()))
+run.route()

@@ -3,8 +3,6 @@
 import importlib.util
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -75,17 +73,6 @@ def test_make_targets_named_in_the_pages_exist() -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
     for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md"):
         assert set(re.findall(r"(?:`|^)make ([a-z]+)", page.read_text("utf-8"), re.M)) <= targets
-
-
-def test_the_notebook_runs_as_a_script(tmp_path: Path) -> None:
-    script = ROOT / "notebooks/battery_day.py"
-    done = subprocess.run(
-        [sys.executable, script], cwd=tmp_path, capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
-    assert "certified" in done.stdout
-    assert "battery.state_of_charge: " in done.stdout
-    assert "report.html" in done.stdout
 
 
 def test_the_python_of_the_page_on_definitions_runs() -> None:

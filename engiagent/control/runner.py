@@ -255,7 +255,14 @@ class RecedingHorizon:
         given = new[name] if name in new else self.parametric.value(name)
         window = np.array(np.broadcast_to(np.asarray(given, dtype=np.float64), shape))
         first = np.moveaxis(window, axis, 0)
-        first[0] = np.asarray(value, dtype=np.float64)
+        try:
+            first[0] = np.asarray(value, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"the measurement of {name} is not the value of one period",
+                found=f"the shape {np.shape(value)}",
+                expected="one number" if first[0].ndim == 0 else f"the shape {first[0].shape}",
+            ) from None
         return window
 
     def _fallback(self, failed: SolverResult) -> tuple[SolverResult, Outcome]:

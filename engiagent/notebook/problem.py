@@ -16,7 +16,9 @@ from engiagent.notebook.blueprint import Blueprint
 from engiagent.notebook.home import Home, dressed, solve_options
 from engiagent.notebook.progress import Shown
 from engiagent.notebook.run import Run, run_in
+from engiagent.notebook.shown import Certificate
 from engiagent.problems import Problem as PlainProblem
+from engiagent.runfolder import is_run_folder
 from engiagent.runinputs import EXPERT
 
 if TYPE_CHECKING:
@@ -143,6 +145,33 @@ class Problem(PlainProblem):
         """Analyse and solve in memory; see :meth:`analyse` and :meth:`Blueprint.solve`."""
         return self.analyse(engine).solve(**options)
 
+    def check(
+        self, schedule: Any, mapping: Mapping[str, str] | None = None, *, exact: bool = False
+    ) -> Certificate:
+        """Have somebody's schedule checked against the problem's annotated requirements.
+
+        Parameters
+        ----------
+        schedule
+            A dataset, a ``DataFrame``, a mapping of arrays, or the path of a file.
+        mapping
+            Quantity to column where the columns have names of their own, as
+            ``{"battery.charge": "P_ch"}``.
+        exact
+            Whether to say beside every figure what rational arithmetic makes of it.
+
+        Raises
+        ------
+        InputError
+            When the problem has no annotated requirements, or the schedule cannot be read.
+        """
+        from engiagent.certify import certify
+
+        found = certify(
+            self, schedule, None, folder=self.folder, name=self.id, mapping=mapping, exact=exact
+        )
+        return dressed(Certificate, found)
+
     def run(
         self,
         out: "str | Path | None" = None,
@@ -180,6 +209,7 @@ class Problem(PlainProblem):
         from engiagent.runs import run_problem
 
         kept = None if force else run_in(out, self)
+        force = force or (out is not None and is_run_folder(Path(out)))
         if kept is not None:
             return kept if not kept.resumable else kept.resume(asking=asking, progress=progress)
         with Shown(self.id) as shown:

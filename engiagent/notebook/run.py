@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from engiagent.charts import route_chart
 from engiagent.errors import InputError
+from engiagent.files import sha256_bytes
 from engiagent.notebook import markup
 from engiagent.notebook.figures import Figure
 from engiagent.notebook.home import Home, dressed
@@ -222,7 +223,7 @@ class Run:
 
 
 def run_in(out: "str | Path | None", problem: "PlainProblem") -> Run | None:
-    """Return the run of a problem that a folder holds already; None where it holds none.
+    """Return the run of a problem that a folder holds already, None where it is to be begun.
 
     Raises
     ------
@@ -232,12 +233,18 @@ def run_in(out: "str | Path | None", problem: "PlainProblem") -> Run | None:
     if out is None or not is_run_folder(Path(out)):
         return None
     run = Run.open(out)
-    kept = run.problem
-    if kept is None or dict(kept.sha256) != dict(problem.sha256):
+    copied = [_same(run.folder / PROBLEM / name, sha) for name, sha in problem.sha256.items()]
+    if False in copied:
         raise InputError(
             "the folder holds a run of another text", str(out),
             expected="another folder, or force=True",
         )  # fmt: skip
     if is_under_way(run.record):
         raise InputError("the run is still under way", str(out))
-    return run if run.state == "done" or run.resumable else None
+    whole = None not in copied  # a run may be cut while it copies its problem
+    return run if whole and (run.state == "done" or run.resumable) else None
+
+
+def _same(path: Path, sha256: str) -> bool | None:
+    """Say whether a file is the one of a problem; None where it is not there."""
+    return sha256_bytes(path.read_bytes()) == sha256 if path.is_file() else None

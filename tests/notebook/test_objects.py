@@ -1,5 +1,6 @@
 """What a user does in a notebook, in the order in which it is done."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -264,6 +265,18 @@ def test_a_run_is_opened_and_not_begun_again(merchant: Problem, tmp_path: Path) 
     other = Problem.from_text(TEXT, {"prices.csv": prices()})
     with pytest.raises(InputError, match="another text"):
         other.run(tmp_path / "day")
+
+
+def test_a_run_that_was_cut_while_it_copied_its_problem_is_begun_again(
+    merchant: Problem, tmp_path: Path
+) -> None:
+    run = merchant.run(tmp_path / "day")
+    record = dict(run.record) | {"state": "running", "pid": 2**22 + 1}
+    (run.folder / "run.json").write_text(json.dumps(record), encoding="utf-8")
+    (run.folder / "problem/day_ahead.csv").unlink()
+    again = merchant.run(tmp_path / "day")
+    assert again.verdict == "certified"
+    assert (again.folder / "problem/day_ahead.csv").is_file()
 
 
 def test_runs_of_two_blueprints_are_compared(blueprint: Blueprint, tmp_path: Path) -> None:
