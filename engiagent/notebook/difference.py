@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from engiagent.blueprint import Blueprint as PlainBlueprint
-from engiagent.charts import numerals
 from engiagent.charts.series import solution_dimensions
 from engiagent.errors import InputError
 from engiagent.notebook import markup
+from engiagent.notebook.shown import amount
 from engiagent.report import words
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def _series(name: str, a: "Solution", b: "Solution") -> Iterator[Change]:
 
 
 def _amount(value: float | None, unit: str) -> str:
-    return "" if value is None else numerals.quantity(value, unit, 9)
+    return "" if value is None else amount(value, unit)
 
 
 def _changes(path: str, a: Any, b: Any) -> Iterator[Change]:

@@ -21,7 +21,8 @@ def verdict_badge(verdict: Any, state: Any = None) -> Markup:
 
 def amount(value: Any, unit: Any) -> str:
     """Return a number with its unit, a dash where there is none."""
-    return numerals.quantity(float(value) if isinstance(value, int | float) else None, unit, 9)
+    number = float(value) if isinstance(value, int | float) else None
+    return numerals.quantity(number, unit, 9).replace("\xa0", " ")
 
 
 class Certificate(PlainCertificate):
