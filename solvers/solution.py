@@ -8,7 +8,7 @@ the solve went. An attribute that has no value is left out.
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     import xarray
 
 ENGINE: Literal["netcdf4"] = "netcdf4"
+MOST_UNPACKED: Final = 10_000_000
+MOST_TIMES: Final = 20
+"""Bytes that any file may unpack to, and how many times its own size beyond them."""
 _DIFFERENCES = {"degC": "K", "degF": "degF_diff"}
 
 
@@ -173,7 +176,7 @@ def load_solution(path: str | Path) -> "xarray.Dataset":
     Raises
     ------
     InputError
-        When the file cannot be read as netCDF.
+        When the file cannot be read as netCDF, or declares far more than it holds.
     """
     import xarray
 
@@ -181,6 +184,19 @@ def load_solution(path: str | Path) -> "xarray.Dataset":
         raise InputError("no such file", str(path))
     try:
         with xarray.open_dataset(path, engine=ENGINE) as dataset:
+            _check_size(dataset, Path(path))
             return dataset.load()
+    except InputError:
+        raise
     except (OSError, ValueError, KeyError) as error:
         raise InputError("cannot read the solution", str(path), found=str(error)) from None
+
+
+def _check_size(dataset: "xarray.Dataset", path: Path) -> None:
+    """Raise before anything is read: a small file can declare, or be packed from, any size."""
+    declared = sum(array.nbytes for array in dataset.variables.values())
+    if declared > MOST_UNPACKED + MOST_TIMES * path.stat().st_size:
+        raise InputError(
+            "the solution declares more than its file holds", str(path),
+            found=f"{declared / 1e6:.0f} MB", expected=f"{MOST_TIMES} times the file at most",
+        )  # fmt: skip

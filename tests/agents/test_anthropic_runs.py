@@ -486,3 +486,17 @@ def test_a_key_that_a_server_echoes_is_in_no_file(tmp_path: Path) -> None:
     outcome, _ = run(Plays(analyse=lost), tmp_path / "s")
     assert KEY not in str(outcome)
     assert "[key]" in str(outcome.reason)
+
+
+def test_a_key_is_in_no_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error that nobody expected, in the midst of an exchange: its traceback is kept."""
+
+    def broken(*given: Any) -> None:
+        raise ZeroDivisionError(f"while asking with {given!r}")
+
+    monkeypatch.setattr("engiagent.agents.engines.anthropic_api.AnthropicExchange._attempt", broken)
+    outcome, _ = run(Plays(analyse=analysis(expert())), tmp_path / "r")
+    assert outcome.state == "failed"
+    text = (tmp_path / "r/traceback.txt").read_text()
+    assert "ZeroDivisionError" in text
+    assert KEY not in text + str(outcome)
