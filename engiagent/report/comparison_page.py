@@ -5,12 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from engiagent import charts
 from engiagent.charts import Panel
 from engiagent.charts.views import curve
 from engiagent.report import words
 from engiagent.report.comparison import Comparison, Difference, Quantity, compare_runs
-from engiagent.report.sections import Chart, Section, page_of_tables
+from engiagent.report.sections import Chart, Section, drawn, page_of_tables
 from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
 from engiagent.runlist import RunSummary
 
@@ -38,7 +37,7 @@ def compare(folders: Sequence[Path | str], link: Link | None = None) -> str:
     """
     found = compare_runs(folders)
     differing = [item for item in found.quantities if item.differs]
-    drawn, apart = _charts(found, differing)
+    figures, apart = _charts(found, differing)
     sections = [Section("What came of each", tables=(_outcomes(found, link),))]
     asked = [item for item in found.differences if item.kind in GIVEN]
     models = [item for item in found.differences if item.kind not in GIVEN]
@@ -52,9 +51,9 @@ def compare(folders: Sequence[Path | str], link: Link | None = None) -> str:
     if found.quantities:
         text = "" if differing else "All series are the same."
         sections.append(Section("Series", text, tables=(_series(found),), kind="values"))
-    if drawn:
+    if figures:
         text = f"{apart} more that differ are in the table only." if apart else ""
-        sections.append(Section("Side by side", text, charts=drawn))
+        sections.append(Section("Side by side", text, charts=figures))
     return page_of_tables(
         f"{len(found.names)} runs compared", "engiagent comparison", sections,
         lead="" if found.differences or differing else "The runs do not differ.",
@@ -120,13 +119,13 @@ def _series(found: Comparison) -> DataTable:
 def _charts(found: Comparison, differing: Sequence[Quantity]) -> tuple[tuple[Chart, ...], int]:
     """Return a chart for each series that differs, over the axis of the first that has it."""
     shown = [item for item in differing if item.largest is not None and item.is_shared]
-    drawn = []
+    figures = []
     for number, item in enumerate(shown[:MOST_CHARTS], start=1):
         pairs = [(n, s) for n, s in zip(found.names, item.series, strict=True) if s is not None]
         curves = tuple(replace(curve(series), label=name) for name, series in pairs)
         panel = Panel(words.spoken(item.label), item.unit, pairs[0][1].axis, curves)
-        drawn.append(Chart(number, charts.caption(panel), charts.draw(panel, f"chart-{number}")))
-    return tuple(drawn), len(differing) - len(drawn)
+        figures.append(drawn(f"chart-{number}", number, panel))
+    return tuple(figures), len(differing) - len(figures)
 
 
 def _with_csv(

@@ -6,14 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from engiagent import charts
 from engiagent.files import write_atomic
 from engiagent.report import findings, model, plain, turns, words
 from engiagent.report.artefacts import Run, load_run
 from engiagent.report.explanation import explanation
 from engiagent.report.instructions import instructions
 from engiagent.report.schedule import build_schedule
-from engiagent.report.sections import Chart, Fact
+from engiagent.report.sections import Fact, drawn
 from engiagent.report.templating import render_page
 
 REPORT = "report.html"
@@ -45,7 +44,7 @@ def write_report(run_folder: str | Path) -> Path:
 def _context(run: Run) -> dict[str, Any]:
     schedule = build_schedule(run)
     panels = enumerate(schedule.panels, start=1)
-    drawn = [_chart(f"chart-{number}", number, panel) for number, panel in panels]
+    figures = [drawn(f"chart-{number}", number, panel) for number, panel in panels]
     todo = instructions(run, schedule.series)
     why = explanation(run)
     told, trouble = turns.read_story(run.folder)
@@ -60,12 +59,12 @@ def _context(run: Run) -> dict[str, Any]:
         "missing": findings.missing(run),
         "not_understood": findings.not_understood(run),
         "conflicts": findings.conflicts(run) if why is None or why.kind == "plan" else [],
-        "charts": drawn,
+        "charts": figures,
         "schedule": schedule,
         "levels": plain.levels(run),
         "checks": findings.check_table(run),
         "stages": turns.stage_table(_without_itself(told)) if told.stages else None,
-        "way": [_chart("way", len(drawn) + 1, told.way)] if told.way is not None else [],
+        "way": [drawn("way", len(figures) + 1, told.way)] if told.way is not None else [],
         "turns": turns.turn_table(told) if told.turns else None,
         "turns_left_out": told.left_out,
         "explanation": why,
@@ -80,10 +79,6 @@ def _context(run: Run) -> dict[str, Any]:
         "versions": _versions(run),
         "trouble": [*run.trouble, *([trouble] if trouble else [])],
     }
-
-
-def _chart(name: str, number: int, chart: charts.Chart) -> Chart:
-    return Chart(number, charts.caption(chart), charts.draw(chart, name))
 
 
 def _without_itself(told: turns.Story) -> turns.Story:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from engiagent import charts
 from engiagent.report.tables import DataTable
 from engiagent.report.templating import render_page
 
@@ -48,6 +49,11 @@ class Section:
     charts: tuple[Chart, ...] = ()
     kind: str = ""
     is_folded: bool = False
+
+
+def drawn(name: str, number: int, chart: "charts.Chart") -> Chart:
+    """Return a drawn chart with its number and caption; ``name`` makes its ids unique."""
+    return Chart(number, charts.caption(chart), charts.draw(chart, name))
 
 
 def page_of_tables(
