@@ -10,7 +10,7 @@ JOBS ?= 2
 DEMO := battery/merchant_day thermal/office_heat_pump
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint docs pages format pyright bench clean
+.PHONY: help install demo test lint docs pages dist format pyright bench clean
 
 help: ## Show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  \1\t/' | expand -t 12
@@ -63,6 +63,10 @@ pages: $(READY) ## Write the pages that are made from the code again
 	$(BIN)/python docs/_ext/physics.py > docs/physics.md
 	$(BIN)/python docs/_ext/certificate.py > docs/certificate.md
 	$(BIN)/python docs/_ext/drawing.py > docs/packages.svg
+
+dist: $(READY) ## Build sdist and wheel into dist/
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation
 
 format: $(READY) ## Format the code
 	$(BIN)/ruff check --fix .

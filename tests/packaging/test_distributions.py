@@ -8,6 +8,7 @@ from email import message_from_string
 
 from packaging.specifiers import SpecifierSet
 
+from engiagent import __version__
 from tests.packaging.conftest import ROOT, Built, source_files
 
 LINKED = ("formulations", "models", "problems", "solvers", "verify")
@@ -57,7 +58,7 @@ def test_the_metadata_are_those_of_the_project(built: Built) -> None:
     with zipfile.ZipFile(built.wheel) as wheel:
         (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
         metadata = message_from_string(wheel.read(name).decode())
-    assert metadata["Version"] == PROJECT["version"]
+    assert metadata["Version"] == PROJECT["version"] == __version__
     assert metadata["License-Expression"] == "Apache-2.0"
     assert set(metadata.get_all("Provides-Extra", [])) == set(PROJECT["optional-dependencies"])
     supported = SpecifierSet(metadata["Requires-Python"])
