@@ -1,18 +1,18 @@
 """Self-contained HTML pages: a run, a folder of runs, runs side by side; and pictures of a run."""
 
 from engiagent.report.batch import render_batch, write_batch
-from engiagent.report.comparison import Comparison, compare_runs
-from engiagent.report.comparison_page import compare
 from engiagent.report.page import render_report, write_report
 from engiagent.report.picture import render_picture
+from engiagent.report.sides import SideBySide, side_by_side
+from engiagent.report.sides_page import compare
 
 __all__ = [
-    "Comparison",
+    "SideBySide",
     "compare",
-    "compare_runs",
     "render_batch",
     "render_picture",
     "render_report",
+    "side_by_side",
     "write_batch",
     "write_report",
 ]

@@ -67,7 +67,7 @@ def instructions(run: Run, series: Sequence[Series]) -> Instructions | None:
         (Cell(row[0]), *(Cell(text, is_number=True) for text in row[1:])) for row in rows[:MAX_ROWS]
     )
     text, _ = csv_text(head, rows)
-    title = "Settings, a row for every change"
+    title = f"Settings, a row for every change, to {DIGITS} digits"
     table = DataTable(title, head, cells, data_uri(text), "instructions.csv")
     summary = tuple(_usage(item, item.source in switches) for item in shown)
     return Instructions(table, len(rows), summary, never, len(used) - len(shown))

@@ -81,14 +81,14 @@ def test_a_run_is_followed_while_it_goes(
     run, listed = visit(f"{home}/runs/under_way").page, visit(home).page
     run.get_by_text("Live: this page follows what happens.").wait_for()
     tell(stage="solve", event="progress", elapsed=4.0, nodes=321, gap=0.125)
-    run.get_by_text("after 4.0 s, 321 nodes, gap 12.5").wait_for(timeout=8000)
+    run.get_by_text("after 4.0 s, 321 nodes, gap 12.5").wait_for(timeout=20_000)
     box = listed.get_by_label("Compare merchant_day")
     box.check()
     listed.get_by_role("heading").first.click()  # done with the list for now
     tell(stage="solve", event="end", outcome="done", seconds=5.0)
     write(state="done", verdict="feasible", stage="report")
-    run.get_by_text("The run has ended.").wait_for(timeout=8000)
+    run.get_by_text("The run has ended.").wait_for(timeout=20_000)
     assert "Feasible" in words_of(run.inner_text("main"))
     row = listed.locator("tr", has_text="under_way")
-    row.get_by_text("Feasible").wait_for(timeout=8000)
+    row.get_by_text("Feasible").wait_for(timeout=20_000)
     assert box.is_checked()  # what somebody has ticked stays ticked

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from engiagent.errors import InputError
-from engiagent.report import compare, compare_runs
+from engiagent.report import compare, side_by_side
 from tests.report.test_page import assert_sound
 
 MakeRun = Callable[..., Path]
@@ -41,7 +41,7 @@ def pair(make_run: MakeRun, solution: Any, tmp_path: Path) -> tuple[Path, Path]:
 
 
 def test_only_what_differs_is_listed(pair: tuple[Path, Path]) -> None:
-    found = compare_runs(pair)
+    found = side_by_side(pair)
     assert found.names == ("run", "second")
     assert {(d.kind, d.name): d.values for d in found.differences} == {
         ("asked", "seed"): ("1", "2"),
@@ -71,15 +71,15 @@ def test_the_page_is_sound_and_draws_what_differs(pair: tuple[Path, Path]) -> No
 
 
 def test_the_data_form_is_json_with_a_schema(pair: tuple[Path, Path]) -> None:
-    found = json.loads(json.dumps(compare_runs(pair).to_json(), allow_nan=False))
-    assert found["schema"] == "engiagent-comparison/1"
+    found = json.loads(json.dumps(side_by_side(pair).to_json(), allow_nan=False))
+    assert found["schema"] == "engiagent-side-by-side/1"
     assert [run["run"] for run in found["runs"]] == ["run", "second"]
     assert found["runs"][0]["verdict"] == "certified"
 
 
 def test_a_run_compared_with_itself_does_not_differ(make_run: MakeRun) -> None:
     folder = make_run()
-    found = compare_runs([folder, folder])
+    found = side_by_side([folder, folder])
     assert found.names == ("run (1)", "run (2)")
     assert found.differences == ()
     assert not any(item.differs for item in found.quantities)
@@ -104,7 +104,7 @@ def test_a_run_without_a_plan_stands_beside_one_with(make_run: MakeRun, tmp_path
     second.mkdir()
     record = {"schema": "engiagent-run/1", "problem": "shop", "state": "failed"}
     (second / "run.json").write_text(json.dumps(record))
-    found = compare_runs([second, first])
+    found = side_by_side([second, first])
     assert all(item.means[0] is None and not item.is_shared for item in found.quantities)
     page = assert_sound(compare([second, first]))
     assert page.all("svg") == []  # a curve on its own shows no difference
@@ -125,4 +125,4 @@ def test_rounding_is_no_difference(make_run: MakeRun, solution: Any, tmp_path: P
     data["charge"].attrs = solution(24)["charge"].attrs
     (second / "solution.nc").unlink()
     data.to_netcdf(second / "solution.nc", engine="netcdf4")
-    assert not np.any([item.differs for item in compare_runs([first, second]).quantities])
+    assert not np.any([item.differs for item in side_by_side([first, second]).quantities])

@@ -21,7 +21,7 @@ from engiagent.report.artefacts import Run, load_run
 from engiagent.report.schedule import settled
 from engiagent.runlist import RunSummary, summarise
 
-SCHEMA: Final = "engiagent-comparison/1"
+SCHEMA: Final = "engiagent-side-by-side/1"
 MOST: Final = STYLES
 _SAME: Final = 1e-9
 _ABSENT: Final = "–"
@@ -85,7 +85,7 @@ class Quantity:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class SideBySide:
     """Runs side by side."""
 
     names: tuple[str, ...]
@@ -94,7 +94,7 @@ class Comparison:
     quantities: tuple[Quantity, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the comparison as an object of the schema ``engiagent-comparison/1``."""
+        """Return the comparison as an object of the schema ``engiagent-side-by-side/1``."""
         return {
             "schema": SCHEMA,
             "runs": [
@@ -115,7 +115,7 @@ class Comparison:
         }
 
 
-def compare_runs(folders: Sequence[Path | str]) -> Comparison:
+def side_by_side(folders: Sequence[Path | str]) -> SideBySide:
     """Put the runs of some folders side by side.
 
     Raises
@@ -139,7 +139,7 @@ def compare_runs(folders: Sequence[Path | str]) -> Comparison:
     for kind in dict.fromkeys(kind for each in parts for kind, _ in each):
         each_kind = [{n: _Shown(t) for (k, n), t in part.items() if k == kind} for part in parts]
         found += _differing(kind, each_kind)
-    return Comparison(
+    return SideBySide(
         names=_names(paths),
         summaries=tuple(summarise(path) for path in paths),
         differences=tuple(found),

@@ -8,8 +8,8 @@ from typing import Final
 from engiagent.charts import Panel
 from engiagent.charts.views import curve
 from engiagent.report import words
-from engiagent.report.comparison import Comparison, Difference, Quantity, compare_runs
 from engiagent.report.sections import Chart, Section, drawn, page_of_tables
+from engiagent.report.sides import Difference, Quantity, SideBySide, side_by_side
 from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
 from engiagent.runlist import RunSummary
 
@@ -33,9 +33,9 @@ def compare(folders: Sequence[Path | str], link: Link | None = None) -> str:
     Raises
     ------
     InputError
-        As :func:`engiagent.report.comparison.compare_runs`.
+        As :func:`engiagent.report.sides.side_by_side`.
     """
-    found = compare_runs(folders)
+    found = side_by_side(folders)
     differing = [item for item in found.quantities if item.differs]
     figures, apart = _charts(found, differing)
     sections = [Section("What came of each", tables=(_outcomes(found, link),))]
@@ -60,7 +60,7 @@ def compare(folders: Sequence[Path | str], link: Link | None = None) -> str:
     )  # fmt: skip
 
 
-def _outcomes(found: Comparison, link: Link | None) -> DataTable:
+def _outcomes(found: SideBySide, link: Link | None) -> DataTable:
     rows = []
     for name, run in zip(found.names, found.summaries, strict=True):
         verdict = words.verdict(run.verdict, run.state)
@@ -78,7 +78,7 @@ def _outcomes(found: Comparison, link: Link | None) -> DataTable:
     return _with_csv("Outcomes", head, rows, "outcomes.csv")
 
 
-def _than_first(found: Comparison, run: RunSummary) -> str:
+def _than_first(found: SideBySide, run: RunSummary) -> str:
     """Say how a run's objective differs from that of the first."""
     first = found.summaries[0]
     if run is first or run.objective is None or first.objective is None or run.unit != first.unit:
@@ -90,7 +90,7 @@ def _than_first(found: Comparison, run: RunSummary) -> str:
     return f"{sign}{words.quantity(apart, run.unit, 4)}"
 
 
-def _differences(found: Comparison, title: str, items: Sequence[Difference]) -> DataTable:
+def _differences(found: SideBySide, title: str, items: Sequence[Difference]) -> DataTable:
     rows = [
         (Cell(item.name, note=item.kind), *(Cell(value) for value in item.values))
         for item in items[:MOST_ROWS]
@@ -99,7 +99,7 @@ def _differences(found: Comparison, title: str, items: Sequence[Difference]) -> 
     return _with_csv(f"{title}: what differs", ("Name", *found.names), rows, file)
 
 
-def _series(found: Comparison) -> DataTable:
+def _series(found: SideBySide) -> DataTable:
     rows = []
     for item in found.quantities[:MOST_ROWS]:
         means = (Cell("–" if m is None else words.number(m, 6), is_number=True) for m in item.means)
@@ -116,7 +116,7 @@ def _series(found: Comparison) -> DataTable:
     return _with_csv("Means and largest differences", head, rows, "series.csv")
 
 
-def _charts(found: Comparison, differing: Sequence[Quantity]) -> tuple[tuple[Chart, ...], int]:
+def _charts(found: SideBySide, differing: Sequence[Quantity]) -> tuple[tuple[Chart, ...], int]:
     """Return a chart for each series that differs, over the axis of the first that has it."""
     shown = [item for item in differing if item.largest is not None and item.is_shared]
     figures = []
