@@ -49,10 +49,10 @@ class Evaluator:
         scores = deterministic(certificate, board)
         changes: dict[str, Any] = {"certificate": certificate, "scores": scores}
         usage = Usage()
-        if self.judged and self.engine.judges:
+        faults = self._faults(certificate, board)
+        if self.judged and self.engine.judges and not faults:
             opinion, usage = self._opinion(board, certificate)
             changes["opinion"] = opinion
-        faults = self._faults(certificate, board)
         return Outcome(
             agent=self.name,
             status="failed" if faults else "done",

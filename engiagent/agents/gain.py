@@ -55,10 +55,11 @@ class Gains:
         gain = now - self.best
         self.idle = 0 if gain >= LEAST else self.idle + 1
         self.best = max(self.best, now)
-        return {
+        said = {
             "decision": decision(faults), "scores": dict(board.scores),
             "quality": round(now, 4), "gain": round(gain, 4),
         }  # fmt: skip
+        return {**said, "judged": dict(board.opinion)} if board.opinion else said
 
     def exhausted(self) -> str | None:
         """Return why going on is not worth it; None while it is."""

@@ -47,12 +47,15 @@ class Policy:
     code
         Whether a model's script may run in the sandbox where the language cannot say a problem;
         only where the user allows it.
+    scored
+        Whether an engine that judges scores the result too; nothing hangs on what it says.
     """
 
     coordination: Coordination = "full"
     verifier: bool = True
     forced_switching: bool = True
     code: bool = False
+    scored: bool = False
 
 
 @dataclass(frozen=True)

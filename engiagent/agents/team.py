@@ -112,7 +112,7 @@ def team(engine: Engine, folder: RunFolder, hooks: Hooks, guidance: Guidance) ->
         Modeler(engine),
         Verifier(engine),
         Solver(hooks.progress, hooks.claim),
-        Evaluator(engine, hooks.certify),
+        Evaluator(engine, hooks.certify, policy.scored),
     )
     return Coordinator(
         {agent.name: Staged(agent, folder) for agent in agents},

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, fields
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
@@ -49,6 +50,8 @@ class Suite:
         A folder, and the places of problems in it; all with an answer where none are named.
     repetitions
         Of an engine that judges; the offline engine says the same every time and runs once.
+    model, base_url, exemplars, allow_code
+        As ``engiagent run`` takes them, for the engine that asks a language model.
     """
 
     name: str
@@ -62,11 +65,16 @@ class Suite:
     tokens: int | None = None
     cost: float | None = None
     minutes: float | None = None
+    model: str | None = None
+    base_url: str | None = None
+    exemplars: int = 0
+    allow_code: bool = False
 
     @property
     def digest(self) -> str:
         """What has to be the same for a checkpoint to be of use: limits and the problems' bytes."""
-        limits = [self.time_limit, self.steps, self.tokens, self.cost, self.minutes]
+        limits: list[Any] = [self.time_limit, self.steps, self.tokens, self.cost, self.minutes]
+        limits += [self.model, self.base_url, self.exemplars, self.allow_code]
         parts = [json.dumps(limits)]
         for name in self.problems:
             files = sorted(p for p in (self.root / name).rglob("*") if p.is_file())
@@ -159,6 +167,7 @@ def load_suite(path: Path) -> Suite:
                 raise InputError(f"unknown {key}", str(path), found=wrong[0],
                                  expected=", ".join(allowed or ()))  # fmt: skip
     _check_numbers(values, path)
+    _check_asking(values, path)
     return Suite(**{"name": path.stem, **values}, root=root, problems=names)
 
 
@@ -172,6 +181,16 @@ def _check_numbers(values: Mapping[str, Any], path: Path) -> None:
         ):
             raise InputError(f"'{key}' is no positive number", str(path), found=repr(value),
                              expected="a whole number" if whole else "a number")  # fmt: skip
+
+
+def _check_asking(values: Mapping[str, Any], path: Path) -> None:
+    """Refuse what says of a language model is no text, no number of exemplars, no yes or no."""
+    kinds: dict[str, type] = {"model": str, "base_url": str, "exemplars": int, "allow_code": bool}
+    for key, kind in kinds.items():
+        value = values.get(key)
+        if value is not None and type(value) is not kind:
+            raise InputError(f"'{key}' is not as it should be", str(path), found=repr(value),
+                             expected=kind.__name__)  # fmt: skip
 
 
 def _all(root: Path) -> Iterator[str]:
@@ -223,7 +242,7 @@ def run_suite(
             store.execute(_TABLE)
             for cell in cells(suite):
                 before = _stored(store, digest, cell)
-                measured = before or measure(suite, cell, make or engine_of)
+                measured = before or measure(suite, cell, make or partial(engine_of, suite))
                 if before is None:
                     _store(store, digest, cell, measured)
                 found[cell] = measured
@@ -251,7 +270,7 @@ def _store(store: sqlite3.Connection, digest: str, cell: Cell, measured: Measure
         )
 
 
-def engine_of(name: str, folder: Path, budget: Budget, problem: "Problem") -> Engine:
+def engine_of(suite: Suite, name: str, folder: Path, budget: Budget, problem: "Problem") -> Engine:
     """Return an engine as ``engiagent run`` has it.
 
     Raises
@@ -270,7 +289,7 @@ def engine_of(name: str, folder: Path, budget: Budget, problem: "Problem") -> En
         return OfflineEngine()
     from engiagent.agents.engines.asking import Asking
 
-    asking = Asking()
+    asking = Asking(suite.model, suite.base_url, exemplars=suite.exemplars)
     asking.ready()
     return asking.engine(folder, budget, problem, resumed=False)
 
@@ -292,7 +311,9 @@ def measure(suite: Suite, cell: Cell, make: MakeEngine) -> Measured:
         options = SolveOptions(time_limit=suite.time_limit)
         budget = budget_of(suite)
         engine = make(cell.engine, folder.path, budget, problem)
-        run = Run(folder, problem, options, None, PLAIN, guidance(cell, engine, budget))
+        run = Run(
+            folder, problem, options, None, PLAIN, guidance(cell, engine, budget, suite.allow_code)
+        )
         outcome = run.guarded(lambda: run.from_problem({}, engine))
         seconds = time.perf_counter() - begun
         turns, tokens, cost = usage_of(folder.path)
@@ -315,12 +336,12 @@ def budget_of(suite: Suite) -> Budget:
     return Budget(suite.steps or STEPS, suite.tokens, suite.cost, suite.minutes)
 
 
-def guidance(cell: Cell, engine: Engine, budget: Budget) -> Guidance:
+def guidance(cell: Cell, engine: Engine, budget: Budget, code: bool = False) -> Guidance:
     """Return how the agents work together in a cell."""
     way: Coordination = "fixed" if cell.coordination == "fixed" else "full"
     policy = Policy(
         way, engine.judges and cell.coordination != "no_verifier",
-        cell.coordination != "no_forced_switching",
+        cell.coordination != "no_forced_switching", code and engine.judges,
     )  # fmt: skip
     return Guidance(policy, budget)
 

@@ -23,7 +23,7 @@ NO_MEMORY: Final = "none"
 ENGINE_OPTIONS: Final = (
     "engine", "model", "base_url", "prices", "exemplars", "max_cost", "max_tokens", "max_minutes",
     "coordination", "no_verifier", "no_forced_switching", "memory", "replay", "resume", "dry_run",
-    "allow_code",
+    "allow_code", "score",
 )  # fmt: skip
 """The keywords in which the options arrive."""
 _OF_A_MODEL: Final = ("model", "base_url", "prices", "exemplars", "replay")
@@ -43,6 +43,10 @@ def engines(command: Callable[..., Any]) -> Callable[..., Any]:
             "--allow-code", is_flag=True,
             help="Where the blueprint language cannot say a problem, let a script of the model "
             "run in the sandbox; its schedule is checked like any other.",
+        ),
+        click.option(
+            "--score", is_flag=True,
+            help="Have the model score the result as well; the verdict does not hang on it.",
         ),
         click.option("--resume", type=_RUN, metavar="RUN", help="Go on with a run that was cut."),
         click.option(
@@ -101,8 +105,10 @@ def engine_of(given: Mapping[str, Any]) -> str:
     if engine == "offline" and said:
         option = f"--{said[0].replace('_', '-')}"
         raise click.UsageError(f"{option} is of a language model; add --engine anthropic")
-    if engine == "offline" and given["allow_code"]:
-        raise click.UsageError("--allow-code is of a language model; add --engine anthropic")
+    flags = [name for name in ("allow_code", "score") if given[name]]
+    if engine == "offline" and flags:
+        option = f"--{flags[0].replace('_', '-')}"
+        raise click.UsageError(f"{option} is of a language model; add --engine anthropic")
     return engine
 
 
@@ -150,9 +156,9 @@ def _policy(given: Mapping[str, Any], engine: str) -> "Policy | None":
     verifier = engine != "offline" and not given["no_verifier"]
     policy = Policy(
         given["coordination"] or "full", verifier, not given["no_forced_switching"],
-        given["allow_code"],
+        given["allow_code"], given["score"],
     )  # fmt: skip
-    changes = ("coordination", "no_verifier", "no_forced_switching", "allow_code")
+    changes = ("coordination", "no_verifier", "no_forced_switching", "allow_code", "score")
     said = any(given[name] for name in changes)
     return policy if said else None
 

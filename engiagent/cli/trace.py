@@ -108,6 +108,8 @@ def _turn(line: Line) -> Iterator[str]:
     if judged is not None:
         scores = ", ".join(f"{name} {value:.2f}" for name, value in judged["scores"].items())
         yield f"{' ' * 16}{judged['decision']}: {scores}; gain {judged['gain']:+.2f}"
+        for name, said in (judged.get("judged") or {}).items():
+            yield f"{' ' * 16}the model on {name}: {said['score']:.2f}, {said['why']}"
     trigger = line.get("trigger")
     if trigger is not None:
         yield f"{' ' * 16}because of {trigger['kind']}: {trigger['message']}"

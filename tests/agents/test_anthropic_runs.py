@@ -7,10 +7,11 @@ model is asked.
 import json
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from ruamel.yaml import YAML
@@ -26,7 +27,7 @@ from engiagent.bench.messages.runs import bench_budgets, bench_messages, places,
 from engiagent.bench.messages.server import Json, Messages, Say, Script, serving
 from engiagent.cli.app import app
 from engiagent.errors import EngiagentError, InputError
-from engiagent.problems import corpus_root
+from engiagent.problems import Problem, corpus_root
 from engiagent.running import RunOutcome
 from engiagent.runs import resume_run, run_problem
 from tests.agents.scripts import (
@@ -145,6 +146,22 @@ def test_exemplars_are_shown_beside_the_problem_and_known_on_resuming(tmp_path: 
     asked = Asking(replay=tmp_path / "r", exemplars=1, corpus=corpus)
     again = run_problem(DAY, "anthropic", tmp_path / "s", asking=asked)
     assert again.certificate == outcome.certificate
+
+
+def test_embeddings_count_when_exemplars_are_ranked(tmp_path: Path) -> None:
+    """An embedding that knows one problem only brings that one."""
+    corpus = tmp_path / "corpus"
+    for name in ("tram_flywheel", "clock_change_day", "foundry_ratchet", "farm_quadratic_wear"):
+        shutil.copytree(corpus_root() / "battery" / name, corpus / name)
+    title = Problem.load(corpus / "clock_change_day").title
+
+    def embed(texts: Sequence[str]) -> np.ndarray:
+        alike = [1.0 if k == 0 or title in text else 0.0 for k, text in enumerate(texts)]
+        return np.array([[one, 1.0 - one] for one in alike])
+
+    asking = Asking(exemplars=1, corpus=corpus, embed=embed)
+    (shown,) = asking.shown(Problem.load(DAY))
+    assert title in shown
 
 
 def test_nobody_is_asked_for_the_checkers_files(tmp_path: Path) -> None:

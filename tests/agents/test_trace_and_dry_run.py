@@ -39,6 +39,7 @@ def test_a_run_by_options_is_traced_resumed_and_replayed(tmp_path: Path) -> None
     assert kept["budget"]["tokens"] == 60_000
     assert kept["policy"] == {
         "coordination": "fixed", "verifier": True, "forced_switching": False, "code": False,
+        "scored": False,
     }  # fmt: skip
 
     told = json.loads(invoke("trace", out, "--json").stdout)
@@ -78,6 +79,21 @@ def test_what_a_cut_run_left_of_its_trace_is_shown(tmp_path: Path) -> None:
     (out / "trace.jsonl").write_text('{"event"\n{}\n')
     assert "trace.jsonl:1" in invoke("trace", out).stderr
     assert invoke("trace", tmp_path / "nothing").exit_code != 0
+
+
+def test_scores_of_a_model_are_shown_beside_the_rubrics_and_change_nothing(tmp_path: Path) -> None:
+    low = {name: {"score": 0.1, "why": "I do not like it"} for name in ("IE", "DR", "MO", "UH")}
+    with serving(Plays(analyse=analysis(expert()), evaluate=low)) as server:
+        asked = ("--engine", "anthropic", "--base-url", server.url, "--score", "--json")
+        done = invoke("run", DAY, *asked, *ALONE, "--out", tmp_path / "r")
+        assert server.kinds() == ["analyse", "judge", "evaluate"]
+    assert json.loads(done.stdout)["verdict"] == "certified"
+    told = json.loads(invoke("trace", tmp_path / "r", "--json").stdout)["records"][-1]
+    judged = told["evaluation"]
+    assert judged["decision"] == "output"
+    assert judged["scores"]["DR"] == 1.0
+    assert judged["judged"]["DR"]["score"] == 0.1
+    assert "the model on DR: 0.10, I do not like it" in invoke("trace", tmp_path / "r").stdout
 
 
 def test_the_offline_run_has_a_trace_too(tmp_path: Path) -> None:

@@ -11,11 +11,14 @@ import pytest
 from click.testing import CliRunner
 
 from engiagent.bench.figures import figures, pass_all, pass_at, table, to_csv, to_html
+from engiagent.bench.messages.experts import Plays, analysis, blueprint_of, demands
+from engiagent.bench.messages.server import serving
 from engiagent.bench.suite import Cell, Measured, Suite, cells, load_suite, run_suite
 from engiagent.cli.app import app
 from engiagent.errors import EngiagentError, InputError
-from engiagent.problems import corpus_root
+from engiagent.problems import Problem, corpus_root
 
+DAY = "battery/merchant_day"
 COLD = "thermal/cold_snap_infeasible"
 
 
@@ -136,3 +139,25 @@ def test_the_command_takes_the_file_itself(tmp_path: Path) -> None:
     missing = CliRunner().invoke(app, ["bench", str(tmp_path / "none.yaml")])
     assert missing.exit_code != 0
     assert corpus_root().is_dir()
+
+
+def test_a_suite_asks_a_model_on_a_server_of_ones_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The scripted server says what the expert wrote; nothing of that is in reach of the run."""
+    folder = corpus_root() / DAY
+    problem = Problem.load(folder)
+    script = Plays(analyse=analysis(blueprint_of(folder), problem), requirements=demands(folder))
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-scripted")
+    with serving(script) as server:
+        path = suite_file(
+            tmp_path, problems=[DAY], engines=["anthropic"], coordination=["fixed"],
+            base_url=server.url, model="claude-haiku-5-5",
+        )  # fmt: skip
+        found = run_suite(load_suite(path), tmp_path / "runs.sqlite")
+        assert {m.verdict for m in found.values()} == {"certified"}
+        assert all(m.right and m.tokens > 1000 and m.cost for m in found.values())
+        asked = len(server.requests)
+        assert {r["model"] for r in server.requests} == {"claude-haiku-5-5"}
+        again = run_suite(load_suite(path), tmp_path / "runs.sqlite")
+        assert (again, len(server.requests)) == (found, asked)

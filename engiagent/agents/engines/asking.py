@@ -16,6 +16,8 @@ from engiagent.agents.protocol import Fault
 from engiagent.errors import EngiagentError, InputError
 
 if TYPE_CHECKING:
+    from engiagent.agents.retrieval.select import Embed
+    from engiagent.blueprint import Blueprint
     from engiagent.problems import Problem
 
 EXEMPLAR_TOKENS: Final = 1500
@@ -42,6 +44,8 @@ class Asking:
         How many solved problems to show at most; those that resemble, never the problem itself.
     corpus
         Where they come from; None for the packaged corpus.
+    embed
+        Embeddings of texts, which count beside their words when exemplars are ranked.
     """
 
     model: str | None = None
@@ -52,6 +56,7 @@ class Asking:
     retries: int | None = None
     exemplars: int = 0
     corpus: Path | None = None
+    embed: "Embed | None" = None
 
     def ready(self) -> None:
         """Make sure that there is somebody to ask.
@@ -103,7 +108,10 @@ class Asking:
         from engiagent.problems import corpus_root
 
         root = self.corpus or corpus_root()
-        return exemplars(problem, root, most=self.exemplars, most_tokens=EXEMPLAR_TOKENS)
+        return exemplars(
+            problem, root, most=self.exemplars, most_tokens=EXEMPLAR_TOKENS,
+            sketch=_sketch(problem), embed=self.embed,
+        )  # fmt: skip
 
     def silent(self, budget: Budget, problem: "Problem | None" = None) -> LanguageModel:
         """Return an engine that makes requests and sends none, with no folder to keep them in."""
@@ -140,6 +148,16 @@ class Asking:
             None if replay is None else Path(replay),
             exemplars=int(asked.get("exemplars") or 0),
         )
+
+
+def _sketch(problem: "Problem") -> "Blueprint | None":
+    """Return what the rules read of a problem, for the structure of exemplars; None if nothing."""
+    from engiagent.agents.offline import understand
+
+    try:
+        return understand(problem, {}).analysis.blueprint
+    except EngiagentError:
+        return None
 
 
 class _Nobody:
