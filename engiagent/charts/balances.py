@@ -137,9 +137,11 @@ def _panels(
         arrays.append(np.moveaxis(full.reshape(shape), along[-1], -1).reshape(-1, shape[along[-1]]))
     others = [d.axis.labels for k, d in enumerate(dimensions) if k != along[-1]]
     name = constraint.name or constraint.constraint_id
+    told = [k for k, part in enumerate(arrays) if np.any(np.nan_to_num(part) != 0.0)]
     for row, key in enumerate(list(product(*others))[:_PANELS]):
         title = f"{name} [{', '.join(key)}]" if key else name
-        curves = _curves(terms, [array[row] for array in arrays], dimensions[along[-1]])
+        parts = [array[row] for array in arrays]
+        curves = _curves(terms, parts, dimensions[along[-1]], told)
         yield Panel(title, str(unit), dimensions[along[-1]].axis, tuple(curves))
 
 
@@ -232,23 +234,33 @@ def _label(elaboration: "Elaboration", node: Node, text: str) -> str:
     return written if len(written) <= _LONGEST else written[: _LONGEST - 1] + "…"
 
 
-def _curves(terms: Sequence[_Term], values: Sequence[Floats], dimension: Dimension) -> list[Curve]:
-    """Return terms as stacked curves; those beyond the styles there are become one for each way."""
+def _curves(
+    terms: Sequence[_Term], values: Sequence[Floats], dimension: Dimension, told: Sequence[int]
+) -> list[Curve]:
+    """Return terms as stacked curves; those beyond the styles there are become one for each way.
+
+    Parameters
+    ----------
+    told
+        The terms that are anything at all in some panel of the balance, whose styles they share.
+    """
     axis = dimension.axis
-    places = axis.edges
-    size = axis.places.size
+    places, size = axis.edges, axis.places.size
     curves: list[Curve] = []
     rest: dict[bool, Floats] = {}
-    told = [k for k, part in enumerate(values) if np.any(np.nan_to_num(part) != 0.0)]
-    kept = told if len(told) <= STYLES else told[: STYLES - 2]
+    kept = list(told if len(told) <= STYLES else told[: STYLES - 2])
     for position in told:
+        if not np.any(np.nan_to_num(values[position])):
+            continue
         full = np.full(size, np.nan)
         full[slice(None) if dimension.positions is None else dimension.positions] = values[position]
+        term = terms[position]
         if position in kept:
-            curves.append(Curve(terms[position].label, places, full, "step", "stack"))
+            style = kept.index(position)
+            curves.append(Curve(term.label, places, full, "step", "stack", style=style))
         else:
-            up = terms[position].up
-            rest[up] = rest.get(up, np.zeros(size)) + np.nan_to_num(full)
+            rest[term.up] = rest.get(term.up, np.zeros(size)) + np.nan_to_num(full)
     for up, part in rest.items():
-        curves.append(Curve("other supply" if up else "other use", places, part, "step", "stack"))
+        label, style = ("other supply", STYLES - 2) if up else ("other use", STYLES - 1)
+        curves.append(Curve(label, places, part, "step", "stack", style=style))
     return curves

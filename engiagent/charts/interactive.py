@@ -84,7 +84,7 @@ def _panel(chart: Panel, place: _Place) -> None:
             look = {"shape": shape, "width": 0}
             place.add(
                 go.Scatter(x=x, y=y, line=look, fill=fill, name=band.label, hoverinfo="skip",
-                           fillcolor="rgba(0,115,79,.16)", showlegend=fill is not None,
+                           fillcolor="rgba(9,116,79,.16)", showlegend=fill is not None,
                            mode="lines")
             )  # fmt: skip
     areas = {id(curve): (below, above) for curve, below, above in stacked(chart.curves)}

@@ -39,6 +39,8 @@ class Curve:
         Which axis it is read from.
     marks
         Whether each point has a mark of its own.
+    style
+        Which of the styles it has, so that it looks the same on several panels; None for the next.
     """
 
     label: str
@@ -48,6 +50,7 @@ class Curve:
     role: Role = "series"
     side: Side = "left"
     marks: bool = False
+    style: int | None = None
 
     def __post_init__(self) -> None:
         _must_fit(self.label, self.places, self.values, self.shape)
@@ -99,7 +102,8 @@ def styled(curves: Sequence[Curve]) -> list[tuple[str, Curve]]:
     result, used = [], 0
     for curve in curves:
         plain = curve.role != "limit" and curve.side == "left"
-        style = f"s{used % STYLES}" if plain else "limit" if curve.side == "left" else "over"
+        number = used if curve.style is None else curve.style
+        style = f"s{number % STYLES}" if plain else "limit" if curve.side == "left" else "over"
         result.append((style, curve))
         used += plain
     return result

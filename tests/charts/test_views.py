@@ -10,7 +10,7 @@ import xarray
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.charts import Chart, Panel, document, draw, plan_panels, plotly_figure, route_chart
-from engiagent.charts.panels import stacked
+from engiagent.charts.panels import stacked, styled
 from engiagent.errors import EngiagentError
 
 
@@ -88,6 +88,30 @@ def test_a_balance_is_stacked_unit_by_unit_in_one_unit_and_both_sides_are_equal(
     )
     assert up.tolist() == [3500.0, 5000.0, 5000.0]
     assert down.tolist() == [-3500.0, -5000.0, -5000.0]
+
+
+def test_a_term_looks_the_same_on_every_panel_of_a_balance() -> None:
+    core = {
+        "sets": [TIME, {"name": "H", "kind": "labels", "elements": ["north", "south"]}],
+        "parameters": [],
+        "decision_variables": [
+            variable(name, ["h in H", "t in T"]) for name in ("sun", "bought", "used")
+        ],
+        "constraints": [
+            {
+                "constraint_id": "B", "name": "house", "forall": ["h in H", "t in T"], "hard": True,
+                "expression": "sun[h, t] + bought[h, t] == used[h, t]",
+                "category": "Supply-Demand Balance",
+            }
+        ],
+    }  # fmt: skip
+    nothing, some = [0.0] * 3, [1.0, 2.0, 1.0]
+    values = {"sun": [some, nothing], "bought": [some, some], "used": [[2, 4, 2], some]}
+    north, south = plan_panels(plan_of(core, values))[:2]
+    assert [north.title, south.title] == ["house [north]", "house [south]"]
+    styles = {curve.label: style for style, curve in styled(north.curves)}
+    assert [curve.label for curve in south.curves] == ["bought", "used"]
+    assert all(styles[curve.label] == style for style, curve in styled(south.curves))
 
 
 def test_the_price_lies_over_the_balance_on_an_axis_of_its_own() -> None:
