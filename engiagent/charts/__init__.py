@@ -1,9 +1,9 @@
 """Charts as light SVG: the one place that draws for reports, studies and notebooks.
 
-A chart is data: a :class:`Panel`, :class:`Plot`, :class:`Tornado` or :class:`Routing`. :func:`draw`
-makes it an element for a page that carries :func:`style`, :func:`document` a picture that stands
-alone, :func:`plotly_figure` a figure of plotly where that is installed. Nothing drawn here has a
-script or refers to anything outside itself.
+A chart is data: a :class:`Panel`, :class:`Plot`, :class:`Tornado`, :class:`Routing` or
+:class:`Spans`. :func:`draw` makes it an element for a page that carries :func:`style`,
+:func:`document` a picture that stands alone, :func:`plotly_figure` a figure of plotly where that is
+installed. Nothing drawn here has a script or refers to anything outside itself.
 """
 
 from importlib import import_module
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from engiagent.charts.panels import Band, Curve, Panel
     from engiagent.charts.plan import Plan
     from engiagent.charts.routing import Routing, Turn, route_chart
+    from engiagent.charts.spans import Span, Spans
     from engiagent.charts.studies import Bar, Plot, Tornado, Trace
     from engiagent.charts.timeline import Axis
     from engiagent.charts.views import plan_panels
@@ -30,6 +31,8 @@ __all__ = [
     "Plan",
     "Plot",
     "Routing",
+    "Span",
+    "Spans",
     "Tornado",
     "Trace",
     "Turn",
@@ -52,6 +55,8 @@ _HOMES = {
     "Plan": "plan",
     "Plot": "studies",
     "Routing": "routing",
+    "Span": "spans",
+    "Spans": "spans",
     "Tornado": "studies",
     "Trace": "studies",
     "Turn": "routing",

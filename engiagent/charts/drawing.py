@@ -12,9 +12,10 @@ from engiagent.charts.palette import DARK, LIGHT, Theme, style
 from engiagent.charts.panel_drawing import panel_element
 from engiagent.charts.panels import Panel
 from engiagent.charts.routing import Routing, routing_element
+from engiagent.charts.spans import Spans, spans_element
 from engiagent.charts.studies import Plot, Tornado, plot_element, tornado_element
 
-Chart = Panel | Plot | Tornado | Routing
+Chart = Panel | Plot | Tornado | Routing | Spans
 """Everything that can be drawn."""
 
 _TITLE = 30.0
@@ -23,6 +24,7 @@ _DRAWERS: Final[Mapping[type, Callable[[Any, str], tuple[Element, float]]]] = {
     Plot: plot_element,
     Tornado: tornado_element,
     Routing: routing_element,
+    Spans: spans_element,
 }
 
 

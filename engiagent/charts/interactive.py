@@ -11,6 +11,7 @@ from engiagent.charts.drawing import Chart, caption
 from engiagent.charts.palette import DASHES, LIGHT, STYLES
 from engiagent.charts.panels import Curve, Panel, stacked, styled
 from engiagent.charts.routing import Routing
+from engiagent.charts.spans import Spans
 from engiagent.charts.studies import Plot, Tornado
 from engiagent.charts.timeline import Axis, Floats
 from engiagent.errors import EngiagentError
@@ -192,9 +193,25 @@ def _routing(chart: Routing, place: _Place) -> None:
     place.figure.update_yaxes(autorange="reversed", row=place.row, col=1, secondary_y=False)
 
 
+def _spans(chart: Spans, place: _Place) -> None:
+    import plotly.graph_objects as go
+
+    lengths = [chart.end - s.start if s.length is None else s.length for s in chart.spans]
+    place.add(
+        go.Bar(
+            x=lengths, y=[s.lane for s in chart.spans], base=[s.start for s in chart.spans],
+            orientation="h", text=[s.text for s in chart.spans], textposition="none",
+            name=chart.title, showlegend=False,
+        )
+    )  # fmt: skip
+    place.titles(chart.unit, "")
+    place.figure.update_yaxes(autorange="reversed", row=place.row, col=1, secondary_y=False)
+
+
 _WRITERS: Final[Mapping[type, Callable[[Any, _Place], None]]] = {
     Panel: _panel,
     Plot: _plot,
     Tornado: _tornado,
     Routing: _routing,
+    Spans: _spans,
 }

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,8 @@ from engiagent.report.sections import Fact, drawn
 from engiagent.report.templating import render_page
 
 REPORT = "report.html"
+_OWN_STAGE = "report"
+"""The stage in which a run writes this page; a page does not tell of its own writing."""
 _FRONT_TITLE = re.compile(r"^title:[ \t]*(\S.*)$", re.MULTILINE)
 _HEADING = re.compile(r"^#[ \t]+(\S.*)$", re.MULTILINE)
 
@@ -47,7 +48,7 @@ def _context(run: Run) -> dict[str, Any]:
     figures = [drawn(f"chart-{number}", number, panel) for number, panel in panels]
     todo = instructions(run, schedule.series)
     why = explanation(run)
-    told, trouble = turns.read_story(run.folder)
+    told, trouble = turns.read_story(run.folder, without=_OWN_STAGE)
     return {
         "title": _title(run),
         "verdict": words.verdict(_verdict_name(run), run.record.get("state")),
@@ -63,8 +64,8 @@ def _context(run: Run) -> dict[str, Any]:
         "schedule": schedule,
         "levels": plain.levels(run),
         "checks": findings.check_table(run),
-        "stages": turns.stage_table(_without_itself(told)) if told.stages else None,
-        "way": [drawn("way", len(figures) + 1, told.way)] if told.way is not None else [],
+        "stages": turns.stage_table(told) if told.stages else None,
+        "way": turns.figures(told, len(figures)),
         "turns": turns.turn_table(told) if told.turns else None,
         "turns_left_out": told.left_out,
         "explanation": why,
@@ -79,12 +80,6 @@ def _context(run: Run) -> dict[str, Any]:
         "versions": _versions(run),
         "trouble": [*run.trouble, *([trouble] if trouble else [])],
     }
-
-
-def _without_itself(told: turns.Story) -> turns.Story:
-    """Leave out the stage in which this page is being written."""
-    own = [s for s in told.stages if s.name == "report" and s.outcome == turns.RUNNING]
-    return replace(told, stages=tuple(s for s in told.stages if s not in own))
 
 
 def _notes(run: Run) -> list[str]:

@@ -7,14 +7,18 @@ from pathlib import Path
 from typing import Any, Final
 
 from engiagent.charts.routing import Routing, route_chart
+from engiagent.charts.spans import Span, Spans
 from engiagent.errors import EngiagentError
 from engiagent.report import words
+from engiagent.report.sections import Chart, drawn
 from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
 from engiagent.runfolder import TRACE, TraceLine, read_trace
 
 MAX_TURNS: Final = 200
 START, END, RUNNING = "start", "end", "running"
 _MOST_FAULTS: Final = 3
+_SLACK: Final = 0.05
+"""Seconds that a stage may begin before its turn or end after it: they are written one by one."""
 _TONES: Final = {
     "done": ("good", "✔"),
     "failed": ("bad", "✘"),
@@ -67,8 +71,9 @@ class Story:
 
     Attributes
     ----------
-    way
-        The agents' turns as a picture: lanes, and what sent each of them.
+    way, times
+        The agents' turns as a picture: lanes, and what sent each of them; and when each agent, and
+        each stage that was no agent's, was at work.
     left_out
         How many turns there are beyond those told.
     """
@@ -76,26 +81,36 @@ class Story:
     stages: tuple[Stage, ...] = ()
     turns: tuple[Turn, ...] = ()
     way: Routing | None = None
+    times: Spans | None = None
     left_out: int = 0
 
 
-def read_story(folder: Path) -> tuple[Story, str]:
-    """Return what a run's trace tells, and one sentence on what kept it from being read."""
+def read_story(folder: Path, without: str = "") -> tuple[Story, str]:
+    """Return what a run's trace tells, and one sentence on what kept it from being read.
+
+    Parameters
+    ----------
+    without
+        A stage to say nothing of while it has not ended.
+    """
     if not (folder / TRACE).is_file():
         return Story(), ""
     try:
         lines = read_trace(folder)
     except EngiagentError as error:
         return Story(), f"{TRACE} cannot be read: {error}"
-    return story(lines), ""
+    return story(lines, without), ""
 
 
-def story(lines: Sequence[TraceLine]) -> Story:
-    """Return what the lines of a trace tell."""
+def story(lines: Sequence[TraceLine], without: str = "") -> Story:
+    """Return what the lines of a trace tell; see :func:`read_story`."""
     routes = [line for line in lines if line.get("event") == "route"]
     way = route_chart(routes[:MAX_TURNS], "The way through the agents")
+    stages = tuple(s for s in _stages(lines) if (s.name, s.outcome) != (without, RUNNING))
+    spans = tuple(_spans(lines, stages))
     return Story(
-        stages=tuple(_stages(lines)),
+        stages=stages,
+        times=Spans("When each was at work", spans) if len(spans) > 1 else None,
         turns=tuple(_turn(line) for line in routes[:MAX_TURNS]),
         way=way if len(way.turns) > 1 else None,
         left_out=max(len(routes) - MAX_TURNS, 0),
@@ -139,13 +154,19 @@ def turn_table(found: Story) -> DataTable:
     return DataTable("The agents' turns", head, tuple(rows), data_uri(text), "turns.csv")
 
 
+def figures(found: Story, before: int = 0) -> list[Chart]:
+    """Return the pictures of a story; ``before`` is how many charts the page has already."""
+    charts = [("way", found.way), ("times", found.times)]
+    known = [(name, chart) for name, chart in charts if chart is not None]
+    return [drawn(name, before + k, chart) for k, (name, chart) in enumerate(known, start=1)]
+
+
 # --- reading -----------------------------------------------------------------------------------
 
 
 def _stages(lines: Sequence[TraceLine]) -> Iterator[Stage]:
     """Yield the stages in the order in which they began; each lasts to its end or to none."""
-    times = [when for line in lines if (when := _time(line)) is not None]
-    zero = times[0] if times else 0.0
+    zero = _beginning(lines)
     open_stages: dict[str, tuple[float, str]] = {}
     done: list[Stage] = []
     for line in lines:
@@ -160,6 +181,32 @@ def _stages(lines: Sequence[TraceLine]) -> Iterator[Stage]:
             done.append(Stage(name, begun, seconds, outcome, said))
     done += [Stage(name, at, None, RUNNING, said) for name, (at, said) in open_stages.items()]
     yield from sorted(done, key=lambda stage: stage.start)
+
+
+def _spans(lines: Sequence[TraceLine], stages: Sequence[Stage]) -> Iterator[Span]:
+    """Yield the time of every turn, and that of the stages outside all turns, as they began."""
+    zero = _beginning(lines)
+    found = []
+    for line in [line for line in lines if line.get("event") == "route"][:MAX_TURNS]:
+        outcome, ended = _mapping(line.get("outcome")), _time(line)
+        took = _number(outcome.get("seconds"))
+        if ended is not None and took is not None:
+            good = outcome.get("status") == "done" and not outcome.get("faults")
+            text = str(outcome.get("summary") or "")
+            agent = str(line.get("target") or "?")
+            found.append(Span(agent, max(ended - zero - took, 0.0), took, good, text))
+    turns = [(span.start - _SLACK, span.start + (span.length or 0.0) + _SLACK) for span in found]
+    for stage in stages:
+        end = stage.start + (stage.seconds or 0.0)
+        if not any(first <= stage.start and end <= last for first, last in turns):
+            good = stage.outcome == "done"
+            found.append(Span(f"({stage.name})", stage.start, stage.seconds, good, stage.outcome))
+    yield from sorted(found, key=lambda span: span.start)
+
+
+def _beginning(lines: Sequence[TraceLine]) -> float:
+    """Return when a trace begins, in seconds since 1970; 0 where it has no time."""
+    return next((when for line in lines if (when := _time(line)) is not None), 0.0)
 
 
 def progress_text(line: TraceLine) -> str:

@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 
 from engiagent.report import turns, words
 from engiagent.report.batch import HEAD, run_row, tallies
-from engiagent.report.sections import Fact, drawn
+from engiagent.report.sections import Fact
 from engiagent.report.tables import DataTable
 from engiagent.report.templating import render_page
 from engiagent.runfolder import REPORT
@@ -147,7 +147,7 @@ def run_page(library: Library, run: RunSummary) -> str:
         files=[(name, file_address(run, name)) for name in files],
         stages=turns.stage_table(told) if told.stages else None,
         turns=turns.turn_table(told) if told.turns else None,
-        way=[drawn("way", 1, told.way)] if told.way is not None else [],
+        way=turns.figures(told),
         trouble=trouble,
         refresh=run.state == "running",
         stream=f"/events{run_address(run)}",

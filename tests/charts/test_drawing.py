@@ -9,7 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engiagent.charts import Axis, Band, Bar, Curve, Panel, Plot, Tornado, Trace, document, draw
+from engiagent.charts import (
+    Axis,
+    Band,
+    Bar,
+    Curve,
+    Panel,
+    Plot,
+    Span,
+    Spans,
+    Tornado,
+    Trace,
+    document,
+    draw,
+)
 from engiagent.charts.palette import DARK, LIGHT, style
 from engiagent.charts.panels import stacked
 from engiagent.errors import InputError
@@ -137,3 +150,20 @@ def test_panels_without_a_value_are_drawn_empty() -> None:
     assert "<svg" in draw(Panel("x", "kW", line, ()), "x")
     assert "<svg" in draw(Plot("x", "a", "b", ()), "x")
     assert "<svg" in draw(Tornado("x", "EUR", 1.0, ()), "x")
+
+
+def test_spans_have_a_bar_each_and_one_that_goes_on_reaches_the_end() -> None:
+    spans = (Span("a", 0.0, 6.0), Span("b", 6.0, 2.0, good=False), Span("a", 8.0, None, text="<x>"))
+    text = draw(Spans("times", spans), "t")
+    bars = [
+        {key: float(value) for key, value in re.findall(r'(x|width)="([\d.]+)"', bar)}
+        for bar in re.findall(r"<rect [^>]*>", text)
+    ]
+    assert len(bars) == 3
+    scale = bars[0]["width"] / 6.0
+    by_start = sorted(bars, key=lambda bar: bar["x"])
+    assert by_start[1]["x"] == pytest.approx(bars[0]["x"] + 6.0 * scale, abs=0.1)
+    assert by_start[1]["width"] == pytest.approx(2.0 * scale, abs=0.1)
+    assert "since 8" in text
+    assert "&lt;x&gt;" in text
+    assert "nothing" in draw(Spans("times", ()), "t")

@@ -9,7 +9,17 @@ import xarray
 
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
-from engiagent.charts import Chart, Panel, document, draw, plan_panels, plotly_figure, route_chart
+from engiagent.charts import (
+    Chart,
+    Panel,
+    Span,
+    Spans,
+    document,
+    draw,
+    plan_panels,
+    plotly_figure,
+    route_chart,
+)
 from engiagent.charts.panels import stacked, styled
 from engiagent.errors import EngiagentError
 
@@ -217,6 +227,7 @@ def test_plotly_gets_the_same_series_and_units() -> None:
         *plan_panels(dispatch()),
         *plan_panels(feeder())[:1],
         route_chart(ROUTES),
+        Spans("times", (Span("a", 0.0, 2.0), Span("b", 2.0, None, text="goes on"))),
     ]
     figure = plotly_figure(charts)
     names = {trace.name for trace in figure.data}

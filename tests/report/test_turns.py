@@ -48,6 +48,24 @@ def test_the_way_through_the_agents_is_drawn_where_there_is_one() -> None:
     assert story([route(1, "analyzer")]).way is None
 
 
+def test_times_are_those_of_turns_and_of_stages_outside_them() -> None:
+    lines = [
+        line(0, stage="load", event="start"),
+        line(1, stage="load", event="end", outcome="done", seconds=1.0),
+        line(1, stage="analyse", event="start"),
+        line(3, stage="analyse", event="end", outcome="done", seconds=2.0),
+        route(3, "analyzer") | {"outcome": {"status": "failed", "seconds": 2.0}},
+        line(4, stage="report", event="start"),
+    ]
+    times = story(lines).times
+    assert times is not None
+    assert [(s.lane, s.start, s.length, s.good) for s in times.spans] == [
+        ("(load)", 0.0, 1.0, True),
+        ("analyzer", 1.0, 2.0, False),
+        ("(report)", 4.0, None, False),
+    ]
+
+
 def test_the_report_does_not_tell_of_its_own_writing(make_run: MakeRun) -> None:
     folder = make_run()
     lines = [line(1, stage=name, event="start") for name in ("solve", "report")]
