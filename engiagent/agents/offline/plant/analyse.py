@@ -131,7 +131,7 @@ def _with_columns(plant: Plant, columns: list[Column], bought: bool) -> Plant:
     from dataclasses import replace
 
     from engiagent.agents.offline.amounts import kind_of
-    from engiagent.agents.offline.plant.columns import marked_text
+    from engiagent.agents.offline.plant.columns import consumes, marked_text
     from engiagent.agents.offline.plant.reading import plain_text
     from engiagent.agents.offline.plant.units import Instance, pattern_of
 
@@ -142,6 +142,8 @@ def _with_columns(plant: Plant, columns: list[Column], bought: bool) -> Plant:
         added.append(Instance("grid", plant.units["grid"], pattern_of(plant.units["grid"].nouns)))
     for column in columns:
         said = marked_text(plain_text(column.name)).said()
+        if consumes(column.name) and column.unit and kind_of(column.unit) in ("power", "energy"):
+            said = frozenset({"demand"})
         wanted = {c[1:] for c in said if c.startswith("@")}
         if column.unit and kind_of(column.unit) == "price":
             wanted.add("grid")

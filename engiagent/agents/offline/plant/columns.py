@@ -10,7 +10,7 @@ from engiagent.agents.offline.grids import Column
 from engiagent.agents.offline.passages import Sentence
 from engiagent.agents.offline.plant.reading import _score, plain_text
 from engiagent.agents.offline.plant.units import Instance, Plant, nouns
-from engiagent.agents.offline.plant.words import Marked, mark, vocabulary
+from engiagent.agents.offline.plant.words import Marked, group, mark, vocabulary
 from engiagent.agents.offline.results import NotUnderstood
 from engiagent.agents.offline.series import _description, _unit_in
 from engiagent.agents.offline.tokens import Token, tokenise
@@ -22,13 +22,20 @@ def marked_text(text: str, plant: Plant | None = None) -> Marked:
     return mark(line, vocabulary(nouns(plant), plant.concepts if plant is not None else None))
 
 
+def consumes(name: str) -> bool:
+    """Whether a header names nothing but consumers, as 'cranes and huts'."""
+    words = set(plain_text(name).split()) - {"and", "the", "of"}
+    return bool(words) and words <= group("consumers")
+
+
 def read_series(
     draft: Draft, plant: Plant, columns: Sequence[Column], currency: str | None
 ) -> None:
     """Give every column a slot, or report that it has none."""
     for column in columns:
         behind, around = _description(draft, column)
-        texts = [plain_text(column.name), behind, around, column.words]
+        head = "demand" if consumes(column.name) else plain_text(column.name)
+        texts = [head, behind, around, column.words]
         unit = column.unit or _unit_in(behind, currency) or _unit_in(around, currency)
         if not unit and "cop" in texts[0].split():
             unit = "1"

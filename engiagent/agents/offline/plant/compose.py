@@ -49,6 +49,7 @@ def build(system: System, goal: Goal | None, currency: str) -> Json | None:
     add_timed(system)
     add_reserve(system)
     add_contingency(system)
+    _nowhere_else(system)
     _balances(system)
     return _objective(system, goal, currency)
 
@@ -104,6 +105,13 @@ def _from_sources(system: System) -> None:
             system.builder.draft.refuse(line, "which source may charge the battery is not clear")
             continue
         system.row("charged by its own sources only", f"{taken} <= {given}", LOGIC, line)
+
+
+def _nowhere_else(system: System) -> None:
+    """Hold 'what is too much can only go into the battery' against sources that could be cut."""
+    lines = system.reader.facts.get("surplus_into_store", [])
+    if lines and any(system.reader.plant.of(c) for c in ("pv", "wind", "grid")):
+        system.builder.draft.doubt(lines[0], "may sun and wind be throttled, or power be sold?")
 
 
 def _balances(system: System) -> None:
