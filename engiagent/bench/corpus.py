@@ -191,7 +191,9 @@ def judge(
     """Hold a verdict and an objective against an answer.
 
     An answer that is itself ``undecided`` is met by being undecided for its reason: whatever data
-    the expert found missing must be named.
+    the expert found missing must be named. The answer has them by the expert's own names, and
+    under ``missing_as`` as quantities of units, which is how who only has the text may call them.
+    A proof that the best plan known to the expert is the best there is contradicts nobody.
     """
     from engiagent.cli.answers import against_answer
 
@@ -199,10 +201,17 @@ def judge(
     if verdict is None or (verdict == UNDECIDED and expected != UNDECIDED):
         return "undecided", f"the answer says {expected}"
     if verdict == UNDECIDED:
-        unnamed = {str(item) for item in answer.get("missing") or ()} - set(missing)
+        names = answer.get("missing_as") or {}
+        unnamed = {
+            str(item)
+            for item in answer.get("missing") or ()
+            if not {str(item), *names.get(item, ())} & set(missing)
+        }
         if unnamed:
             return "undecided", f"does not name what is missing: {', '.join(sorted(unnamed))}"
         return "right", ""
+    if (verdict, expected) == ("certified", "feasible"):
+        answer = {**answer, "verdict": "certified"}
     differences = list(against_answer(verdict, objective, missing, answer))
     return ("wrong", "; ".join(differences)) if differences else ("right", "")
 

@@ -18,6 +18,8 @@ ANSWER = {
     "relative_tolerance": 1e-6,
 }
 UNDECIDED = {"verdict": "undecided", "missing": ["battery.charge_efficiency"]}
+GAP = {"verdict": "undecided", "missing": ["diesel"],
+       "missing_as": {"diesel": ["genset.fuel_price"]}}  # fmt: skip
 
 
 def goal(value: float, unit: str = "EUR") -> dict[str, object]:
@@ -38,6 +40,13 @@ def goal(value: float, unit: str = "EUR") -> dict[str, object]:
         ("undecided", {}, ("battery.charge_efficiency",), UNDECIDED, "right"),
         # Undecided for another reason is no answer: the gap in the data was not seen.
         ("undecided", {}, (), UNDECIDED, "undecided"),
+        # The expert's own name for a gap is nothing that the text tells.
+        ("undecided", {}, ("genset.fuel_price",), GAP, "right"),
+        ("undecided", {}, ("genset.power_max",), GAP, "undecided"),
+        # A proof that the expert's best known plan is the best contradicts nothing.
+        ("certified", goal(10.0), (), {**ANSWER, "verdict": "feasible"}, "right"),
+        ("certified", goal(9.0), (), {**ANSWER, "verdict": "feasible"}, "wrong"),
+        ("proven infeasible", {}, (), {**ANSWER, "verdict": "feasible"}, "wrong"),
     ],
 )
 def test_a_verdict_is_held_against_the_answer(

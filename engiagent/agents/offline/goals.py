@@ -9,7 +9,8 @@ from engiagent.agents.offline.draft import Draft
 
 _REACH: Final = 60
 _VERB: Final = re.compile(
-    r"minimi[sz]|maximi[sz]|as (?:little|low|small|few) as|(?:least|lowest) (?:electricity|energy|fuel)"
+    r"minimi[sz]|maximi[sz]|as (?:little|low|small|few) as"
+    r"|(?:least|lowest) (?:electricity|energy|fuel)"
 )
 _CURRENCY_WANTED: Final = re.compile(r"\bin (?P<unit>[a-z€$£]+)\b")
 

@@ -13,6 +13,7 @@ from engiagent.agents.offline.goals import Goal, read_goal
 from engiagent.agents.offline.grids import Column, Grid, Times
 from engiagent.agents.offline.overrides import source
 from engiagent.agents.offline.phrases import TIME_FACTS, apply_rules, take_definitions
+from engiagent.agents.offline.plant.blocks import take_offers
 from engiagent.agents.offline.plant.clocklists import take_clock_lists
 from engiagent.agents.offline.plant.columns import bare_demand, read_lists, read_series
 from engiagent.agents.offline.plant.compose import build
@@ -74,6 +75,7 @@ def understand_plant(
     plant = _with_load(plant, draft)
     read_series(draft, plant, [*columns, *files[0]], currency)
     lengths = read_lists(draft, plant, currency)
+    offers = take_offers(draft, plant)
     axis = read_axis(draft, [*times, *timed, *files[1]], lengths)
     if axis is not None:
         take_run_ends(draft, axis)
@@ -82,7 +84,7 @@ def understand_plant(
     take_addresses(draft)
     goal = read_goal(draft)
     curves = take_curves(draft, frozenset(i.name for i in plant.instances))
-    reader = Reader(draft, plant, axis, goal=goal, curves=curves)
+    reader = Reader(draft, plant, axis, goal=goal, curves=curves, offers=offers)
     reader.read_all()
     reader.plant = _without_grid(reader)
     _given(reader, overrides or {})

@@ -50,6 +50,7 @@ def build(system: System, goal: Goal | None, currency: str) -> Json | None:
     add_reserve(system)
     add_contingency(system)
     _nowhere_else(system)
+    _checked(system)
     _balances(system)
     return _objective(system, goal, currency)
 
@@ -112,6 +113,15 @@ def _nowhere_else(system: System) -> None:
     lines = system.reader.facts.get("surplus_into_store", [])
     if lines and any(system.reader.plant.of(c) for c in ("pv", "wind", "grid")):
         system.builder.draft.doubt(lines[0], "may sun and wind be throttled, or power be sold?")
+
+
+def _checked(system: System) -> None:
+    """Hold statements that only describe against what they describe."""
+    facts, draft = system.reader.facts, system.builder.draft
+    if "shape" in facts and not system.reader.curves:
+        draft.refuse(facts["shape"][0], "the shape of a curve that is not given")
+    if "untold" in facts and not draft.missing:
+        draft.doubt(facts["untold"][0], "something is not known here, and nothing is missing")
 
 
 def _balances(system: System) -> None:

@@ -1,4 +1,4 @@
-"""What a unit costs or burns by a formula of the text."""
+"""What a unit costs or burns by a formula of the text, or by the blocks that it offers."""
 
 import re
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 from engiagent.agents.offline.draft import Json
 from engiagent.agents.offline.goals import Goal
 from engiagent.agents.offline.plant.formulas import Curve, Term
-from engiagent.agents.offline.plant.system import System, lacking
+from engiagent.agents.offline.plant.system import LOGIC, System, lacking
 from engiagent.agents.offline.plant.units import Instance
 from engiagent.blueprint.units import parse_unit
 
@@ -66,6 +66,9 @@ def least_fuel(system: System, goal: Goal) -> Json | None:
 
 def _rate(system: System, name: str, curve: Curve, made: dict[str, str]) -> str:
     switched = any(v["name"] == f"{name}_on" for v in system.builder.variables)
+    if switched and not _may_stand(system):
+        draft = system.builder.draft
+        draft.doubt(curve.line, "may a unit with a least output be switched off, or does it run?")
     texts = []
     for term in curve.formula.terms:
         filled = re.sub(r"\{(\w+)\}", lambda m: made.get(m[1], f"{name}_power[t]"), term.text)
@@ -75,6 +78,43 @@ def _rate(system: System, name: str, curve: Curve, made: dict[str, str]) -> str:
     return f"({' + '.join(texts)})".replace("+ -", "- ")
 
 
+def _may_stand(system: System) -> bool:
+    """Whether the text speaks of units that stand, stop or start."""
+    reader = system.reader
+    told = {"offstate", "swoff", "startup", "canstop"}
+    return any(
+        reader.marked(n).said() & told
+        for n, line in enumerate(system.builder.draft.lines)
+        if not line.sentence.is_heading
+    )
+
+
 def _vanishes(term: Term, variable: str) -> bool:
     """Whether a summand is zero at no output."""
     return term.symbols is not None and term.symbols.get(variable, 0) > 0
+
+
+def add_offer(system: System, instance: Instance) -> bool:
+    """Add the blocks of a unit and their costs; False where it has none."""
+    offer = system.reader.offers.get(instance.name)
+    if offer is None:
+        return False
+    builder, name, draft = system.builder, instance.name, system.builder.draft
+    if any(system.has(name, slot) for slot in ("energy_cost", "efficiency", "fuel_volume")):
+        draft.doubt(offer.line, f"{name}: its costs are given in two ways")
+    tops, prices = system.blocks[name], []
+    for k, (_, price) in enumerate(offer.blocks, 1):
+        prices.append(builder.value(f"{name}_block_{k}_price", price, f"price of block {k}"))
+        builder.variables.append(
+            {"name": f"{name}_block_{k}", "index": ["t in T"], "type": "continuous", "lower": 0,
+             "upper": tops[k - 1], "unit": "kW", "quantity": f"{name}.block_{k}",
+             "role": "auxiliary", "description": f"power of {name} from its block {k}"}
+        )  # fmt: skip
+        cost = f"sum({prices[-1]}*{name}_block_{k}[t]*dt(t) for t in T)"
+        system.costs.append(("+", cost))
+    values = [float(builder.numbers[price]) for price in prices]
+    if values != sorted(values):
+        draft.doubt(offer.line, f"{name}: its blocks do not become dearer; in which order?")
+    total = " + ".join(f"{name}_block_{k}[t]" for k in range(1, len(tops) + 1))
+    system.row(f"blocks of {name}", f"{name}_power[t] == {total}", LOGIC, offer.line)
+    return True

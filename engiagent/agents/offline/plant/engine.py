@@ -14,6 +14,7 @@ from engiagent.agents.offline.plant.background import (
     gives_reason,
     says_nothing,
 )
+from engiagent.agents.offline.plant.blocks import Offer
 from engiagent.agents.offline.plant.formulas import Curve
 from engiagent.agents.offline.plant.limits import (
     TIMES,
@@ -21,6 +22,7 @@ from engiagent.agents.offline.plant.limits import (
     is_question,
     is_story,
     running_state,
+    told_besides,
 )
 from engiagent.agents.offline.plant.numbers import Numbers
 from engiagent.agents.offline.plant.statements import bears, stated
@@ -42,6 +44,7 @@ class Reader(Numbers):
     goal: Goal | None = None
     fact_units: list[tuple[str, str | None, int]] = field(default_factory=list)
     curves: Mapping[str, Curve] = field(default_factory=dict)
+    offers: Mapping[str, Offer] = field(default_factory=dict)
 
     def read_all(self) -> None:
         """Read every line; report those that are not understood."""
@@ -223,8 +226,9 @@ class Reader(Numbers):
 
     def _goal(self, marked: Marked, first: int, last: int) -> str | None:
         """Hold the rest of the sentence with the objective against what an objective may say."""
-        said = {c for c in marked.said(first, last) if not c.startswith("@")}
         tokens = marked.line.tokens
+        last = told_besides(marked, first, last)
+        said = {c for c in marked.said(first, last) if not c.startswith("@")}
         strange = [tokens[i].text for i in range(first, last) if marked.concepts[i] == UNKNOWN]
         words = {tokens[i].text for i in range(first, last) if marked.concepts[i] == "timeword"}
         short = self.axis is not None and self.axis.hours <= 14 and words <= _DAYTIMES

@@ -114,6 +114,7 @@ class _Parser:
             if following is None:
                 self.at = before[0]
                 return Term(text, symbols) if mark is None else None
+            self.operators += mark is None
             text += f"{'/' if mark == '/' else '*'}{following[0]}"
             plain = symbols is not None and following[1] is not None and mark != "/"
             symbols = _joined(symbols or {}, following[1] or {}) if plain else None

@@ -113,6 +113,27 @@ def is_question(marked: Marked, first: int, last: int, said: frozenset[str]) -> 
     return _QUESTION.search(text) is not None and rest <= _OF_QUESTIONS
 
 
+_BESIDES: Final = re.compile(
+    r"(?:and |also |then )*(?:give|say|report|state|show|tell|name|list|explain)"
+    r"(?: also| me| us)? (?:the|what|which|how|why|whether|by how much) "
+)
+_ASKING: Final = frozenset({"must", "least", "most", "limit", "keep", "only", "exact"})
+
+
+def told_besides(marked: Marked, first: int, last: int) -> int:
+    """Return where the part of an objective ends behind which it only asks for more results."""
+    tokens = marked.line.tokens
+    for i in range(first + 1, last):
+        if tokens[i - 1].text not in (",", "and", ";"):
+            continue
+        text = "".join(f"{t.text} " for t in tokens[i:last] if t.kind == "word")
+        besides = _BESIDES.match(text) is not None
+        plain = all(t.amount is None and t.kind not in TIMES for t in tokens[i:last])
+        if besides and plain and not marked.said(i, last) & _ASKING:
+            return i
+    return last
+
+
 def running_state(marked: Marked, axis: Axis | None) -> str | None:
     """Return whether a cell such as 'running at 06:00: yes' puts a unit on or off at the start."""
     *label, last = marked.line.tokens or (None,)

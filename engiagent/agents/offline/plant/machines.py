@@ -5,7 +5,7 @@ from typing import Final
 
 from engiagent.agents.offline.draft import Json
 from engiagent.agents.offline.plant.alike import before_first, several, whole
-from engiagent.agents.offline.plant.curves import add_curve, burn
+from engiagent.agents.offline.plant.curves import add_curve, add_offer, burn
 from engiagent.agents.offline.plant.system import (
     BEFORE,
     CAPACITY,
@@ -112,8 +112,12 @@ def _switching(system: System, instance: Instance) -> None:
     name, builder = instance.name, system.builder
     given = [slot for slot in SWITCHING if system.has(name, slot)]
     kind = instance.unit.component
-    stays = any(f == "not_curtailable" and unit == kind for f, unit, _ in system.reader.fact_units)
-    if stays and system.said("not_curtailable", name, kind) is not None:
+    shared = any("share" in r.words.split() for r in system.builder.draft.readings)
+    stays = (shared and name in system.reader.curves) or (
+        any(f == "not_curtailable" and unit == kind for f, unit, _ in system.reader.fact_units)
+        and system.said("not_curtailable", name, kind) is not None
+    )
+    if stays:
         _always_on(system, instance)
         return
     if not given:
@@ -249,6 +253,8 @@ def _one_fuel(system: System) -> None:
 def _running_costs(system: System, instance: Instance) -> None:
     """Add what a unit burns, or what its output costs."""
     card, name, draft = instance.unit.card, instance.name, system.builder.draft
+    if add_offer(system, instance):
+        return
     curve = system.reader.curves.get(name)
     if curve is not None:
         given = [s for s in _BURNT if system.has(name, s)]

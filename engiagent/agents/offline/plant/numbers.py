@@ -54,6 +54,9 @@ class Numbers(Discourse):
             if near and {"start", "onstate"} <= self.marked(n).said():
                 return False  # how many run before the first period
             if near and amount.value == len(self.plant.of(component)):
+            units = self.plant.of(component)
+            tabled = sum(not unit.noun for unit in units)
+            if near and amount.value in (len(units), tabled):
                 self.draft.take(n, [i])
                 self.draft.unused.append(
                     {"span": list(amount.span), "quote": amount.quote, "reason": "counts units"}
@@ -91,6 +94,7 @@ class Numbers(Discourse):
         if piece.unknown():
             words = ", ".join(dict.fromkeys(piece.unknown()))
             return f"unknown words beside a number: {words}"
+        piece = _led(marked, piece, span)
         line = self.draft.lines[n]
         about = self.about(n, free[0])
         items = items_of(piece, free)
@@ -209,3 +213,15 @@ class Numbers(Discourse):
         pattern = self.kinds.get(component)
         found = [] if pattern is None else [text[: m.start()] for m in pattern.finditer(text)]
         return any(_UNIVERSAL.search(before) for before in found)
+
+
+def _led(marked: Marked, piece: Marked, span: tuple[int, int]) -> Marked:
+    """Return a clause with the 'from one hour to the next' that leads its whole sentence."""
+    said = piece.said()
+    led = span[0] > 0 and marked.concepts[:1] == ("nexthour",) and "nexthour" not in said
+    place = next((i for i in range(*span) if piece.concepts[i] == NEUTRAL), None)
+    if not led or place is None or not said & {"ramp", "rampup", "rampdown"}:
+        return piece
+    concepts = list(piece.concepts)
+    concepts[place] = "nexthour"
+    return Marked(piece.line, tuple(concepts), piece.joints)

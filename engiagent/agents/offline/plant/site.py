@@ -119,6 +119,10 @@ def _connection(system: System, name: str, filled: dict[str, str]) -> None:
         line = system.reader.facts.get("no_export", [0])[0]
         draft.doubt(line, "feed-in is excluded here and priced or limited elsewhere")
     limits = {k: filled[k] for k in ("import_power_max", "export_power_max") if k in filled}
+    bare = [r for r in for_owner(draft, "grid", name).get("import_power_max", [])
+            if not set(r.words.split()) & {"import", "into", "peak", "outof"}]  # fmt: skip
+    if paid and bare:
+        draft.doubt(max(bare[0].line, 0), "is this the limit of the import, or of both directions?")
     if not paid:
         if "export_power_max" in limits:
             draft.doubt(

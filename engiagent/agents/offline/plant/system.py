@@ -38,6 +38,7 @@ class System:
     most: dict[str, list[str | None]] = field(default_factory=dict)
     costs: list[tuple[str, str]] = field(default_factory=list)
     burnt: list[tuple[str, str]] = field(default_factory=list)
+    blocks: dict[str, list[str]] = field(default_factory=dict)
     filled: dict[str, dict[str, str]] = field(default_factory=dict)
 
     # -- helpers ------------------------------------------------------------------------------
@@ -116,9 +117,28 @@ def fill_slots(system: System, instance: Instance) -> None:
             filled[slot] = builder.value(f"{name}_{slot}", value, unit.slots[slot].said,
                                          unit.slots[slot].unit)  # fmt: skip
     system.filled[name] = filled
+    _offered(system, instance)
     for known in unit.slots.values():
         if known.required and known.name not in filled:
             filled[known.name] = lacking(system, instance, known.name)
+
+
+def _offered(system: System, instance: Instance) -> None:
+    """Fill the largest output of a unit with what its blocks make together."""
+    builder, name = system.builder, instance.name
+    offer = system.reader.offers.get(name)
+    if offer is None:
+        return
+    made = [
+        builder.value(f"{name}_block_{k}_power", power, f"power of block {k} of {name}")
+        for k, (power, _) in enumerate(offer.blocks, 1)
+    ]
+    system.blocks[name] = made
+    if "power_max" in system.filled[name]:
+        builder.draft.doubt(offer.line, f"{name}: its largest output is given, and blocks are")
+    system.filled[name]["power_max"] = builder.derived(
+        f"{name}_power_max", " + ".join(made), "kW", f"all blocks of {name}", made
+    )
 
 
 def lacking(system: System, instance: Instance, slot: str) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
 
+from engiagent.agents.offline.amounts import Amount
 from engiagent.agents.offline.cards import Slot, load_card
 from engiagent.agents.offline.owners import identifier
 from engiagent.agents.offline.plant.words import longest_first
@@ -62,12 +63,23 @@ class Unit:
 
 @dataclass(frozen=True)
 class Instance:
-    """One unit of a plant."""
+    """One unit of a plant.
+
+    Attributes
+    ----------
+    finder
+        Where a text speaks of this one.
+    label
+        What a table calls it.
+    noun
+        A pattern for what the running text calls it, where that is no noun of its kind.
+    """
 
     name: str
     unit: Unit
     finder: re.Pattern[str]
     label: str = ""
+    noun: str = ""
 
 
 @dataclass(frozen=True)
@@ -129,6 +141,8 @@ def nouns(plant: "Plant | None" = None) -> dict[str, str]:
     if plant is not None and plant.engines:
         found[plant.engine_kind] += f"|{plant.engines}"
     for instance in plant.instances if plant is not None else ():
+        if instance.noun:
+            found[instance.unit.component] += f"|{instance.noun}"
         if instance.label:
             found[instance.unit.component] += f"|{_flexible(instance.label)}"
     return found | {name.removeprefix("@"): text for name, (text, _) in _GENERIC.items()}
@@ -229,7 +243,10 @@ def _instances(
     named = {identifier(label): label for label in (*tabled, *_listed(pattern, mentions))}
     labels = list(named.values())
     if len(labels) > 1:
-        return [Instance(identifier(t), unit, _finder(_plain(t)), _plain(t)) for t in labels]
+        tabled_units = [
+            Instance(identifier(t), unit, _finder(_plain(t)), _plain(t)) for t in labels
+        ]
+        return [*tabled_units, *_further(unit, mentions)]
     names: dict[str, str] = {}
     for line, match in mentions:
         text = line.line
@@ -241,7 +258,63 @@ def _instances(
             names[identifier(f"{before[1]} {unit.component}")] = f"{before[1]} {match[0]}"
     if len(names) > 1:
         return [Instance(name, unit, _finder(text)) for name, text in sorted(names.items())]
+    counted = _ordinals(unit, pattern, mentions)
+    if counted:
+        return counted
     return [Instance(unit.component, unit, pattern)]
+
+
+_FURTHER: Final = re.compile(r"(?:^|[^a-z])an? (third|fourth|fifth|sixth|further|additional) $")
+_ORDINALS: Final = ("first", "second", "third", "fourth", "fifth")
+
+
+def _further(unit: Unit, mentions: Sequence[tuple[Line, re.Match[str]]]) -> list[Instance]:
+    """Return the one unit beside those of a table that the text adds, as 'a third set'."""
+    found = {}
+    for line, match in mentions:
+        before = _FURTHER.search(line.line[: match.start()])
+        if before is not None:
+            found[identifier(f"{before[1]} {unit.component}")] = f"{before[1]} {match[0]}"
+    return [
+        Instance(name, unit, _finder(text), noun=re.escape(text)) for name, text in found.items()
+    ]
+
+
+def _ordinals(
+    unit: Unit, pattern: re.Pattern[str], mentions: Sequence[tuple[Line, re.Match[str]]]
+) -> list[Instance]:
+    """Return units that are counted and then called the first, the second and so on."""
+    lines = list(dict.fromkeys(line for line, _ in mentions))
+    counts = [
+        round(amount.value)
+        for line, match in mentions
+        if (amount := _amount_before(line, match.start())) is not None
+    ]
+    passages = {line.sentence.passage for line in lines}
+    if (
+        not unit.switches
+        or len(set(counts)) != 1
+        or not 2 <= counts[0] <= len(_ORDINALS)
+        or len(passages) > 2
+    ):
+        return []
+    nouns = {
+        name: rf"the {name}(?: {unit.nouns})?(?! (?:hour|day|time|half|quarter|period|block|of))"
+        for name in _ORDINALS[: counts[0]]
+    }
+    return [
+        Instance(f"{name}_{unit.component}", unit, pattern_of(noun), noun=noun)
+        for name, noun in nouns.items()
+    ]
+
+
+def _amount_before(line: Line, position: int) -> Amount | None:
+    """Return the number that stands before a place, with one word between at most."""
+    place = line.token_at(position)
+    for k in (place - 1, place - 2):
+        if k >= 0 and (amount := line.tokens[k].amount) is not None and not amount.unit:
+            return amount
+    return None
 
 
 def _labels(

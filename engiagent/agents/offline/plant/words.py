@@ -34,7 +34,7 @@ class Marked:
         A concept for each token: ``~`` for neutral words and marks, ``?`` for words that nothing
         knows, ``#`` for numbers, times and files; ``@chp`` names a unit.
     joints
-        The tokens of whole phrases that change nothing, as 'day and night'.
+        The tokens of whole phrases that change nothing, as 'day and night', and of names of units.
     """
 
     line: Line
@@ -134,7 +134,7 @@ def mark(line: Line, words: Vocabulary, extra: Mapping[int, str] | None = None) 
         if any(i in claimed or result[i] == THING for i in covered):
             continue
         claimed.update(covered)
-        joints.update(covered if name == NEUTRAL else ())
+        joints.update(covered if name == NEUTRAL or name.startswith("@") else ())
         for i in covered:
             result[i] = NEUTRAL
         result[covered[0]] = name
