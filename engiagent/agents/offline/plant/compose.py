@@ -58,7 +58,10 @@ def build(system: System, goal: Goal | None, currency: str) -> Json | None:
 def _exclusive(system: System) -> None:
     """Keep batteries from burning energy where that could pay."""
     builder, draft = system.builder, system.builder.draft
-    stores = [c for c in builder.components if c["model"] == "battery"]
+    stores = [
+        c for c in builder.components
+        if c["model"] == "battery" and c["parameters"].get("discharge_power_max") != "0[kW]"
+    ]  # fmt: skip
     if not stores:
         return
     units = {i.unit.component for i in system.reader.plant.instances}

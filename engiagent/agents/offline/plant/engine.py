@@ -30,7 +30,7 @@ from engiagent.agents.offline.plant.units import Instance, Plant
 from engiagent.agents.offline.plant.words import NEUTRAL, UNKNOWN, Marked, group
 from engiagent.agents.offline.schedules import period_of
 
-_STORES: Final = ("battery", "heat_store", "cold_store")
+_STORES: Final = ("battery", "vehicle", "heat_store", "cold_store")
 _OF_STORES: Final = ("start_empty", "start_half", "start_full", "final_", "no_terminal")
 
 

@@ -21,7 +21,10 @@ from engiagent.blueprint.units import convert, parse_unit
 _PICKED: Final = re.compile(
     r"(?<![a-z-])(?:one|either|any|only|neither)(?![a-z-])| or (?!to |until |up |more|less|<)"
 )
-_UNIVERSAL: Final = re.compile(r"(?:^|[^a-z])(?:no|none of the|any|all|all the) $")
+_UNIVERSAL: Final = re.compile(r"(?:^|[^a-z])(?:no|none of the|any|all|all the|an?|every) $")
+_NONE: Final = re.compile(
+    r"(?:^|[,;] |and |but )(?:none|no one|nobody|neither) (?:can|may|must|of)"
+)
 
 
 def _of_all(found: Found) -> bool:
@@ -212,7 +215,7 @@ class Numbers(Discourse):
         """Whether a sentence is about all units of a kind: 'no engine may', 'any set must'."""
         pattern = self.kinds.get(component)
         found = [] if pattern is None else [text[: m.start()] for m in pattern.finditer(text)]
-        return any(_UNIVERSAL.search(before) for before in found)
+        return any(_UNIVERSAL.search(before) for before in found) or bool(_NONE.search(text))
 
 
 def _led(marked: Marked, piece: Marked, span: tuple[int, int]) -> Marked:

@@ -152,7 +152,11 @@ def _connection(system: System, name: str, filled: dict[str, str]) -> None:
         price = f"({price} + {filled['import_adder']})"
         if bought is not None:
             bought = bought + builder.numbers[filled["import_adder"]]
-    if bought is not None and sold is not None and np.any(sold >= bought):
+    if "exclusive_grid" in system.reader.facts and paid:
+        if len(limits) < 2:
+            draft.doubt(system.reader.facts["exclusive_grid"][0], "the connection has no limit")
+        component["options"] = {"exclusive_on": "T"}
+    elif bought is not None and sold is not None and np.any(sold >= bought):
         if len(limits) == 2:
             component["options"] = {"exclusive_on": "T"}
         elif not (

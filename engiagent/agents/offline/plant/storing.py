@@ -6,6 +6,7 @@ from engiagent.agents.offline.plant.system import (
     System,
 )
 from engiagent.agents.offline.plant.units import Instance
+from engiagent.agents.offline.plant.vehicles import park
 from engiagent.agents.offline.storage import constrain, requirements
 
 
@@ -21,6 +22,8 @@ def add_store(system: System, instance: Instance) -> None:
                     f"{name}_{slot}", 1.0, "1", slot.replace("_", " "),
                     f"{name}: nothing is lost when it is filled and emptied",
                 )  # fmt: skip
+    if instance.unit.component == "vehicle":
+        park(system, instance)
     _words_for_start(system, instance)
     slots = [
         "energy_capacity", "charge_power_max", "discharge_power_max", "charge_efficiency",

@@ -10,7 +10,7 @@ from engiagent.agents.offline.plant.units import Instance
 from engiagent.agents.offline.results import Missing
 from engiagent.agents.offline.storage import constrain, parameters
 
-STORES = ("battery", "heat_store", "cold_store")
+STORES = ("battery", "vehicle", "heat_store", "cold_store")
 SWITCHING = (
     "min_power",
     "min_fraction",

@@ -91,6 +91,7 @@ class Plant:
     generic: Mapping[str, str] = field(default_factory=dict)
     engines: str = ""
     engine_kind: str = "genset"
+    extra: Mapping[str, str] = field(default_factory=dict)
     concepts: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, component: str) -> tuple[Instance, ...]:
@@ -140,6 +141,10 @@ def nouns(plant: "Plant | None" = None) -> dict[str, str]:
     found = {unit.component: unit.nouns for unit in known.values()}
     if plant is not None and plant.engines:
         found[plant.engine_kind] += f"|{plant.engines}"
+    if plant is not None and "vehicle" in plant.extra:
+        found["battery"] = "(?!)x"
+    for component, more in plant.extra.items() if plant is not None else ():
+        found[component] += f"|{more}"
     for instance in plant.instances if plant is not None else ():
         if instance.noun:
             found[instance.unit.component] += f"|{instance.noun}"
@@ -168,6 +173,7 @@ def find_units(lines: Sequence[Line], tabled: Sequence[tuple[str, tuple[str, ...
         for component, match in _mentions(line.line, patterns):
             if not _NEGATED.search(line.line[: match.start()]):
                 present.setdefault(component, []).append((line, match))
+    _wheels(present, lines)
     instances: list[Instance] = []
     for component in known:
         if component in present:
@@ -175,7 +181,7 @@ def find_units(lines: Sequence[Line], tabled: Sequence[tuple[str, tuple[str, ...
             instances += _instances(known[component], present[component], labels)
     kinds = {i.unit.component for i in instances}
     stores = set(_GENERIC["@store"][1])
-    if not kinds & stores and not kinds & {"heat_load", "cooling_load"}:
+    if not kinds & {*stores, "vehicle", "heat_load", "cooling_load"}:
         instances += _plain_store(known, lines)
         kinds = {i.unit.component for i in instances}
     generic = {}
@@ -184,13 +190,35 @@ def find_units(lines: Sequence[Line], tabled: Sequence[tuple[str, tuple[str, ...
         if len(there) == 1:
             generic[name] = f"@{there[0]}"
     return Plant(known, tuple(instances), generic, plain, engine_kind=kind)
-
-
 def _is_cold(patterns: Mapping[str, re.Pattern[str]], lines: Sequence[Line]) -> bool:
     """Whether machines without a kind are chillers: the text speaks of these and of no engines."""
     chillers = any(patterns["chiller"].search(line.line) for line in lines)
     engines = any(patterns[m].search(line.line) for m in _GENERIC["@engine"][1] for line in lines)
     return chillers and not engines
+    extra = {"genset": plain} if plain else {}
+    if "vehicle" in kinds and "battery" not in kinds:
+        extra["vehicle"] = known["battery"].nouns  # 'its battery' is that of the vehicle
+    return Plant(known, tuple(instances), generic, extra)
+
+
+_CHARGING: Final = re.compile(
+    r"(?<![a-z])(?:(?:re)?charg(?:e|es|ed|ers?|ing)|plugged|plugs?)(?![a-z])"
+)
+_STANDING: Final = re.compile(
+    r"stationary|(?:battery|energy) storage|(?:battery|storage) (?:container|unit|system|cabinet)"
+    r"|(?:site|depot|yard|own|home|house|station)(?:'s)? battery|buffer battery"
+)
+
+
+def _wheels(present: dict[str, list[tuple[Line, re.Match[str]]]], lines: Sequence[Line]) -> None:
+    """Leave out vehicles that nothing charges, and batteries that are those of vehicles."""
+    if "vehicle" not in present:
+        return
+    text = [line.line for line in lines if not line.sentence.is_heading]
+    if not any(_CHARGING.search(t) for t in text):
+        del present["vehicle"]
+    elif not any(_STANDING.search(t) for t in text):
+        present.pop("battery", None)
 
 
 def _plain_engines(
