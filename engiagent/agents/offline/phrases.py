@@ -22,8 +22,8 @@ _WHEN: Final = r"(?:during|in|within|at|over|throughout|for|on)"
 _DEFINED: Final = re.compile(
     r"(?<![a-z])(?:the )?(?P<name>(?:[a-z-]+ ){0,2}[a-z-]+?)"
     r"(?: hours| period| window| time| tariff)?"
-    r" (?:(?:(?<=event )for|lasts?|runs?|is|are|means?|hours are|comprises?|covers?|extends?|goes|:|=)"
-    r"(?: the (?:time|period|hours))?|\()"
+    r" (?:(?:(?<=event )for|lasts?|runs?|is|are|means?|hours are|comprises?|covers?|extends?|goes"
+    r"|:|=)(?: the (?:time|period|hours))?|\()"
     r" (?P<periods>(?:<period#\d+>(?: (?:and|,|, and) )?)+)"
 )
 _NAMES: Final = frozenset(

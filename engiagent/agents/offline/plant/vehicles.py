@@ -19,7 +19,7 @@ def park(system: System, instance: Instance) -> None:
 
 
 def _gives_back(system: System) -> bool:
-    """Whether the text says of vehicles, or of their chargers, that they work in both directions."""
+    """Whether vehicles, or their chargers, are said to work in both directions."""
     reader, draft = system.reader, system.builder.draft
     told: dict[bool, int] = {}
     for n, line in enumerate(draft.lines):
