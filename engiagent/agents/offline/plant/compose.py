@@ -170,7 +170,7 @@ def _of_one(system: System, goal: Goal) -> None:
         if c.startswith("@") and not plant.units[c[1:]].card.get("site")
     }  # fmt: skip
     loads = plant.of("load")
-    if not named or not loads:
+    if not named or not loads or not plant.of("grid"):
         return
     others = {i.unit.component for i in plant.instances} - named - {"grid", "load", "zone"}
     grid = system.filled.get("grid", {})

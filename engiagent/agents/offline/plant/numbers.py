@@ -56,7 +56,6 @@ class Numbers(Discourse):
             near = found is not None and behind[: found.start()].count(" ") <= 2
             if near and {"start", "onstate"} <= self.marked(n).said():
                 return False  # how many run before the first period
-            if near and amount.value == len(self.plant.of(component)):
             units = self.plant.of(component)
             tabled = sum(not unit.noun for unit in units)
             if near and amount.value in (len(units), tabled):
@@ -215,6 +214,8 @@ class Numbers(Discourse):
         """Whether a sentence is about all units of a kind: 'no engine may', 'any set must'."""
         pattern = self.kinds.get(component)
         found = [] if pattern is None else [text[: m.start()] for m in pattern.finditer(text)]
+        if any(unit.finder.search(text) for unit in self.plant.of(component)):
+            return False  # 'a third set' is one
         return any(_UNIVERSAL.search(before) for before in found) or bool(_NONE.search(text))
 
 

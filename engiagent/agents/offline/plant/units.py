@@ -89,8 +89,6 @@ class Plant:
     units: Mapping[str, Unit]
     instances: tuple[Instance, ...]
     generic: Mapping[str, str] = field(default_factory=dict)
-    engines: str = ""
-    engine_kind: str = "genset"
     extra: Mapping[str, str] = field(default_factory=dict)
     concepts: Mapping[str, str] = field(default_factory=dict)
 
@@ -139,8 +137,6 @@ def nouns(plant: "Plant | None" = None) -> dict[str, str]:
     """Return the nouns of all units, and of groups of them; with the names in a plant."""
     known = catalogue() if plant is None else plant.units
     found = {unit.component: unit.nouns for unit in known.values()}
-    if plant is not None and plant.engines:
-        found[plant.engine_kind] += f"|{plant.engines}"
     if plant is not None and "vehicle" in plant.extra:
         found["battery"] = "(?!)x"
     for component, more in plant.extra.items() if plant is not None else ():
@@ -189,16 +185,17 @@ def find_units(lines: Sequence[Line], tabled: Sequence[tuple[str, tuple[str, ...
         there = [m for m in members if m in kinds]
         if len(there) == 1:
             generic[name] = f"@{there[0]}"
-    return Plant(known, tuple(instances), generic, plain, engine_kind=kind)
+    extra = {kind: plain} if plain else {}
+    if "vehicle" in kinds and "battery" not in kinds:
+        extra["vehicle"] = known["battery"].nouns  # 'its battery' is that of the vehicle
+    return Plant(known, tuple(instances), generic, extra)
+
+
 def _is_cold(patterns: Mapping[str, re.Pattern[str]], lines: Sequence[Line]) -> bool:
     """Whether machines without a kind are chillers: the text speaks of these and of no engines."""
     chillers = any(patterns["chiller"].search(line.line) for line in lines)
     engines = any(patterns[m].search(line.line) for m in _GENERIC["@engine"][1] for line in lines)
     return chillers and not engines
-    extra = {"genset": plain} if plain else {}
-    if "vehicle" in kinds and "battery" not in kinds:
-        extra["vehicle"] = known["battery"].nouns  # 'its battery' is that of the vehicle
-    return Plant(known, tuple(instances), generic, extra)
 
 
 _CHARGING: Final = re.compile(
