@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import Bounds, LinearConstraint, minimize
 
+from engiagent.agents.offline import understand
+from engiagent.problems import Problem, locate
 from tests.agents.support import analysed, solved
 
 DEMAND = (410.0, 455.0, 540.0, 668.0)
@@ -257,3 +259,9 @@ def test_ramps_of_each_side_hold_for_the_unit_that_they_are_said_of(tmp_path: Pa
 )
 def test_offers_that_do_not_add_up_are_not_guessed(tmp_path: Path, offers: str) -> None:
     assert not analysed(tmp_path, OFFERS.format(offers=offers, ramps="", more="")).complete
+
+
+def test_a_share_that_is_lost_is_a_loss_and_no_set_that_trips() -> None:
+    # "Of the energy we put in, 12 % is lost on the way"
+    found = understand(Problem.load(locate("battery/brewery_demand_charge")), {})
+    assert found.analysis.complete, found.analysis.not_understood
