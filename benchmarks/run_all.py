@@ -145,7 +145,16 @@ def growth(rows: Rows) -> Iterator[Figure]:
         yield Figure("scaling to 1 000 000 steps", f"exponent of {what}", exponent(rows, key), 1.1)
 
 
+def startup(rows: Rows) -> Iterator[Figure]:
+    """How long the command takes to say what it can do, and how that compares with Python alone."""
+    for row in rows:
+        if row["command"].endswith("--help"):
+            yield Figure("start-up", f"{row['command']} [s]", row["seconds"], 0.3)
+            yield Figure("start-up", f"{row['command']} over bare Python", row["of_bare"])
+
+
 PARTS = (
+    Part("startup", ("startup.py",), startup),
     Part("resolve", ("resolve.py", "--repeat", "5"), resolves),
     Part("mpc", ("mpc.py",), control),
     Part("commitment", ("unit_commitment.py", "--repeat", "3"), commitment),

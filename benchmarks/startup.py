@@ -10,11 +10,13 @@ import sys
 from statistics import median
 from time import perf_counter
 
+BARE = "bare Python"
 COMMANDS = {
-    "bare Python": ["-c", "pass"],
+    BARE: ["-c", "pass"],
     "import engiagent": ["-c", "import engiagent"],
     "import engiagent.blueprint": ["-c", "import engiagent.blueprint"],
     "engiagent --help": ["-c", "import engiagent.cli; engiagent.cli.main()", "--help"],
+    "engiagent run --help": ["-c", "import engiagent.cli; engiagent.cli.main()", "run", "--help"],
 }
 
 
@@ -29,12 +31,16 @@ def main() -> None:
         for name, command in COMMANDS.items():
             times[name].append(_seconds(command))
     medians = {name: median(values) for name, values in times.items()}
+    bare = medians[BARE]
     if options.json:
-        rows = [{"command": name, "seconds": value} for name, value in medians.items()]
+        rows = [
+            {"command": name, "seconds": value, "of_bare": value / bare}
+            for name, value in medians.items()
+        ]
         print(json.dumps({"rows": rows}))
         return
     for name, value in medians.items():
-        print(f"{name:28} {1000 * value:7.0f} ms")
+        print(f"{name:28} {1000 * value:7.0f} ms  {value / bare:5.1f} times bare Python")
 
 
 def _seconds(arguments: list[str]) -> float:

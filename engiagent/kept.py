@@ -8,10 +8,11 @@ from engiagent.blueprint import Blueprint
 from engiagent.errors import InputError
 from engiagent.files import open_inside
 from engiagent.jsontext import dumps_canonical
-from engiagent.proofs import OPINION, Proofs, kept_exact, kept_opinion
+from engiagent.proofs import Proofs, kept_exact, kept_opinion
 from engiagent.runfolder import (
     BLUEPRINT,
     CERTIFICATE,
+    OPINION,
     REQUIREMENTS,
     SOLUTION,
     RunFolder,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from engiagent.errors import InputError
 from engiagent.files import open_inside
 from engiagent.jsontext import loads_strict
+from engiagent.runfolder import OPINION
 
 if TYPE_CHECKING:
     import xarray
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from engiagent.verify.opinions import Opinion
     from engiagent.verify.requirements import Requirements
 
-OPINION: Final = "opinion.json"
-"""The file of a run folder with what a second solver said."""
 CONFLICT: Final = "conflict"
 """The attribute of a solution with the irreducible set that a claim of infeasibility brings."""
 CONFLICT_SECONDS: Final = 20.0

@@ -33,6 +33,8 @@ SCRIPT: Final = "model.py"
 SOLUTION: Final = "solution.nc"
 CERTIFICATE: Final = "certificate.json"
 EXPLANATION: Final = "explanation.json"
+OPINION: Final = "opinion.json"
+"""What a second solver said."""
 REPORT: Final = "report.html"
 PROBLEM: Final = "problem"
 EXCHANGES: Final = "exchanges"
@@ -48,6 +50,7 @@ ARTEFACTS: Final = (
     REQUIREMENTS,
     CERTIFICATE,
     EXPLANATION,
+    OPINION,
     REPORT,
     TRACE,
     TRACEBACK,
@@ -345,7 +348,35 @@ def _clear(path: Path, force: bool) -> None:
         raise InputError(
             "the folder holds an earlier run", str(path), expected="a new folder, or --force"
         )
-    for name in (*ARTEFACTS, RECORD):
+    _empty(path)
+
+
+def remove_run(path: Path) -> bool:
+    """Remove a run that has ended; return whether its folder is gone.
+
+    A folder in which something lies that no run wrote stays, with that in it.
+
+    Raises
+    ------
+    InputError
+        When it is no run, is a link, or is still under way.
+    """
+    if path.is_symlink():
+        raise InputError("the run's folder is a link", str(path), expected="a folder")
+    if is_under_way(read_record(path)):
+        raise InputError("the run is still under way", str(path))
+    _empty(path)
+    try:
+        path.rmdir()
+    except OSError:
+        return False
+    return True
+
+
+def _empty(path: Path) -> None:
+    """Remove what runs write; the record goes last, so that what is cut off stays a run."""
+    kept = [entry.name for entry in path.glob("schedule.*")]
+    for name in (*ARTEFACTS, *kept, RECORD):
         old = path / name
         if old.is_dir() and not old.is_symlink():
             shutil.rmtree(old)

@@ -10,11 +10,12 @@ from engiagent.blueprint import Blueprint
 from engiagent.blueprint.diagnostics import MissingDataError
 from engiagent.errors import EngiagentError
 from engiagent.jsontext import dumps_canonical
-from engiagent.proofs import OPINION, PLAIN, Proofs
+from engiagent.proofs import PLAIN, Proofs
 from engiagent.runfolder import (
     BLUEPRINT,
     CERTIFICATE,
     EXPLANATION,
+    OPINION,
     PROBLEM,
     REQUIREMENTS,
     SCRIPT,

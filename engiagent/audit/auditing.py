@@ -256,7 +256,7 @@ class _Problem:
             if reason in said or (inside and _explained(reason, findings)):
                 continue
             seen[f"{' '.join(words.split())} ({reason})"] = None
-        if not {"battery", "zone"} & self.found.owners.present:
+        if analysis.blueprint is None and not {"battery", "zone"} & self.found.owners.present:
             seen[f"{self.problem.title} (no battery and no heated room is recognised)"] = None
         yield from seen
 

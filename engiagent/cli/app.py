@@ -17,20 +17,26 @@ from engiagent.cli import exit_codes
 from engiagent.cli.audit import audit
 from engiagent.cli.bench import bench
 from engiagent.cli.check import check
+from engiagent.cli.completion import completion
+from engiagent.cli.config import config, defaults
 from engiagent.cli.doctor import doctor
+from engiagent.cli.dressing import dress
 from engiagent.cli.emit import emit, report
 from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.explain import explain
 from engiagent.cli.finance import finance
 from engiagent.cli.importing import import_model
-from engiagent.cli.lint import lint, schema
+from engiagent.cli.lint import lint
 from engiagent.cli.mcp import mcp
 from engiagent.cli.memory import memory
-from engiagent.cli.output import print_json, say, summary
+from engiagent.cli.new import new
+from engiagent.cli.output import print_json, say_error, summary
 from engiagent.cli.pareto import pareto
 from engiagent.cli.problems import problems
 from engiagent.cli.run import run, solve
+from engiagent.cli.runs import runs
 from engiagent.cli.sandbox import sandbox
+from engiagent.cli.schema import schema
 from engiagent.cli.sensitivity import sensitivity
 from engiagent.cli.study import study
 from engiagent.cli.sweep import sweep
@@ -76,7 +82,7 @@ class App(click.Group):
 
 
 def _fail(message: str, code: ExitCode, as_json: bool, hint: str = "") -> ExitCode:
-    say(f"engiagent: {message}{hint}")
+    say_error(f"engiagent: {message}{hint}")
     if as_json:
         print_json(summary(error=message))
     return code
@@ -118,18 +124,21 @@ def _stop_on_signals() -> dict[int, Any]:
     epilog=exit_codes.table(),
 )
 @click.version_option(__version__, prog_name="engiagent")
-def app() -> None:
+@click.pass_context
+def app(context: click.Context) -> None:
     """Engineering problems as text in, optimised schedules with a certificate out.
 
     With --json a command prints exactly one JSON object to standard output; what is meant for
     people goes to standard error. ENGIAGENT_DEBUG=1 shows the traceback of an internal error.
     """
+    context.default_map = defaults(app)
 
 
 COMMANDS = (
-    run, audit, explain, solve, study, sweep, pareto, sensitivity, check, bench, emit,
-    import_model, report, problems, lint, memory, schema, doctor, finance, weather, sandbox, trace,
-    mcp, view,
+    new, run, audit, explain, solve, study, sweep, pareto, sensitivity, check, bench, emit,
+    runs, import_model, report, problems, lint, memory, schema, doctor, finance, weather, sandbox,
+    trace, mcp, config, completion, view,
 )  # fmt: skip
 for command in COMMANDS:
     app.add_command(command)
+dress(app)

@@ -59,7 +59,12 @@ def suite(path: Path, out: Path | None, as_json: bool) -> int:
     known = load_suite(path)
     folder = out or path.with_suffix("")
     found = run_suite(known, folder / "runs.sqlite", on_run=_say_run)
-    content = {"suite": known.name, "figures": figures(found), "runs": rows(found)}
+    content = {
+        "schema": "engiagent-bench-suite/1",
+        "suite": known.name,
+        "figures": figures(found),
+        "runs": rows(found),
+    }
     write_atomic(folder / "runs.csv", to_csv(found))
     write_atomic(folder / "figures.json", json.dumps(content, indent=1) + "\n")
     write_atomic(folder / "report.html", to_html(known.name, found))
@@ -103,7 +108,7 @@ def corpus(folder: Path | None, engine: str, as_json: bool, store: bool, time_li
     if store:
         _store(found, f"corpus_{found['engine']}")
     if as_json:
-        print_json(found)
+        print_json({"schema": "engiagent-bench-corpus/1", **found})
     else:
         for line in table(rows):
             click.echo(line)
@@ -140,7 +145,7 @@ def faults(
     if store:
         _store(found, "faults")
     if as_json:
-        print_json(found)
+        print_json({"schema": "engiagent-bench-faults/1", **found})
     else:
         for line in table(found):
             click.echo(line)
@@ -175,7 +180,7 @@ def messages(
     if store:
         _store(found, "messages")
     if as_json:
-        print_json(found)
+        print_json({"schema": "engiagent-bench-messages/1", **found})
     else:
         for line in table(found):
             click.echo(clean(line))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from engiagent.cli import exit_codes
-from engiagent.cli.output import WORST, clean, number, print_json, say, say_verdict
+from engiagent.cli.output import WORST, clean, number, print_json, say, say_error, say_verdict
 from engiagent.cli.places import PROBLEM
 from engiagent.cli.run import further_proofs, limits, solve_options
 from engiagent.cli.schedules import READING, reading_of, schedule_options
@@ -162,6 +162,7 @@ def overall(results: Sequence["CheckResult"], code: exit_codes.ExitCode) -> dict
     """Return the JSON object of several results; the verdict is that of the worst."""
     worst = next((result for result in results if result.code == code), None)
     return {
+        "schema": "engiagent-checks/1",
         "verdict": worst.verdict if worst is not None else None,
         "exit_code": int(code),
         "results": [
@@ -176,7 +177,7 @@ def tell(result: "CheckResult") -> None:
     found = result.to_json()
     title = result.problem or Path(result.path).name
     if result.error is not None:
-        say(f"{result.path}: {result.error}", "bold red")
+        say_error(f"{result.path}: {result.error}")
         return
     say_verdict(
         title,

@@ -82,6 +82,7 @@ class CheckResult:
             violations=self.violations,
             run=self.path if is_run_folder(Path(self.path)) else None,
             error=self.error,
+            schema="engiagent-check/1",
         )
         if self.differences is not None:
             found["verified"] = self.verified

@@ -37,6 +37,7 @@ def examine() -> dict[str, Any]:
     self_test = _self_test()
     install = " ".join(f"'{entry['requirement']}'" for entry in missing)
     return {
+        "schema": "engiagent-doctor/1",
         "ok": not missing and self_test["ok"] and sys.version_info >= OLDEST_PYTHON,
         "engiagent": __version__,
         "python": platform.python_version(),

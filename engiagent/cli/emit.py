@@ -81,4 +81,4 @@ def report(run: Path, as_json: bool) -> None:
     path = write_report(run) if holds_run(run) or not run.is_dir() else write_batch(run)
     say(f"written to {path}")
     if as_json:
-        print_json({"report": str(path)})
+        print_json({"schema": "engiagent-report/1", "report": str(path)})

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from click.core import ParameterSource
 
 from engiagent.cli.output import print_json, say
+from engiagent.cli.places import RUN
 from engiagent.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,7 +30,6 @@ ENGINE_OPTIONS: Final = (
 """The keywords in which the options arrive."""
 _OF_A_MODEL: Final = ("model", "base_url", "prices", "exemplars", "replay")
 """Options that say nothing to the offline engine."""
-_RUN: Final = click.Path(exists=True, file_okay=False, path_type=Path)
 
 
 def engines(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -37,7 +38,8 @@ def engines(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option(
             "--dry-run", is_flag=True,
-            help="Print the first prompts with tokens and cost, and ask nobody.",
+            help="Say what would be done, of a language model the first prompts with tokens and "
+            "cost; solve nothing, ask nobody, write nothing.",
         ),
         click.option(
             "--allow-code", is_flag=True,
@@ -48,9 +50,9 @@ def engines(command: Callable[..., Any]) -> Callable[..., Any]:
             "--score", is_flag=True,
             help="Have the model score the result as well; the verdict does not hang on it.",
         ),
-        click.option("--resume", type=_RUN, metavar="RUN", help="Go on with a run that was cut."),
+        click.option("--resume", type=RUN, metavar="RUN", help="Go on with a run that was cut."),
         click.option(
-            "--replay", type=_RUN, metavar="RUN",
+            "--replay", type=RUN, metavar="RUN",
             help="Answer from the exchanges that an earlier run kept; asks nobody.",
         ),
         click.option(
@@ -90,6 +92,23 @@ def engines(command: Callable[..., Any]) -> Callable[..., Any]:
     ):  # fmt: skip
         command = option(command)
     return command
+
+
+def without_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options without what comes from settings and does not belong here.
+
+    A run that goes on does so as it was asked for, one that is replayed asks as before, and the
+    offline engine asks nobody.
+    """
+    context = click.get_current_context()
+    before = given["resume"] is not None
+    silent = given["replay"] is not None or given["engine"] in (None, "offline")
+    result = dict(given)
+    for name in given:
+        of_settings = context.get_parameter_source(name) is ParameterSource.DEFAULT_MAP
+        if of_settings and (before or (silent and name in (*_OF_A_MODEL, "engine"))):
+            result[name] = None
+    return result
 
 
 def engine_of(given: Mapping[str, Any]) -> str:
@@ -180,14 +199,13 @@ def rehearse(
     from engiagent.agents.engines.rehearsal import rehearsed
     from engiagent.problems import Problem
 
-    if engine_of(given) == "offline":
-        raise click.UsageError("--dry-run is of a language model; add --engine anthropic")
     asking, budget = asking_of(given), budget_of(given) or Budget()
     found = rehearsed(Problem.load(problem), asking, budget, overrides)
     dated = asking.known_prices().dated
     if as_json:
         requests = [item.to_dict() for item in found]
-        print_json({"prices_of": str(dated), "requests": requests, "error": None})
+        print_json({"schema": "engiagent-rehearsal/1", "prices_of": str(dated),
+                    "requests": requests})  # fmt: skip
         return 0
     for item in found:
         request = item.request

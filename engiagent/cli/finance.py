@@ -31,7 +31,7 @@ def annuity(capital: float, rate: float, years: float, as_json: bool) -> None:
     from engiagent.economics import annuity_payment
 
     payment = annuity_payment(capital, rate, years)
-    _answer({"payment": payment}, f"{payment!r} a year", as_json)
+    _answer({"schema": "engiagent-annuity/1", "payment": payment}, f"{payment!r} a year", as_json)
 
 
 @finance.command(context_settings={"ignore_unknown_options": True})
@@ -43,7 +43,7 @@ def npv(rate: float, flows: tuple[float, ...], as_json: bool) -> None:
     from engiagent.economics import net_present_value
 
     value = net_present_value(rate, flows)
-    _answer({"net_present_value": value}, repr(value), as_json)
+    _answer({"schema": "engiagent-npv/1", "net_present_value": value}, repr(value), as_json)
 
 
 @finance.command(context_settings={"ignore_unknown_options": True})
@@ -57,7 +57,8 @@ def irr(flows: tuple[float, ...], as_json: bool) -> None:
     text = "\n".join(repr(rate) for rate in found.rates) or "there is none"
     if not found.is_unique:
         say(f"the flows change their sign {found.sign_changes} times: compare present values")
-    _answer({"rates": list(found.rates), "sign_changes": found.sign_changes}, text, as_json)
+    _answer({"schema": "engiagent-irr/1", "rates": list(found.rates),
+             "sign_changes": found.sign_changes}, text, as_json)  # fmt: skip
 
 
 @finance.command()
@@ -119,6 +120,7 @@ def battery(
         residual=residual,
     )  # fmt: skip
     record = {
+        "schema": "engiagent-battery-value/1",
         "capital_per_kw": result.capital,
         "currency": unit_of_money,
         "target": target,

@@ -45,4 +45,5 @@ def import_model(model: Path, out: Path | None, as_json: bool) -> None:
     for text in assumptions:
         say(f"  assumed: {text}")
     if as_json:
-        print_json({"blueprint": str(out), **sizes, "assumptions": assumptions})
+        print_json({"schema": "engiagent-import/1", "blueprint": str(out), **sizes,
+                    "assumptions": assumptions})  # fmt: skip

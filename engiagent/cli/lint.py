@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from engiagent.cli.exit_codes import ExitCode
-from engiagent.cli.output import clean, print_json, say
+from engiagent.cli.output import clean, print_json, say, say_error
 from engiagent.errors import InputError
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def lint(
     errors, warnings = (sum(f.count(level) for f in files) for level in ("error", "warning"))
     for file in files:
         if file.error is not None:
-            say(f"engiagent: {file.error}")
+            say_error(f"engiagent: {file.error}")
         elif len(files) == 1 and file.kind == "programme":
             counts = f"{file.variables} variables, {file.constraints} constraints"
             say(f"{file.program or 'no class'}, {counts}")
@@ -181,21 +181,3 @@ def _shown(finding: "Finding") -> list[str]:
     width = max(1, min(end, cut + _WIDTH) - start)
     margin = f"{region.line:>5} | "
     return [margin + piece, " " * 5 + " | " + " " * (start - cut) + "^" * width]
-
-
-@click.command()
-@click.option("--reference", is_flag=True, help="Print the reference page of the language instead.")
-@click.option("--certificate", is_flag=True, help="Print the JSON Schema of certificates instead.")
-def schema(reference: bool, certificate: bool) -> None:
-    """Print the JSON Schema of blueprints."""
-    if reference:
-        from importlib.resources import files
-
-        page = files("engiagent.blueprint").joinpath("reference.md").read_text("utf-8")
-        click.echo(page, nl=False)
-        return
-    from engiagent.blueprint.document import schema as load
-    from engiagent.jsontext import dumps_canonical
-    from engiagent.verify.schema import certificate_schema
-
-    click.echo(dumps_canonical(certificate_schema() if certificate else load()), nl=False)

@@ -31,7 +31,8 @@ def show(path: Path | None, as_json: bool) -> None:
     store = _memory(path)
     rates = store.rates() if store.path.exists() else ()
     if as_json:
-        print_json({"memory": str(store.path), "rates": [dict(vars(rate)) for rate in rates]})
+        print_json({"schema": "engiagent-memory/1", "memory": str(store.path),
+                    "rates": [dict(vars(rate)) for rate in rates]})  # fmt: skip
         return
     for line in table(rates):
         click.echo(line)
@@ -52,7 +53,8 @@ def clear(path: Path | None, yes: bool, as_json: bool) -> None:
         click.confirm(f"forget everything in {clean(store.path)}?", abort=True)
     forgotten = store.clear() if store.path.exists() else 0
     if as_json:
-        print_json({"memory": str(store.path), "forgotten": forgotten})
+        print_json({"schema": "engiagent-memory-cleared/1", "memory": str(store.path),
+                    "forgotten": forgotten})  # fmt: skip
     else:
         say(f"{forgotten} attempts forgotten")
 

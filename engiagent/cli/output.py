@@ -7,10 +7,14 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import click
+
 if TYPE_CHECKING:
     from rich.console import Console
 
 WORST = 10
+LOUDNESS = "engiagent.loudness"
+"""Where a command's context keeps how much is to be said, and whether an option said so."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _STYLES = {
     "certified": "bold green",
@@ -33,10 +37,12 @@ def summary(
     violations: Sequence[Any] = (),
     run: str | None = None,
     error: str | None = None,
+    schema: str = "engiagent-outcome/1",
 ) -> dict[str, Any]:
     """Return the object that ``--json`` prints; ``error`` is there only when something failed."""
     goal = objective or {}
     result: dict[str, Any] = {
+        "schema": schema,
         "problem": problem,
         "verdict": verdict,
         "objective": {key: goal.get(key) for key in ("value", "unit", "sense")},
@@ -73,8 +79,24 @@ def clean(text: object) -> str:
     return _CONTROL.sub("\ufffd", str(text))
 
 
-def say(text: str, style: str | None = None) -> None:
-    """Print a line for people to standard error."""
+def loudness() -> str:
+    """Return how much is said: ``quiet``, ``normal`` or ``verbose``."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return "normal"
+    word, _ = context.meta.get(LOUDNESS, ("normal", False))
+    return str(word)
+
+
+def say_error(text: str) -> None:
+    """Print what went wrong to standard error, however quiet things are to be."""
+    say(text, "bold red", always=True)
+
+
+def say(text: str, style: str | None = None, *, always: bool = False) -> None:
+    """Print a line for people to standard error, unless they want it quiet."""
+    if loudness() == "quiet" and not always:
+        return
     console().print(clean(text), style=style, markup=False, highlight=False, soft_wrap=True)
 
 

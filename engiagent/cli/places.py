@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import click
+from click.shell_completion import CompletionItem
 
 
 class ProblemPath(click.Path):
@@ -30,5 +31,32 @@ class ProblemPath(click.Path):
         except InputError:
             return path
 
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return problems of the corpus whose name begins so, and let the shell add files."""
+        from engiagent.problems.corpus import corpus_root, find_problems
+
+        root = corpus_root()
+        names = [place.relative_to(root).as_posix() for place in find_problems(root)]
+        found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+        return [*found, CompletionItem(incomplete, type="file")]
+
 
 PROBLEM = ProblemPath(path_type=Path)
+
+
+class RunPath(click.Path):
+    """The folder of a run; a shell completes those below ``runs/``."""
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return runs whose path begins so, and let the shell add folders."""
+        records = sorted(Path("runs").glob("*/run.json"), reverse=True)
+        names = [record.parent.as_posix() for record in records]
+        found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+        return [*found, CompletionItem(incomplete, type="dir")]
+
+
+RUN = RunPath(exists=True, file_okay=False, path_type=Path)

@@ -38,7 +38,7 @@ def list_problems(as_json: bool) -> None:
             }
         )
     if as_json:
-        print_json({"problems": rows})
+        print_json({"schema": "engiagent-problems/1", "problems": rows})
         return
     width = max((len(str(row["name"])) for row in rows), default=0)
     for row in rows:
@@ -55,6 +55,7 @@ def show(name: str, as_json: bool) -> None:
     if as_json:
         print_json(
             {
+                "schema": "engiagent-problem/1",
                 "id": problem.id,
                 "title": problem.title,
                 "family": problem.family,

@@ -1,7 +1,6 @@
 """``engiagent run`` and ``engiagent solve``."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,23 +18,24 @@ from engiagent.cli.engines import (
     guidance_of,
     problem_of,
     rehearse,
+    without_settings,
 )
 from engiagent.cli.output import (
-    clean,
-    console,
     print_json,
     say,
+    say_error,
     say_items,
     say_verdict,
     summary,
 )
 from engiagent.cli.places import PROBLEM
+from engiagent.cli.progress import observers
+from engiagent.cli.rehearsal import rehearse_blueprint, rehearse_problem, tell
 from engiagent.proofs import Proofs
 
 if TYPE_CHECKING:
-    from engiagent.runfolder import StageEvent
     from engiagent.running import RunOutcome
-    from engiagent.solvers.result import Progress, SolveOptions
+    from engiagent.solvers.result import SolveOptions
 
 
 def limits(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -130,18 +130,20 @@ def run(
     PROBLEM is a file or a folder. The run folder holds every artefact and the report. With --resume
     a run goes on where it was cut, as it was asked for, and no PROBLEM is needed.
     """
-    asked = {name: given.pop(name) for name in ENGINE_OPTIONS}
+    asked = without_settings({name: given.pop(name) for name in ENGINE_OPTIONS})
     if asked["resume"] is not None:
         if problem is not None or settings or out is not None:
             raise click.UsageError("--resume goes on as the run was asked for, in its own folder")
-        return _resumed(asked, as_json, explain)
+        return resumed(asked, as_json, explain)
     engine, overrides = engine_of(asked), parse_settings(settings)
     path = problem_of(problem, asked)
+    options = solve_options(**given)
+    if asked["dry_run"] and engine == "offline":
+        return tell(rehearse_problem(path, overrides, options, out), as_json)
     if asked["dry_run"]:
         return rehearse(path, asked, overrides, as_json)
     from engiagent.runs import run_problem
 
-    options = solve_options(**given)
     with observers() as (on_event, on_progress):
         outcome = run_problem(
             path,
@@ -159,7 +161,7 @@ def run(
     return finish(outcome, as_json, explain=explain)
 
 
-def _resumed(asked: dict[str, Any], as_json: bool, explain: bool) -> int:
+def resumed(asked: dict[str, Any], as_json: bool, explain: bool) -> int:
     """Go on with a run; whom it asks and what it may take can be said anew."""
     from engiagent.agents.team import Guidance
     from engiagent.runfolder import read_record
@@ -181,6 +183,7 @@ def _resumed(asked: dict[str, Any], as_json: bool, explain: bool) -> int:
 
 @click.command(epilog=exit_codes.table())
 @click.argument("blueprint", type=click.Path(path_type=Path))
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @outputs
 @further_proofs
 @limits
@@ -192,12 +195,15 @@ def solve(
     explain: bool,
     exact: bool,
     second_solver: str | None,
+    dry_run: bool,
     **limits: Any,
 ) -> int:
     """Solve BLUEPRINT, a JSON file, and check the schedule."""
+    options = solve_options(**limits)
+    if dry_run:
+        return tell(rehearse_blueprint(blueprint, options, out), as_json)
     from engiagent.runs import solve_blueprint
 
-    options = solve_options(**limits)
     with observers() as (on_event, on_progress):
         outcome = solve_blueprint(
             blueprint,
@@ -241,29 +247,6 @@ def parse_settings(
     return result
 
 
-@contextmanager
-def observers() -> Iterator[
-    tuple[Callable[["StageEvent"], None] | None, Callable[["Progress"], None] | None]
-]:
-    """Give observers that show progress, on a terminal only."""
-    screen = console()
-    if not screen.is_terminal:
-        yield None, None
-        return
-    with screen.status("starting") as status:
-
-        def on_event(event: "StageEvent") -> None:
-            if event.kind == "start":
-                status.update(f"{event.stage} …")
-
-        def on_progress(progress: "Progress") -> None:
-            from engiagent.stages import progress_text
-
-            status.update(clean(progress_text(progress)))
-
-        yield on_event, on_progress
-
-
 def finish(outcome: "RunOutcome", as_json: bool, *, explain: bool = False) -> int:
     """Print how a run ended and return its exit code."""
     if explain and outcome.choice is not None:
@@ -275,7 +258,7 @@ def finish(outcome: "RunOutcome", as_json: bool, *, explain: bool = False) -> in
         exit_codes.ExitCode.INTERRUPTED,
     )
     if outcome.error is not None:
-        say(f"engiagent: {outcome.error}")
+        say_error(f"engiagent: {outcome.error}")
     else:
         say_verdict(
             outcome.problem,

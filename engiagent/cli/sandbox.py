@@ -39,7 +39,8 @@ def probe(as_json: bool) -> int:
     code = exit_codes.ExitCode.SANDBOX if found.missing else exit_codes.ExitCode.FEASIBLE
     if as_json:
         shown = {name: getattr(found, name) for name in found.__dataclass_fields__}
-        print_json({"layers": shown, "missing": found.missing, "exit_code": int(code)})
+        print_json({"schema": "engiagent-sandbox/1", "layers": shown, "missing": found.missing,
+                    "exit_code": int(code)})  # fmt: skip
     return int(code)
 
 

@@ -9,8 +9,9 @@ import click
 
 from engiagent.cli import exit_codes
 from engiagent.cli.exit_codes import ExitCode
-from engiagent.cli.output import clean, console, number, print_json, say
+from engiagent.cli.output import number, print_json, say
 from engiagent.cli.places import PROBLEM
+from engiagent.cli.progress import moving_line
 from engiagent.cli.run import limits, parse_settings, solve_options
 from engiagent.errors import EngiagentError, InputError
 from engiagent.files import write_atomic
@@ -130,14 +131,13 @@ def folder_of(out: Path | None, kind: str, name: str, asked: object) -> Path:
 @contextmanager
 def progress() -> Iterator[OnPoint | None]:
     """Give an observer that shows how far a study is, on a terminal only."""
-    screen = console()
-    if not screen.is_terminal:
-        yield None
-        return
-    with screen.status("starting") as status:
+    with moving_line() as show:
+        if show is None:
+            yield None
+            return
 
         def on_point(done: int, total: int, found: dict[str, Any]) -> None:
-            status.update(clean(f"{done} of {total} points, the last one {found['status']}"))
+            show(f"{done} of {total} points, the last one {found['status']}")
 
         yield on_point
 

@@ -67,6 +67,7 @@ def told(run: Path, record: Line, lines: Sequence[Line]) -> dict[str, Any]:
     """Return the trace as one JSON object."""
     routes = [line for line in lines if line.get("event") == "route"]
     return {
+        "schema": "engiagent-trace/1",
         "run": str(run),
         **{name: record.get(name) for name in ("problem", "state", "verdict", "reason")},
         "engine": (record.get("asked") or {}).get("engine"),
@@ -75,7 +76,6 @@ def told(run: Path, record: Line, lines: Sequence[Line]) -> dict[str, Any]:
         "stages": [line for line in lines if line.get("event") == "end"],
         "notes": [line.get("text") for line in lines if line.get("event") == "note"],
         "usage": _total(routes),
-        "error": None,
     }
 
 

@@ -31,7 +31,8 @@ def view(folder: Path, port: int | None, opens: bool, as_json: bool) -> int:
     server = open_view(folder, port)
     say(f"runs in {folder}: {server.address} (Ctrl-C ends it)")
     if as_json:
-        print_json({"view": server.address, "folder": str(folder)})
+        print_json({"schema": "engiagent-view/1", "view": server.address,
+                    "folder": str(folder)})  # fmt: skip
     if opens:
         import webbrowser
 

@@ -48,6 +48,7 @@ def weather(
         write_series(output, found, columns or tuple(found.columns), first, step, periods)
         say(f"written to {output}")
     record = {
+        "schema": "engiagent-weather/1",
         "place": found.place,
         "latitude": found.latitude,
         "longitude": found.longitude,

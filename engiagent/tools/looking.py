@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from engiagent.errors import InputError
-from engiagent.tools.answers import ANY, COUNT, TEXT, TEXTS, by_name, maybe, record
+from engiagent.schemas.words import COUNT, OBJECT, TEXT, TEXTS, by_name, maybe, record
 from engiagent.tools.modelling import Drafted, plain
 from engiagent.tools.places import inside
 from engiagent.tools.planning import Solved
@@ -17,7 +17,7 @@ _MOST_VALUES: Final = 20_000
 _NAME: Final[Json] = {"type": "string", "minLength": 1, "maxLength": 200}
 
 
-@tool("read", returns=record({"blueprint": ANY}), needs=("blueprint",))
+@tool("read", returns=record({"blueprint": OBJECT}), needs=("blueprint",))
 def read_blueprint(state: State, arguments: Json) -> Outcome:
     """Return the whole blueprint as JSON, in which patch_blueprint finds its paths."""
     drafted: Drafted = state.get("blueprint")

@@ -7,17 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from engiagent.blueprint import Blueprint
 from engiagent.errors import InputError
-from engiagent.tools.answers import (
-    ANY,
-    CHANGED,
-    ELEMENTS,
-    TEXT,
-    TEXTS,
-    by_name,
-    list_of,
-    maybe,
-    record,
-)
+from engiagent.schemas.words import OBJECT, TEXT, TEXTS, by_name, list_of, maybe, record
+from engiagent.tools.answers import CHANGED, ELEMENTS
 from engiagent.tools.places import inside
 from engiagent.tools.registry import Argument, Json, Outcome, State, tool
 
@@ -155,7 +146,7 @@ def analyse(state: State, arguments: Json) -> Outcome:
     SECONDS,
     returns=record(
         {
-            "schema": TEXT, "problem": TEXT, "verdict": TEXT, "findings": list_of(ANY),
+            "schema": TEXT, "problem": TEXT, "verdict": TEXT, "findings": list_of(OBJECT),
             "not_understood": TEXTS, "notes": TEXTS,
         }
     ),

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from engiagent.errors import EngiagentError, InputError
-from engiagent.tools.answers import (
-    ANY,
+from engiagent.schemas.words import (
     COUNT,
     NUMBER,
-    OBJECTIVE,
+    OBJECT,
     TEXT,
     TEXTS,
     by_name,
@@ -17,6 +16,7 @@ from engiagent.tools.answers import (
     maybe,
     record,
 )
+from engiagent.tools.answers import OBJECTIVE
 from engiagent.tools.modelling import SECONDS, Drafted, Posed, plain
 from engiagent.tools.registry import Argument, Json, Outcome, State, Watch, tool
 
@@ -158,8 +158,8 @@ def _listener(watch: Watch) -> "OnProgress | None":
              "Sentences of the text that nobody could read; any keeps the verdict undecided."),
     returns=record(
         {
-            "verdict": TEXT, "objective": OBJECTIVE, "bound": maybe(ANY),
-            "violations": list_of(ANY), "missing": list_of({}), "not_understood": list_of({}),
+            "verdict": TEXT, "objective": OBJECTIVE, "bound": maybe(OBJECT),
+            "violations": list_of(OBJECT), "missing": list_of({}), "not_understood": list_of({}),
             "sha256": TEXT, "levels": by_name(TEXT),
         }
     ),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from engiagent.errors import InputError
 from engiagent.files import inside_parts, open_inside, write_atomic
-from engiagent.tools.answers import FLAG, TEXT, TEXTS, by_name, record
+from engiagent.schemas.words import FLAG, TEXT, TEXTS, by_name, record
 from engiagent.tools.places import below, inside
 from engiagent.tools.registry import Argument, Json, Outcome, State, tool
 

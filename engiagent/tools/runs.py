@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from engiagent.errors import EngiagentError, InputError
 from engiagent.files import open_inside
-from engiagent.tools.answers import ANY, COUNT, TEXT, TEXTS, by_name, list_of, maybe, record
+from engiagent.schemas.words import COUNT, OBJECT, TEXT, TEXTS, by_name, list_of, maybe, record
 from engiagent.tools.modelling import Drafted, Posed, plain
 from engiagent.tools.places import below, inside
 from engiagent.tools.planning import Solved
@@ -98,8 +98,8 @@ def list_runs(state: State, arguments: Json) -> Outcome:
             "text": TEXT,
             "characters": COUNT,
             "next_offset": COUNT,
-            "attributes": ANY,
-            "series": by_name(ANY),
+            "attributes": OBJECT,
+            "series": by_name(OBJECT),
         },
     ),
     outside=True,

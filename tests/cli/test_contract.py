@@ -16,6 +16,7 @@ from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.output import print_json, summary, tightest
 
 KEYS = [
+    "schema",
     "problem",
     "verdict",
     "objective",

@@ -1,0 +1,40 @@
+"""``engiagent schema``: the JSON Schema of every form, and the reference of the language."""
+
+import click
+
+DEFAULT = "blueprint"
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--list", "listing", is_flag=True, help="List the names and their uses.")
+@click.option("--reference", is_flag=True, help="Print the reference page of the language instead.")
+@click.option("--certificate", is_flag=True, help="The same as the NAME certificate.")
+def schema(name: str | None, listing: bool, reference: bool, certificate: bool) -> None:
+    """Print the JSON Schema of NAME: what commands print with --json, or files hold.
+
+    Without a NAME it is that of blueprints.
+    """
+    from engiagent.jsontext import dumps_canonical
+
+    chosen = [bool(name), listing, reference, certificate]
+    if sum(chosen) > 1:
+        raise click.UsageError("a NAME, --list, --reference and --certificate exclude one another")
+    if listing:
+        from engiagent.schemas import PRINTED, STORED
+
+        forms = {**PRINTED, **STORED}
+        width = max(map(len, forms))
+        for known, form in forms.items():
+            click.echo(f"{known:<{width}}  {form.where}")
+        return
+    if reference:
+        from importlib.resources import files
+
+        page = files("engiagent.blueprint").joinpath("reference.md").read_text("utf-8")
+        click.echo(page, nl=False)
+        return
+    from engiagent.schemas import schema_of
+
+    wanted = "certificate" if certificate else name or DEFAULT
+    click.echo(dumps_canonical(schema_of(wanted)), nl=False)

@@ -1,0 +1,175 @@
+"""What commands print with ``--json``: one schema for each kind of answer."""
+
+from typing import Final
+
+from engiagent.schemas.words import (
+    ANY,
+    COUNT,
+    DRAFT,
+    FLAG,
+    NUMBER,
+    OBJECT,
+    TEXT,
+    TEXTS,
+    Json,
+    list_of,
+    maybe,
+    record,
+    said,
+)
+
+CODE: Final = said({"type": "integer"}, "the exit code of the command")
+VERDICTS: Final = (
+    "certified", "feasible", "reproduced", "violated", "proven infeasible", "undecided",
+)  # fmt: skip
+VERDICT: Final = said(
+    {"enum": [*VERDICTS, None]}, "the certificate's verdict; null where there is none"
+)
+OBJECTIVE: Final = said(
+    record({"value": maybe(NUMBER), "unit": maybe(TEXT), "sense": maybe(TEXT)}),
+    "value, unit and sense; nulls without a schedule",
+)
+
+
+def output(name: str, title: str, required: Json, optional: Json | None = None) -> Json:
+    """Return the schema of an answer, with the field that names it."""
+    const = said({"const": f"engiagent-{name}"}, "names this form and its version")
+    return {
+        "$schema": DRAFT,
+        "$id": f"engiagent-{name}",
+        "title": title,
+        **record({"schema": const, **required}, optional),
+    }
+
+
+_OUTCOME: Final[Json] = {
+    "problem": said(maybe(TEXT), "the problem's id"),
+    "verdict": VERDICT,
+    "objective": OBJECTIVE,
+    "bound": said(maybe(NUMBER), "the proven bound of the objective, in its unit"),
+    "missing": said(list_of(ANY), "what the problem does not give"),
+    "not_understood": said(list_of(ANY), "sentences that nothing could judge"),
+    "violations": said(list_of(ANY), "broken requirements, as in the certificate"),
+    "run": said(maybe(TEXT), "the run's folder"),
+}
+_ERROR: Final[Json] = {"error": said(TEXT, "what went wrong; only there when something did")}
+_CHECKED: Final[Json] = {
+    "verified": said(FLAG, "whether the stored certificate holds"),
+    "differences": said(list_of(OBJECT), "places in which it and the check differ"),
+}
+
+
+def outcome() -> Json:
+    """Return the schema of how a run ended."""
+    more = {"sandbox": said(TEXT, "what held a script, of sandbox run"), "exit_code": CODE}
+    return output("outcome/1", "how a run ended, or why a command did not do its work",
+                  _OUTCOME, {**_ERROR, **more})  # fmt: skip
+
+
+def check() -> Json:
+    """Return the schema of the check of one path."""
+    return output("check/1", "what a check of one path found", _OUTCOME, {**_ERROR, **_CHECKED})
+
+
+def checks() -> Json:
+    """Return the schema of the check of several paths."""
+    one = record({"schema": TEXT, "path": TEXT, **_OUTCOME, "exit_code": CODE},
+                 {**_ERROR, **_CHECKED})  # fmt: skip
+    return output("checks/1", "what a check of several paths found", {
+        "verdict": said(VERDICT, "that of the worst"),
+        "exit_code": CODE,
+        "results": said(list_of(one), "one for each path, as `check` with `path` and `exit_code`"),
+    })  # fmt: skip
+
+
+def dry_run() -> Json:
+    """Return the schema of what a run would do."""
+    program = record({"class": TEXT, "convexity": TEXT, "columns": COUNT, "rows": COUNT})
+    return output("dry-run/1", "what a run or a solve would do", {
+        "problem": said(TEXT, "the problem's id"),
+        "ready": said(FLAG, "whether it would come to a schedule, as far as can be said"),
+        "kind": said({"enum": ["programme", "definitions", None]}, "of the blueprint"),
+        "missing": said(TEXTS, "values that the text does not give"),
+        "not_understood": said(TEXTS, "sentences that were not understood"),
+        "program": said(maybe(program), "class, convexity and size"),
+        "choice": said(TEXTS, "which solver would get it, and why, in lines"),
+        "out": said(TEXT, "where the run would go"),
+    })  # fmt: skip
+
+
+def rehearsal() -> Json:
+    """Return the schema of what a language model would be asked first."""
+    return output("rehearsal/1", "what a language model would be asked first", {
+        "prices_of": said(TEXT, "the date of the prices"),
+        "requests": said(list_of(OBJECT), "prompts with tokens and cost"),
+    })  # fmt: skip
+
+
+def audit() -> Json:
+    """Return the schema of an audit."""
+    finding = record({
+        "code": TEXT, "severity": TEXT, "component": maybe(TEXT), "quantity": maybe(TEXT),
+        "explanation": TEXT, "suggestion": TEXT, "places": list_of(OBJECT),
+    }, {"parts": list_of(OBJECT), "proof": OBJECT})  # fmt: skip
+    return output("audit/1", "whether a text gives enough, and whether it can hold", {
+        "problem": said(TEXT, "the problem's id"),
+        "verdict": said({"enum": ["complete", "undecided", "suspicious", "missing",
+                                  "contradictory"]}, "the worst that was found"),
+        "findings": said(list_of(finding), "the worst first"),
+        "not_understood": said(TEXTS, "sentences that nothing could judge"),
+        "notes": said(TEXTS, "what else a reader should know"),
+    }, {"exit_code": CODE})  # fmt: skip
+
+
+def explanation() -> Json:
+    """Return the schema of an explanation."""
+    return output("explanation/1", "why there is no plan, no best plan, or just this one", {
+        "problem": said(TEXT, "the problem's id"),
+        "kind": said({"enum": ["infeasible", "unbounded", "plan", "stopped", "undecided"]},
+                     "what is explained"),
+        "summary": said(TEXT, "one sentence"),
+    }, {
+        "clashes": said(list_of(OBJECT), "sets of demands that no plan meets"),
+        "proposals": said(list_of(OBJECT), "least changes that would let a plan exist"),
+        "unbounded": said(OBJECT, "what grows without end"),
+        "tight": said(list_of(OBJECT), "limits that hold the plan back, the dearest first"),
+        "reduced_costs": said(list_of(OBJECT), "what is not used, and what it would cost"),
+        "trouble": said(OBJECT, "what the solver had trouble with"),
+        "notes": said(TEXTS, "what else a reader should know"),
+        "exit_code": CODE,
+    })  # fmt: skip
+
+
+def lint() -> Json:
+    """Return the schema of the findings of static analysis."""
+    region = record({}, {}, more=True)
+    finding = record({
+        "code": TEXT, "severity": TEXT, "path": TEXT, "message": TEXT, "region": region,
+    }, more=True)  # fmt: skip
+    file = record({
+        "file": TEXT, "kind": maybe(TEXT), "problem_class": maybe(TEXT), "convexity": maybe(TEXT),
+        "structure": TEXTS, "variables": maybe(COUNT), "constraints": maybe(COUNT),
+        "missing": TEXTS, "diagnostics": list_of(finding),
+    }, {"error": OBJECT})  # fmt: skip
+    counts = record({"error": COUNT, "warning": COUNT, "info": COUNT})
+    return output("lint/1", "what static analysis found in blueprints", {
+        "counts": said(counts, "findings by severity"),
+        "files": said(list_of(file), "one for each blueprint"),
+    }, {"error": said(TEXT, "files that could not be read")})  # fmt: skip
+
+
+def trace() -> Json:
+    """Return the schema of the turns of a run."""
+    return output("trace/1", "what a run did, turn by turn", {
+        "run": said(TEXT, "the run's folder"),
+        "problem": said(maybe(TEXT), "the problem's id"),
+        "state": said(maybe(TEXT), "running, done, failed or interrupted"),
+        "verdict": said(maybe(TEXT), "the certificate's"),
+        "reason": said(maybe(TEXT), "what led to it"),
+        "engine": said(maybe(TEXT), "who read the problem"),
+        "resumed": said(TEXTS, "when the run went on"),
+        "records": said(list_of(OBJECT), "who was sent to do what, why, and how it went"),
+        "stages": said(list_of(OBJECT), "how long each stage took, and how it ended"),
+        "notes": said(list_of(maybe(TEXT)), "what was noted on the way"),
+        "usage": said(OBJECT, "calls, tokens, cost and seconds of all turns"),
+    })  # fmt: skip
