@@ -51,23 +51,20 @@ for name, plan in plans.items():
     print(name, round(plan.objective, 3), plan.unit, plan.certificate.verdict)
 
 # %% [markdown]
-# And a sweep over the size of the heat pump: edits are values, so a loop will do.
+# A sweep over the size of the heat pump. Where there is no plan, there is no point.
 
 # %%
-costs = {}
-for power in (3.5, 4.0, 4.5, 6.0, 8.0):
-    plan = blueprint.set("heat_pump_electric_power_max", power, "kW").solve(progress=False)
-    costs[power] = plan.objective if plan.status == "optimal" else float("nan")
+sizes = blueprint.sweep("heat_pump_electric_power_max=2,3,3.5,4,4.5,6,8[kW]")
+sizes
+
+# %% [markdown]
+# And what matters most, each number a tenth up and down:
 
 # %%
-from engiagent.charts import Plot, Trace  # noqa: E402
-from engiagent.notebook import Figure  # noqa: E402
-
-points = tuple((power, cost) for power, cost in costs.items() if cost == cost)
-Figure(
-    (Plot("A day's cost by the size of the heat pump", "size [kW]", "cost [EUR]",
-          (Trace("plans", points),)),)
-)
+blueprint.sensitivity(
+    "price", "zone_resistance", "zone_capacitance", "heat_pump_cop",
+    "zone_lowest_temperature_1=20..21[degC]",
+).plot()
 
 # %% [markdown]
 # Below some size there is no plan at all, and then the question is why:

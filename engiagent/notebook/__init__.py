@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from engiagent.notebook.run import Run
     from engiagent.notebook.shown import Certificate, Explanation
     from engiagent.notebook.solution import Solution
+    from engiagent.notebook.study import Study
 
 __all__ = [
     "Audit",
@@ -30,6 +31,7 @@ __all__ = [
     "Reading",
     "Run",
     "Solution",
+    "Study",
     "diff",
     "load_ipython_extension",
 ]
@@ -45,6 +47,7 @@ _HOMES = {
     "Reading": "magics",
     "Run": "run",
     "Solution": "solution",
+    "Study": "study",
     "diff": "difference",
     "load_ipython_extension": "magics",
 }

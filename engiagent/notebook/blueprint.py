@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from engiagent.notebook.run import Run
     from engiagent.notebook.shown import Explanation
     from engiagent.notebook.solution import Solution
+    from engiagent.notebook.study import Study
     from engiagent.notebook.views import Equations, Findings
     from engiagent.solvers.result import OnProgress
 
@@ -265,6 +266,57 @@ class Blueprint(PlainBlueprint):
     def explain(self, *, seconds: float = 10.0, **options: Any) -> "Explanation":
         """Say why there is no plan, no best one, or just this one; solves for it."""
         return self.solve(progress=False, **options).explain(seconds=seconds)
+
+    # -- studies --------------------------------------------------------------------------------
+
+    def sweep(self, *variations: str, **given: Any) -> "Study":
+        """Solve over a grid of values.
+
+        Parameters
+        ----------
+        variations
+            As ``"battery.energy_capacity=10..40:4[MWh]"`` or ``"price=*0.8,1,1.2"``.
+        given
+            ``show`` (expressions to read from each plan), ``certify``, ``out`` (a folder that a
+            sweep goes on from), ``progress``, and settings of the solver.
+
+        Raises
+        ------
+        EngiagentError
+            When a name leads nowhere, or the blueprint is wrong.
+        """
+        from engiagent.notebook.study import sweep
+
+        return sweep(self, variations, given)
+
+    def pareto(self, *goals: str, **given: Any) -> "Study":
+        """Return the front between the objective and further goals.
+
+        Parameters
+        ----------
+        goals
+            As ``"peak=min:max(grid[t] for t in T)"``.
+        given
+            ``method``, ``points``, and what :meth:`sweep` takes.
+        """
+        from engiagent.notebook.study import pareto
+
+        return pareto(self, goals, given)
+
+    def sensitivity(self, *factors: str, **given: Any) -> "Study":
+        """Solve with each factor at both ends of its range, all others as they stand.
+
+        Parameters
+        ----------
+        factors
+            As ``"price"`` or ``"battery.energy_capacity=10..30[MWh]"``; none for every parameter
+            with a number of its own.
+        given
+            ``width`` (the relative range, 0.1), and what :meth:`sweep` takes.
+        """
+        from engiagent.notebook.study import sensitivity
+
+        return sensitivity(self, factors, given)
 
     # -- showing --------------------------------------------------------------------------------
 

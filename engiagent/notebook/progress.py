@@ -2,7 +2,7 @@
 
 import sys
 import threading
-from typing import Any, TextIO
+from typing import Any, Self, TextIO
 
 from engiagent.notebook import markup
 from engiagent.runfolder import StageEvent
@@ -44,7 +44,7 @@ class Shown:
         self._is_terminal = not self._is_notebook and self._stream.isatty()
         self._dirty = False
 
-    def __enter__(self) -> "Shown":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -291,3 +291,37 @@ def test_runs_of_two_blueprints_are_compared(blueprint: Blueprint, tmp_path: Pat
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"run\.json|record"):
         Run.open(tmp_path)
+
+
+# --- studies -----------------------------------------------------------------------------------
+
+
+def test_a_sweep_is_a_table_and_a_chart_and_agrees_with_single_edits(blueprint: Blueprint) -> None:
+    study = blueprint.sweep("battery.energy_capacity=10,20,30[MWh]")
+    frame = study.to_dataframe()
+    assert list(frame["status"]) == ["optimal"] * 3
+    single = blueprint.set("battery.energy_capacity", 30, "MWh").solve()
+    assert frame["objective [EUR]"].iloc[-1] == pytest.approx(single.objective, rel=1e-6)
+    (chart,) = study.plot().charts
+    assert [len(trace.points) for trace in chart.traces] == [3]
+    assert "data:image/svg+xml" in study._repr_html_()
+    assert repr(study).startswith("Study(sweep of ")
+
+
+def test_a_tornado_is_of_the_factors_that_were_named(blueprint: Blueprint) -> None:
+    study = blueprint.sensitivity("battery.energy_capacity", "battery.charge_power_max", width=0.2)
+    (chart,) = study.plot().charts
+    assert {bar.label for bar in chart.bars} == {
+        "battery.energy_capacity", "battery.charge_power_max",
+    }  # fmt: skip
+
+
+def test_a_front_lies_between_the_objective_and_another_goal(blueprint: Blueprint) -> None:
+    use = "use=min:sum(battery_discharge[t]*dt(t) for t in T)"
+    study = blueprint.pareto(use, points=4)
+    assert study.to_dataframe()["efficient"].sum() >= 2
+    assert study.plot().charts[0].up.startswith("profit")
+    with pytest.raises(InputError, match="no goal"):
+        blueprint.pareto("use")
+    with pytest.raises(InputError, match="solve has no 'colour'"):
+        blueprint.sweep("battery.energy_capacity=10,20[MWh]", colour=3)

@@ -1,0 +1,98 @@
+"""What a study shows as charts: lines over what was varied, fronts between goals, a tornado."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from engiagent.charts import Bar, Plot, Tornado, Trace
+from engiagent.report import words
+from engiagent.studies.outcome import Outcome
+
+
+def study_charts(outcome: Outcome) -> Sequence[Plot | Tornado]:
+    """Return the charts of a study; none where no point has a plan."""
+    return _CHARTS[outcome.kind](outcome)
+
+
+def _goal(outcome: Outcome) -> str:
+    unit = words.unit(outcome.unit)
+    return f"{outcome.program.objective_name} [{unit}]" if unit else outcome.program.objective_name
+
+
+def _sweep(outcome: Outcome) -> list[Plot]:
+    """Draw the objective and each number asked for over every parameter that was varied."""
+    done = [row for row in outcome.rows if _is_number(row.get("objective"))]
+    shown: dict[str, list[float]] = {_goal(outcome): [row["objective"] for row in done]}
+    for label in dict.fromkeys(label for row in done for label in row.get("values") or {}):
+        unit = next(row["units"][label] for row in done if label in row["values"])
+        shown[f"{label} [{unit}]"] = [row["values"].get(label, math.nan) for row in done]
+    names = list(outcome.rows[0]["at"]) if outcome.rows else []
+    is_grid = outcome.asked["request"]["design"] == "grid"
+    charts: list[Plot] = []
+    for axis in names:
+        for title, values in shown.items():
+            traces = _traces(axis, names, done, values) if is_grid else _cloud(axis, done, values)
+            charts.append(Plot(f"{title} over {axis}", axis, title, tuple(traces)))
+    return charts
+
+
+def _traces(
+    axis: str, names: list[str], done: list[dict[str, Any]], values: list[float]
+) -> list[Trace]:
+    """Return a line for each combination of the other parameters."""
+    groups: dict[str, list[tuple[float, float]]] = {}
+    for row, value in zip(done, values, strict=True):
+        others = ", ".join(f"{n} = {row['at'][n]:g}" for n in names if n != axis)
+        if math.isfinite(value):
+            groups.setdefault(others or "all", []).append((row["at"][axis], value))
+    return [Trace(label, tuple(sorted(points))) for label, points in groups.items()]
+
+
+def _cloud(axis: str, done: list[dict[str, Any]], values: list[float]) -> list[Trace]:
+    pairs = [(row["at"][axis], v) for row, v in zip(done, values, strict=True) if math.isfinite(v)]
+    return [Trace("samples", tuple(pairs), joined=False)]
+
+
+def _pareto(outcome: Outcome) -> list[Plot]:
+    """Draw each pair of goals."""
+    rows = [row for row in outcome.rows if row.get("goals") and row.get("efficient")]
+    if not rows:
+        return []
+    names = list(rows[0]["goals"])
+    heads = {name: f"{name} [{rows[0]['goal_units'][name]}]" for name in names}
+    charts: list[Plot] = []
+    for k, first in enumerate(names):
+        for second in names[k + 1 :]:
+            points = tuple(sorted((row["goals"][second], row["goals"][first]) for row in rows))
+            joined = len(names) == 2 and not outcome.program.is_mip
+            title = f"{heads[first]} against {heads[second]}"
+            front = (Trace("front", points, joined),)
+            charts.append(Plot(title, heads[second], heads[first], front))
+    return charts
+
+
+def _sensitivity(outcome: Outcome) -> list[Tornado]:
+    """Draw the tornado, the widest bar on top."""
+    if not outcome.rows or not _is_number(outcome.rows[0].get("objective")):
+        return []
+    base = float(outcome.rows[0]["objective"])
+    ends: dict[str, dict[str, float]] = {}
+    for row in outcome.rows[1:]:
+        if _is_number(row.get("objective")):
+            ends.setdefault(row["at"]["factor"], {})[row["at"]["end"]] = row["objective"]
+    width = {name: max(abs(v - base) for v in found.values()) for name, found in ends.items()}
+    order = sorted(ends, key=lambda name: (-width[name], name))
+    bars = [Bar(name, ends[name].get("low"), ends[name].get("high")) for name in order]
+    title = f"{_goal(outcome)} when one factor changes"
+    return [Tornado(title, outcome.unit, base, tuple(bars))]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
+
+
+_CHARTS: Final[Mapping[str, Callable[[Outcome], Sequence[Plot | Tornado]]]] = {
+    "sweep": _sweep,
+    "pareto": _pareto,
+    "sensitivity": _sensitivity,
+}
