@@ -58,7 +58,7 @@ class Key:
 
     label: str
     style: str
-    kind: Literal["line", "area", "point", "marked"] = "line"
+    kind: Literal["line", "area", "point", "marked", "none"] = "line"
     fill: str = "none"
     number: int = 0
 
@@ -173,6 +173,8 @@ def marks(points: Iterable[tuple[float, float]], number: int) -> Element:
 
 
 def _sample(key: Key, x: float, y: float) -> list[Element]:
+    if key.kind == "none":
+        return []
     if key.kind == "area":
         box = element("rect", x=x, y=y - 6, width=_SAMPLE, height=12, class_=key.style)
         box.set("fill", key.fill)

@@ -82,6 +82,7 @@ def plot_element(chart: Plot, name: str) -> tuple[Element, float]:
     x = Scale(*_close_range(points[0]), left, right)
     y = Scale(*_close_range(points[1]), top + PLOT, top)
     said = "; ".join(f"{t.label}: {_said(t)}" for t in traces) or "no points"
+    said += f"; {len(every) - STYLES} more are not drawn" if len(every) > STYLES else ""
     height = top + PLOT + BOTTOM
     svg = blank(chart.title, said, height, name)
     svg.append(shown)

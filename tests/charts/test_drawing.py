@@ -167,3 +167,10 @@ def test_spans_have_a_bar_each_and_one_that_goes_on_reaches_the_end() -> None:
     assert "since 8" in text
     assert "&lt;x&gt;" in text
     assert "nothing" in draw(Spans("times", ()), "t")
+
+
+def test_what_is_not_drawn_is_said() -> None:
+    traces = tuple(Trace(f"case {k}", ((0.0, float(k)), (1.0, 2.0))) for k in range(9))
+    drawn = draw(Plot("cost", "size [kW]", "cost [EUR]", traces), "x")
+    assert drawn.count("3 more are not drawn") == 2  # in the legend and in words
+    assert "not drawn" not in draw(Plot("cost", "size", "cost", traces[:6]), "x")
