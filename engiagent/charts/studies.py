@@ -70,11 +70,11 @@ class Tornado:
 
 def plot_element(chart: Plot, name: str) -> tuple[Element, float]:
     """Return a plot as a tree, and its height."""
-    traces = [trace for trace in chart.traces if trace.points][:STYLES]
-    keys = [
-        Key(trace.label, f"curve s{k}", "marked" if trace.joined else "point", number=k)
-        for k, trace in enumerate(traces)
-    ]
+    every = [trace for trace in chart.traces if trace.points]
+    traces = every[:STYLES]
+    keys = [_key(trace, number) for number, trace in enumerate(traces)]
+    if len(every) > STYLES:
+        keys.append(Key(f"{len(every) - STYLES} more are not drawn", "", "none"))
     shown, rows = legend(keys if len(keys) > 1 else [])
     top, right = TOP + rows, WIDTH - RIGHT
     points = [np.array([p[side] for t in traces for p in t.points]) for side in (0, 1)]
