@@ -246,6 +246,18 @@ def test_every_kind_of_fault_has_somebody_who_mends_it_or_ends_the_run() -> None
         assert kind.ends or (kind.strategy and 0 < kind.success < 1)
 
 
+def test_the_page_on_faults_says_what_the_taxonomy_says() -> None:
+    page = (Path(__file__).parents[2] / "docs/faults.md").read_text("utf-8")
+    rows = {r.split("`")[1]: r for r in page.splitlines() if r.startswith("| `")}
+    assert list(rows) == list(taxonomy())
+    for name, kind in taxonomy().items():
+        _, _, about, owners, chance, priority, strategy, _ = map(str.strip, rows[name].split("|"))
+        assert (about, priority, strategy) == (kind.about, kind.priority, kind.strategy)
+        assert owners.startswith("none" if kind.ends else ", ".join(kind.owners))
+        assert chance == ("" if kind.ends else f"{100 * kind.success:.0f} %")
+        assert ("--allow-code" in owners) == kind.script
+
+
 def test_a_mistake_with_other_numbers_is_the_same_mistake() -> None:
     one = Fault("index", "soc[25] is outside 'T' of 24", "constraints[3].expression, column 7")
     two = Fault("index", "soc[49] is outside 'H' of 48", "constraints[4].expression, column 9")
