@@ -298,6 +298,8 @@ def _suffixed(text: str, match: re.Match[str], currency: str | None) -> Amount:
     space = re.compile(r"[ \u00a0\u202f-]?\s?").match(text, match.end())
     read = read_unit(text, space.end() if space else match.end(), currency)
     unit, end = read if read is not None else ("", match.end())
+    if unit == "h" and re.match(r"\s+by\s+hour", text[end:]):
+        unit, end = "", match.end()  # 'covers 2025 hour by hour'
     return Amount(value, unit, kind_of(unit), (match.start(), end), text[match.start() : end])
 
 

@@ -214,6 +214,8 @@ def source_span(source: Any) -> Span | None:
 
 def text_source(amount: Amount) -> Json:
     """Return the source of an amount in the running text."""
+    if amount.quote.lower() in ("a", "an"):
+        return {"kind": "assumption", "reason": f"'{amount.quote}' before {amount.unit} is one"}
     return {"kind": "text", "span": list(amount.span), "quote": amount.quote}
 
 

@@ -16,7 +16,7 @@ _REST: Final = (
     r"outside (?:of )?(?:these|those|this|that) (?:hours|times|periods?|windows?)|"
     r"(?:at |during |in )?(?:the )?(?:rest|remainder)(?= |$)"
     r"(?! (?:of (?:the|our|its|this)|for|at least) )"
-    r"|{elsewhen}"
+    r"|else(?= <)|{elsewhen}"
 )
 _WHEN: Final = r"(?:during|in|within|at|over|throughout|for|on)"
 _DEFINED: Final = re.compile(
@@ -173,7 +173,9 @@ _SOME_OF_IT: Final = re.compile(
     r"(?:at least|at most|least|most|any|first|last|within|once|only|another|runs?|stays? on"
     r"|rests?)(?: for)?(?: the)? $"
 )
-_BOUNDED: Final = re.compile(r" ?(?:at (?:the )?(?:least|most)|or (?:more|less|longer)|in a row)")
+_BOUNDED: Final = re.compile(
+    r" ?(?:at (?:the )?(?:least|most)|or (?:more|less|longer)|in a row|by (?:hour|step)s?(?![a-z]))"
+)
 
 
 def _part_of_it(line: str, match: re.Match[str]) -> bool:

@@ -1,6 +1,7 @@
 """Columns of files and tables, and lists in the text, as the series that components need."""
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from engiagent.agents.offline.amounts import Amount, currency_of, kind_of, read_unit
@@ -127,15 +128,35 @@ def _description(draft: Draft, column: Column) -> tuple[str, str]:
             if name == column.name:
                 # 'the outdoor temperature (`t_out`)' stands before the name, '`t_out`: …' behind.
                 first = i > 0 and line.tokens[i - 1].text == "("
-                told = (before, i - 1) if first else (i + 1, after)
-                behind.append(_source_text(draft, n, *told))
+                inside = _closing(line.tokens, i, after) if first else after
+                text = _source_text(draft, n, i + 1, inside)
+                if k and line.tokens[codes[k - 1] - 1].text == "(":
+                    before = min(_closing(line.tokens, codes[k - 1], i) + 1, i - 1)
+                behind.append(f"{_source_text(draft, n, before, i - 1)} {text}" if first else text)
                 near.append(_source_text(draft, n, before, i))
                 draft.take(n, [i])
             elif file and name == file:
+                behind += _piece_of(_source_text(draft, n, i + 1, after), column.name)
                 wide.append(_source_text(draft, n, i + 1, after))
                 wide.append(_source_text(draft, n, before, i))
                 draft.take(n, [i])
     return "; ".join(behind), "; ".join([*behind, *near, *wide])
+
+
+def _closing(tokens: Sequence[Token], i: int, stop: int) -> int:
+    """Return where the bracket that holds a token closes, ``stop`` at the latest."""
+    return next((k for k in range(i + 1, stop) if tokens[k].text == ")"), stop)
+
+
+def _piece_of(text: str, name: str) -> list[str]:
+    """Return the one item of a list behind a file's name that shares a word with a column's name.
+
+    'day.csv holds the outdoor temperature (°C), the price (ct/kWh)' says which unit is whose.
+    """
+    words = [w for w in re.split(r"[^a-z]+", name.lower()) if len(w) > 3]
+    pieces = [p for p in re.split(r"[,;:](?!\d)| and (?=the |a |an |its )", text) if p.strip()]
+    fits = [p for p in pieces if any(re.search(rf"\b{w}", p.lower()) for w in words)]
+    return fits if len(fits) == 1 and len(pieces) > 1 else []
 
 
 def _source_text(draft: Draft, line: int, start: int, stop: int) -> str:

@@ -1,6 +1,7 @@
 """Batteries: their parameters, their requirements, and when both directions could pay."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -77,9 +78,13 @@ def parameters(
     name: str,
     readings: dict[str, list[Reading]],
     wanted: dict[str, str],
+    known: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """Turn readings into parameters; return the parameter's name for each model parameter."""
-    filled: dict[str, str] = {}
+    """Turn readings into parameters; return the parameter's name for each model parameter.
+
+    ``known`` are parameters that other words have filled.
+    """
+    filled: dict[str, str] = dict(known or {})
     later: list[tuple[str, str, Reading]] = []
     for found in readings.values():
         reading = single(builder, found)

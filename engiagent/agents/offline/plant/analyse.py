@@ -20,11 +20,13 @@ from engiagent.agents.offline.plant.compose import build
 from engiagent.agents.offline.plant.engine import Reader, owners_of
 from engiagent.agents.offline.plant.formulas import take_curves
 from engiagent.agents.offline.plant.rooms import name_rests, read_scheme, with_zone
+from engiagent.agents.offline.plant.slopes import take_slopes
 from engiagent.agents.offline.plant.spoken import (
     spell_durations,
     take_addresses,
     take_row_counts,
     take_run_ends,
+    take_years,
 )
 from engiagent.agents.offline.plant.system import System
 from engiagent.agents.offline.plant.units import Plant, find_units, nouns
@@ -72,7 +74,7 @@ def understand_plant(
         name_rests(draft)
         read_scheme(draft)
     plant = _with_columns(plant, [*columns, *files[0]], _bought(draft))
-    plant = _with_load(plant, draft)
+    plant = _with_load(_with_lists(plant, draft), draft)
     read_series(draft, plant, [*columns, *files[0]], currency)
     lengths = read_lists(draft, plant, currency)
     offers = take_offers(draft, plant)
@@ -82,9 +84,11 @@ def understand_plant(
         take_row_counts(problem, draft, axis)
     spell_durations(draft)
     take_addresses(draft)
+    take_years(draft)
     goal = read_goal(draft)
     curves = take_curves(draft, frozenset(i.name for i in plant.instances))
-    reader = Reader(draft, plant, axis, goal=goal, curves=curves, offers=offers)
+    slopes = take_slopes(draft)
+    reader = Reader(draft, plant, axis, goal=goal, curves=curves, offers=offers, slopes=slopes)
     reader.read_all()
     reader.plant = _without_grid(reader)
     _given(reader, overrides or {})
@@ -147,6 +151,9 @@ def _with_columns(plant: Plant, columns: list[Column], bought: bool) -> Plant:
         if consumes(column.name) and column.unit and kind_of(column.unit) in ("power", "energy"):
             said = frozenset({"demand"})
         wanted = {c[1:] for c in said if c.startswith("@")}
+        bare = said <= {"heat", "cool"} and len(said) == 1 and not plant.of("zone")
+        if bare and column.unit and kind_of(column.unit) in ("power", "energy"):
+            wanted |= {"heat_load" if "heat" in said else "cooling_load"} & _made(plant)
         if column.unit and kind_of(column.unit) == "price":
             wanted.add("grid")
         if "demand" in said and not wanted:
@@ -185,6 +192,37 @@ def _with_load(plant: Plant, draft: Draft) -> Plant:
             added = Instance("load", unit, pattern_of(unit.nouns))
             return replace(plant, instances=(*plant.instances, added))
     return plant
+
+
+def _made(plant: Plant) -> set[str]:
+    """Return the loads of heat and cold that the units of a plant can serve."""
+    given = {str(c) for i in plant.instances for c in i.unit.card.get("supplies", {})}
+    return {load for load, carrier in (("heat_load", "heat"), ("cooling_load", "cooling"))
+            if carrier in given}  # fmt: skip
+
+
+def _with_lists(plant: Plant, draft: Draft) -> Plant:
+    """Add the loads of heat and cold that only a list of numbers in the text speaks of."""
+    from dataclasses import replace
+
+    from engiagent.agents.offline.plant.columns import marked_text
+    from engiagent.agents.offline.plant.units import Instance, pattern_of
+
+    present = {i.unit.component for i in plant.instances}
+    added = []
+    for line in draft.lines:
+        first = next((t for t in line.tokens if t.kind == "list"), None)
+        if first is None or first.amounts[0].kind not in ("power", "energy"):
+            continue
+        before = draft.text[line.sentence.span[0] : first.span[0]]
+        said = marked_text(before.lower(), plant).said()
+        load = {"heat": "heat_load", "cool": "cooling_load"}
+        for what in said & set(load) if len(said & set(load)) == 1 else ():
+            if load[what] in _made(plant) and load[what] not in present:
+                present.add(load[what])
+                unit = plant.units[load[what]]
+                added.append(Instance(load[what], unit, pattern_of(unit.nouns)))
+    return replace(plant, instances=(*plant.instances, *added)) if added else plant
 
 
 def _without_grid(reader: Reader) -> Plant:

@@ -9,6 +9,7 @@ from engiagent.agents.offline.draft import Draft, Value
 from engiagent.agents.offline.grids import Column
 from engiagent.agents.offline.passages import Sentence
 from engiagent.agents.offline.plant.reading import _score, plain_text
+from engiagent.agents.offline.plant.slopes import weather_role
 from engiagent.agents.offline.plant.units import Instance, Plant, nouns
 from engiagent.agents.offline.plant.words import Marked, group, mark, vocabulary
 from engiagent.agents.offline.results import NotUnderstood
@@ -44,6 +45,11 @@ def read_series(
             found = _place(plant, text.lower(), unit)
             if found is not None:
                 break
+        role = weather_role(" ".join(texts[:2]).lower()) if unit else None
+        if found is None and role is not None and kind_of(unit) == "temperature":
+            value = Value(unit, column.source, numbers=column.numbers, data=column.data)
+            draft.series.setdefault(("weather", role), value)
+            continue
         if found is None or not unit:
             _refuse(draft, column, unit)
             continue

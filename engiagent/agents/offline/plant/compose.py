@@ -5,6 +5,7 @@ import numpy as np
 from engiagent.agents.offline.draft import Json
 from engiagent.agents.offline.goals import Goal, wanted_currency
 from engiagent.agents.offline.plant.curves import least_fuel
+from engiagent.agents.offline.plant.emissions import add_emissions
 from engiagent.agents.offline.plant.machines import add_unit
 from engiagent.agents.offline.plant.reserve import add_contingency, add_reserve
 from engiagent.agents.offline.plant.site import add_grid, add_prices
@@ -26,7 +27,8 @@ from engiagent.agents.offline.storage import constrain
 def build(system: System, goal: Goal | None, currency: str) -> Json | None:
     """Add all units, balances and costs; return the objective."""
     plant = system.reader.plant
-    for instance in plant.instances:
+    # Rooms first: what depends on the weather rests on their outdoor temperature.
+    for instance in sorted(plant.instances, key=lambda i: i.unit.component != "zone"):
         if instance.unit.component not in ("grid", "fuel"):
             fill_slots(system, instance)
     for instance in plant.of("fuel"):
@@ -52,7 +54,35 @@ def build(system: System, goal: Goal | None, currency: str) -> Json | None:
     _nowhere_else(system)
     _checked(system)
     _balances(system)
+    add_emissions(system)
+    _denied(system)
     return _objective(system, goal, currency)
+
+
+def _denied(system: System) -> None:
+    """Report a unit that does what the text says it cannot, and slopes that are of no unit."""
+    plant, draft = system.reader.plant, system.builder.draft
+    for slope in system.reader.slopes:
+        if slope.line not in system.sloped:
+            draft.doubt(slope.line, "of which unit is it that a temperature changes this?")
+    for fact, about, line in system.reader.fact_units:
+        carrier = {"cannot_heat": "heat", "cannot_cool": "cooling"}.get(fact)
+        if carrier is not None:
+            units = [i for i in plant.instances if i.unit.component == about]
+            if not units or any(carrier in i.unit.card.get("supplies", {}) for i in units):
+                draft.doubt(line, "which unit is it that cannot?")
+        stores = [i for i in plant.instances if i.unit.component in STORES]
+        if fact == "serve_together":
+            named = {c[1:] for c in system.reader.marked(line).concepts if c.startswith("@")}
+            makers = {i.unit.component for i in plant.instances if i.unit.card.get("supplies")}
+            if not makers <= named:
+                draft.doubt(line, "are these units alone to serve the load?")
+        if fact == "share_evenly" and not any(
+            "count" in filled for filled in system.filled.values()
+        ):
+            draft.doubt(line, "units that are not alike share a load evenly")
+        if fact == "no_storage" and any(i.unit.component != "battery" for i in stores):
+            draft.doubt(line, "nothing is stored, and there is a store")
 
 
 def _exclusive(system: System) -> None:

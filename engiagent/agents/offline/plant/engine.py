@@ -119,7 +119,7 @@ class Reader(Numbers):
             if named and k + 1 < len(pieces):  # 'A and B have to …' belongs together
                 behind = [c for c in marked.concepts[slice(*pieces[k + 1])] if c != NEUTRAL]
                 named = not (behind and behind[0].startswith("@"))
-            own = not has and bool(said) and (named or stated(said) is not None)
+            own = not has and bool(said - {"start", "end"}) and (named or stated(said) is not None)
             if own:
                 if start < a:
                     result.append((start, a))

@@ -24,12 +24,26 @@ _STATES: Final = {
 }
 _QUESTION: Final = re.compile(
     r"^the question is (?:not )?(?:which|how|when|whether|what)"
+    r"|how (?:much|many|hard|long)(?: [a-z]+){0,6} (?:gives?|runs?|makes?|delivers?|takes?)"
     r"|(?:which|how|when|what|in which order)(?: [a-z'-]+){0,6} (?:should|shall|ought to|to) "
     r"(?:(?:it|they|we|the [a-z]+) )?(?:run|operate|be used|be run|be dispatched|be operated|charge"
     r"|discharge|deliver|produce)"
 )
 _OF_QUESTIONS: Final = frozenset(
-    {"must", "onstate", "charge", "discharge", "loadedge", "outof", "each", "together", "vague"}
+    {
+        "must",
+        "onstate",
+        "charge",
+        "discharge",
+        "loadedge",
+        "outof",
+        "each",
+        "together",
+        "vague",
+        "heat",
+        "cool",
+        "electric",
+    }
 )
 _OF_STORIES: Final = frozenset({"timeword", "loss", "cond", "vague", "each", "always"})
 _UNDER: Final = ("below", "under", "less than", "lower than")

@@ -42,6 +42,11 @@ def add_unit(system: System, instance: Instance) -> None:
     else:
         for carrier, text in card.get("supplies", {}).items():
             system.supply(carrier, system.text(name, text))
+    kind = instance.unit.component
+    if kind == "heat_pump" and system.said("recovers", name, kind) is not None:
+        # What it gives as heat beyond its electricity is taken from the chilled water.
+        cold = system.text(name, "({cop} - 1)*{c}_electric_power[t]")
+        system.supply("cooling", cold)
     for carrier, text in card.get("demands", {}).items():
         upper = next((filled.get(v["upper"]) for v in card.get("variables", ())), None)
         plain = re.fullmatch(r"\{(\w+)\}", text)

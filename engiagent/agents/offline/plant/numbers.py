@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from engiagent.agents.offline.amounts import currency_of
-from engiagent.agents.offline.draft import Priced, Reading, amount_value
+from engiagent.agents.offline.draft import Priced, Reading, Value, amount_value
 from engiagent.agents.offline.owners import topic
 from engiagent.agents.offline.plant.background import asides, described, quieted
 from engiagent.agents.offline.plant.discourse import Discourse
 from engiagent.agents.offline.plant.limits import TIMES, Ban, Timed, while_price
 from engiagent.agents.offline.plant.reading import Found, Scene, items_of, read
 from engiagent.agents.offline.plant.rooms import TIMED, Change, take_room
+from engiagent.agents.offline.plant.slopes import Slope
 from engiagent.agents.offline.plant.words import NEUTRAL, Marked, group
 from engiagent.agents.offline.schedules import Item as PriceItem
 from engiagent.agents.offline.schedules import assign, period_of
@@ -42,6 +43,7 @@ class Numbers(Discourse):
     bans: list[Ban] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
     facts: dict[str, list[int]] = field(default_factory=dict)
+    slopes: list[Slope] = field(default_factory=list)
 
     def _counts(self, n: int, i: int) -> bool:
         """Whether a number says how many units there are, as many as were found."""
@@ -49,6 +51,11 @@ class Numbers(Discourse):
         amount = line.tokens[i].amount
         if amount is None or amount.kind != "number" or amount.unit:
             return False
+        machines = [u for u in self.plant.instances if u.unit.card.get("output")]
+        named = i > 0 and line.tokens[i - 1].text in ("the", "all") and amount.quote.isalpha()
+        if named and amount.value == len(machines):
+            self.draft.take(n, [i])
+            return True
         tail = line.line[line.starts[i] :].split("> ", 1)
         behind = tail[1] if len(tail) > 1 else ""
         for component, pattern in self.kinds.items():
@@ -57,6 +64,13 @@ class Numbers(Discourse):
             if near and {"start", "onstate"} <= self.marked(n).said():
                 return False  # how many run before the first period
             units = self.plant.of(component)
+            counted = len(units) == 1 and "count" in units[0].unit.slots and amount.value >= 2
+            if near and counted and not self._readings_of(component, "count"):
+                value = amount_value(amount, self.draft.source(n, amount))
+                slot, span = units[0].unit.slots["count"], line.sentence.span
+                self.draft.readings.append(Reading(units[0].name, slot, value, "value", n, span))
+                self.draft.take(n, [i])
+                return True
             tabled = sum(not unit.noun for unit in units)
             if near and amount.value in (len(units), tabled):
                 self.draft.take(n, [i])
@@ -65,6 +79,12 @@ class Numbers(Discourse):
                 )
                 return True
         return False
+
+    def _readings_of(self, component: str, slot: str) -> list[Reading]:
+        return [
+            r for r in self.draft.readings
+            if r.slot.component == component and r.slot.name == slot
+        ]  # fmt: skip
 
     def _restated(self, n: int, i: int) -> bool:
         """Whether a duration only says again how long a step or the horizon is."""
@@ -166,6 +186,8 @@ class Numbers(Discourse):
             return f"{amount.quote}: of which of them is the {found.slot.said}?"
         value = amount_value(amount, self.draft.source(n, amount))
         said = " ".join(sorted(found.said))
+        if found.slot.options.get("splits"):
+            return self._split(n, found, owners, value)
         readings = [
             Reading(owner, found.slot, value, found.bound, n, line.sentence.span, said)
             for owner in owners
@@ -182,6 +204,20 @@ class Numbers(Discourse):
             self.timed.append(Timed(reading, limited, clock))
         else:
             self.draft.readings += readings
+        return None
+
+    def _split(self, n: int, found: Found, owners: list[str], value: Value) -> str | None:
+        """Take a content 'at the start and again, or more, at the end' as both of them."""
+        if found.bound == "value" and "vague" not in found.said and "same" not in found.said:
+            return "whether it is a value or a limit at the end is not clear"
+        slots = self.plant.units[found.slot.component].slots
+        first, last = (slots[name] for name in found.slot.options["splits"])
+        span = self.draft.lines[n].sentence.span
+        for owner in owners:
+            self.draft.readings += [
+                Reading(owner, first, value, "value", n, span, "start"),
+                Reading(owner, last, value, found.bound, n, span, "end"),
+            ]
         return None
 
     def _owners(self, n: int, found: Found) -> list[str]:

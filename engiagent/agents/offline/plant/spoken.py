@@ -53,6 +53,27 @@ def take_row_counts(problem: "Problem", draft: Draft, axis: Axis) -> None:
             draft.unused.append(entry)
 
 
+_OF_YEARS: Final = frozenset({"covers", "cover", "in", "of", "year", "for", "during"})
+
+
+def take_years(draft: Draft) -> None:
+    """Account for the number of a year, as in 'the file covers 2025'."""
+    for n, line in enumerate(draft.lines):
+        for i, token in enumerate(line.tokens):
+            amount = token.amount
+            if (
+                amount is None
+                or amount.unit
+                or i == 0
+                or not re.fullmatch(r"(?:19|20)\d\d", token.text)
+            ):
+                continue
+            if line.tokens[i - 1].text in _OF_YEARS:
+                draft.take(n, [i])
+                entry = {"span": list(amount.span), "quote": amount.quote, "reason": "a year"}
+                draft.unused.append(entry)
+
+
 def take_addresses(draft: Draft) -> None:
     """Account for the number of a house, as in 'at 8 Cecil Quay': names follow it."""
     for n, line in enumerate(draft.lines):
@@ -91,7 +112,8 @@ def spell_durations(draft: Draft) -> None:
 def _spelt(line: Line, i: int, unit: str) -> Token | None:
     token = line.tokens[i]
     amount = token.amount
-    if amount is not None and amount.kind == "number" and not amount.unit:
+    spelt = amount is not None and not any(letter.isdigit() for letter in amount.quote)
+    if amount is not None and amount.kind == "number" and not amount.unit and spelt:
         return replace(token, amount=replace(amount, unit=unit, kind="duration"))
     single = token.text in ("a", "an", "one") and line.tokens[i + 1].text in ("hour", "minute")
     if token.kind == "word" and single and i and line.tokens[i - 1].text in _BOUND:

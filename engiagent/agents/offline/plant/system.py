@@ -1,11 +1,13 @@
 """The parts of a plant under construction: slots, balances, costs, rows."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from engiagent.agents.offline.builder import Builder, for_owner
 from engiagent.agents.offline.plant.engine import Reader
+from engiagent.agents.offline.plant.slopes import add_slope
 from engiagent.agents.offline.plant.units import Instance
 from engiagent.agents.offline.results import Missing
 from engiagent.agents.offline.storage import constrain, parameters
@@ -40,6 +42,7 @@ class System:
     burnt: list[tuple[str, str]] = field(default_factory=list)
     blocks: dict[str, list[str]] = field(default_factory=dict)
     filled: dict[str, dict[str, str]] = field(default_factory=dict)
+    sloped: set[int] = field(default_factory=set)
 
     # -- helpers ------------------------------------------------------------------------------
 
@@ -106,7 +109,9 @@ def fill_slots(system: System, instance: Instance) -> None:
         k: v for k, v in readings.items()
         if not any(v[0].slot.options.get(key) for key in ("constraint", "wear", "reserve"))
     }  # fmt: skip
-    filled = parameters(builder, unit.component, name, plain, wanted)
+    sloped: dict[str, str] = {}
+    _sloped(system, instance, sloped)
+    filled = parameters(builder, unit.component, name, plain, wanted, sloped)
     for (owner, slot), value in builder.draft.series.items():
         if owner == name:
             if slot in filled:
@@ -139,6 +144,52 @@ def _offered(system: System, instance: Instance) -> None:
     system.filled[name]["power_max"] = builder.derived(
         f"{name}_power_max", " + ".join(made), "kW", f"all blocks of {name}", made
     )
+
+
+_BY_KIND: Mapping[str, tuple[str, ...]] = {
+    "number": ("cop",),
+    "power_per_cold": ("cop",),
+    "power": ("cooling_max", "heat_max"),
+}
+
+
+def _sloped(system: System, instance: Instance, filled: dict[str, str]) -> None:
+    """Fill what depends on a temperature in a straight line."""
+    builder, unit, name = system.builder, instance.unit, instance.name
+    for slope in system.reader.slopes:
+        slots = [s for s in _BY_KIND.get(slope.kind, ()) if s in unit.slots]
+        about = system.reader.about(slope.line, 0)
+        machines = [i for i in system.reader.plant.instances
+                    if set(_BY_KIND.get(slope.kind, ())) & set(i.unit.slots)]  # fmt: skip
+        meant = about == unit.component or (len(machines) == 1 and about not in STORES)
+        if not slots or not meant or len(system.reader.plant.of(unit.component)) > 1:
+            continue
+        system.sloped.add(slope.line)
+        weather = _weather(system, slope.measure)
+        said = unit.slots[slots[0]].said
+        if weather is None or slots[0] in filled:
+            builder.draft.doubt(slope.line, f"{name}: the {said} by which temperature, from where?")
+            continue
+        if slope.kind == "power_per_cold":
+            made = add_slope(builder, f"{name}_specific_power", slope, weather, said)
+            filled["cop"] = builder.derived(f"{name}_cop", f"1/{made}[t]", "1", said, [made], True)
+        else:
+            filled[slots[0]] = add_slope(builder, f"{name}_{slots[0]}", slope, weather, said)
+
+
+def _weather(system: System, measure: str) -> str | None:
+    """Return the series of a temperature of the weather; None where there is none."""
+    builder, series = system.builder, system.builder.draft.series
+    rooms = [i.name for i in system.reader.plant.instances if i.unit.component == "zone"]
+    own = [system.filled[r]["ambient_temperature"] for r in rooms
+           if "ambient_temperature" in system.filled.get(r, {})]  # fmt: skip
+    if measure == "outdoor" and own:
+        return own[0] if own[0] in builder.indexed else None
+    if ("weather", measure) not in series:
+        return None
+    known = [p["name"] for p in builder.parameters if p["name"] == f"{measure}_temperature"]
+    made = f"{measure}_temperature"
+    return made if known else builder.value(made, series["weather", measure], "temperature")
 
 
 def lacking(system: System, instance: Instance, slot: str) -> str:

@@ -176,6 +176,9 @@ def find_units(lines: Sequence[Line], tabled: Sequence[tuple[str, tuple[str, ...
             labels = _labels(known, patterns, component, tabled)
             instances += _instances(known[component], present[component], labels)
     kinds = {i.unit.component for i in instances}
+    if "chiller" not in kinds and _has_cold_ratio(lines):
+        plant = known["chiller"]
+        instances.append(Instance("chiller", plant, pattern_of("plants?"), "plant"))
     stores = set(_GENERIC["@store"][1])
     if not kinds & {*stores, "vehicle", "heat_load", "cooling_load"}:
         instances += _plain_store(known, lines)
@@ -189,6 +192,14 @@ def find_units(lines: Sequence[Line], tabled: Sequence[tuple[str, tuple[str, ...
     if "vehicle" in kinds and "battery" not in kinds:
         extra["vehicle"] = known["battery"].nouns  # 'its battery' is that of the vehicle
     return Plant(known, tuple(instances), generic, extra)
+
+
+def _has_cold_ratio(lines: Sequence[Line]) -> bool:
+    """Whether the text speaks of electricity for cold, as kW/ton: then a plant makes cold."""
+    return any(
+        t.amount is not None and t.amount.kind in ("power_per_cold", "cold_per_power")
+        for line in lines for t in line.tokens
+    )  # fmt: skip
 
 
 def _is_cold(patterns: Mapping[str, re.Pattern[str]], lines: Sequence[Line]) -> bool:
