@@ -111,7 +111,13 @@ def check(
     proofs = Proofs(exact, second_solver)
     noise = None if disturb is None else parse_disturbances(disturb)
     examiner = Examiner(
-        solve_options(**limits), solution, reading, certificate, out, proofs, disturb=noise
+        solve_options(**limits),
+        solution,
+        reading,
+        out,
+        proofs,
+        disturb=noise,
+        certificate=certificate,
     )
     results: list[CheckResult] = []
     for path in paths:

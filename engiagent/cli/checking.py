@@ -8,26 +8,13 @@ from typing import TYPE_CHECKING, Any
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.diagnostics import MissingDataError
 from engiagent.cli import exit_codes
-from engiagent.cli.annotations import (
-    ANSWER,
-    MAPPING,
-    absent_files,
-    numbers_astray,
-    stored_schedules,
-)
-from engiagent.cli.answers import (
-    against_answer,
-    against_bound,
-    against_schedule,
-    quotes_astray,
-)
-from engiagent.cli.checked import CheckResult, of_certificate, read_offline, undecided_result
+from engiagent.cli.checked import CheckResult, of_certificate, undecided_result
 from engiagent.cli.exit_codes import ExitCode
+from engiagent.cli.judging import Judge
 from engiagent.errors import EngiagentError, InputError
 from engiagent.files import open_inside
-from engiagent.jsontext import loads_strict
-from engiagent.kept import KeptSchedule, keep_check, kept_schedule
-from engiagent.proofs import PLAIN, Proofs
+from engiagent.kept import kept_schedule
+from engiagent.proofs import PLAIN
 from engiagent.reverify import compare
 from engiagent.runfolder import (
     BLUEPRINT,
@@ -39,57 +26,29 @@ from engiagent.runfolder import (
 from engiagent.runinputs import (
     EXPERT,
     REQUIREMENTS,
-    name_of,
     problem_beside,
-    problem_folder_of,
-    slots_of,
     stored_problem,
 )
 from engiagent.verify.certificate import read_certificate
 
 if TYPE_CHECKING:
     from engiagent.problems import Problem
-    from engiagent.solvers.result import SolveOptions
-    from engiagent.verify import Certificate
     from engiagent.verify.disturbances import Disturbances
-    from engiagent.verify.foreign import Reading
-    from engiagent.verify.opinions import Opinion
-    from engiagent.verify.requirements import Requirements
 
 
 @dataclass(frozen=True)
-class Examiner:
+class Examiner(Judge):
     """Checks paths of every kind; the settings are the same for all of them.
 
     Attributes
     ----------
-    options
-        For problems and blueprints that have to be solved first.
-    solution, reading
-        Somebody's schedule, and how it is to be read.
     certificate
         A stored certificate, which the result then has to be.
-    out
-        A new folder in which the check of somebody's schedule is kept.
-    proofs, opinion
-        What is asked beyond the plain check, and what a second solver said when it was asked.
-    disturb
-        What is to turn out another way in runs beside the check.
-    requirements
-        What an engine took from the text of the run that is checked again.
     seen
         The ids of the corpus problems looked at so far, and where each was.
     """
 
-    options: "SolveOptions"
-    solution: Path | None = None
-    reading: "Reading | None" = None
     certificate: Path | None = None
-    out: Path | None = None
-    proofs: Proofs = PLAIN
-    opinion: "Opinion | None" = None
-    disturb: "Disturbances | None" = None
-    requirements: "Requirements | None" = None
     seen: dict[str, str] = field(default_factory=dict, compare=False)
 
     def examine(self, path: Path) -> Iterator[CheckResult]:
@@ -161,6 +120,12 @@ class Examiner:
         else:
             yield from self._corpus(path)
 
+    def _taken(self, name: str, path: Path) -> Iterator[str]:
+        """Yield that another problem has the same id."""
+        before = self.seen.setdefault(name, str(path))
+        if before != str(path):
+            yield f"the id {name!r} is that of {before} too"
+
     def _corpus(self, path: Path) -> Iterator[tuple[Path, Any]]:
         from engiagent.problems import find_problems
 
@@ -188,17 +153,17 @@ class Examiner:
         if self.solution is None and kept is None:
             return self._without_schedule(path, problem, blueprint, name)
         if self.solution is not None or kept is None:
-            return self._schedule(path, problem, blueprint, folder=path / PROBLEM, name=name)
+            return self.schedule(path, problem, blueprint, folder=path / PROBLEM, name=name)
         from engiagent.certify import with_gaps
 
         folder = path / PROBLEM
         again = replace(
             self, reading=kept.reading, opinion=kept.opinion, requirements=kept.requirements
         )
-        again = again._informed(problem, kept.path, blueprint, folder, name)
+        again = again.informed(problem, kept.path, blueprint, folder, name)
         again = replace(again, proofs=replace(self.proofs, exact=self.proofs.exact or kept.exact))
         again = replace(again, disturb=self.disturb or _disturbances(path / CERTIFICATE))
-        certificate = again._certificate(problem, kept.path, blueprint, folder, name)
+        certificate = again.certificate_of(problem, kept.path, blueprint, folder, name)
         return of_certificate(path, with_gaps(certificate, kept.not_understood))
 
     def _without_schedule(
@@ -221,8 +186,8 @@ class Examiner:
         blueprint = Blueprint.load(path)
         problem = problem_beside(path)
         if self.solution is not None:
-            return self._schedule(path, problem, blueprint)
-        return self._solved(path, problem, blueprint)
+            return self.schedule(path, problem, blueprint)
+        return self.solved(path, problem, blueprint)
 
     def _problem(self, path: Path) -> CheckResult:
         """Check somebody's schedule, or the problem's own expert material."""
@@ -237,7 +202,10 @@ class Examiner:
                 str(path),
                 expected="--solution FILE, or expert/ beside it; 'engiagent run' solves it",
             )
-        return self._expert(path, problem, problem.expert)
+        from engiagent.cli.expert_checks import expert_result
+
+        taken = self._taken(problem.id, path)
+        return expert_result(self, path, problem, problem.expert, taken)
 
     def _foreign(self, path: Path, problem: "Problem") -> CheckResult:
         """Check somebody's schedule with the expert's blueprint, or what can be read offline."""
@@ -247,164 +215,15 @@ class Examiner:
 
         expert = problem.expert
         if expert is not None and (expert / BLUEPRINT).is_file():
-            return self._schedule(path, problem, Blueprint.load(expert / BLUEPRINT))
+            return self.schedule(path, problem, Blueprint.load(expert / BLUEPRINT))
         if expert is not None and (expert / REQUIREMENTS).is_file():
-            return self._schedule(path, problem, None)
+            return self.schedule(path, problem, None)
         analysis = analyse(problem, {})
         missing, not_understood = gaps(analysis)
         if analysis.blueprint is None or missing:
             nothing = without_schedule(problem, analysis.blueprint, missing, not_understood)
             return of_certificate(path, nothing)
-        return self._schedule(path, problem, analysis.blueprint, tuple(not_understood))
-
-    def _schedule(
-        self,
-        path: Path,
-        problem: "Problem | None",
-        blueprint: Blueprint | None,
-        not_understood: tuple[str, ...] = (),
-        *,
-        folder: Path | None = None,
-        name: str | None = None,
-    ) -> CheckResult:
-        """Check somebody's schedule, and keep what it was checked against if that is asked for."""
-        from engiagent.certify import with_gaps
-
-        assert self.solution is not None
-        folder = folder or problem_folder_of(path)
-        name = name or name_of(path)
-        again = self._informed(problem, self.solution, blueprint, folder, name)
-        certificate = with_gaps(
-            again._certificate(problem, self.solution, blueprint, folder, name), not_understood
-        )
-        if self.out is not None:
-            exact, opinion = self.proofs.exact, again.opinion
-            kept = KeptSchedule(self.solution, self.reading, not_understood, exact, opinion)
-            keep_check(self.out, certificate, kept, problem, blueprint, folder)
-        return of_certificate(path, certificate)
-
-    def _expert(self, path: Path, problem: "Problem", expert: Path) -> CheckResult:
-        """Check that blueprint and answer of a corpus problem agree with the certificate."""
-        disagreements: list[str] = []
-        if (expert / BLUEPRINT).is_file():
-            blueprint = Blueprint.load(expert / BLUEPRINT)
-            disagreements += quotes_astray(blueprint, problem.text)
-            try:
-                result = self._solved(path, problem, blueprint)
-            except MissingDataError as error:
-                missing = tuple(slots_of(blueprint, error.names))
-                result = undecided_result(path, problem.id, str(error), missing)
-        else:
-            result = read_offline(path, problem)
-        disagreements += absent_files(expert)
-        disagreements += self._taken(problem.id, path)
-        if (expert / REQUIREMENTS).is_file():
-            from engiagent.verify.requirements import load_requirements
-
-            stated = load_requirements(expert / REQUIREMENTS)
-            disagreements += numbers_astray(stated, problem)
-        if (expert / ANSWER).is_file():
-            content = open_inside(expert, ANSWER).decode("utf-8", errors="replace")
-            answer = loads_strict(content, f"{EXPERT}/{ANSWER}")
-            disagreements += against_answer(
-                result.verdict,
-                result.certified("objective") or {},
-                result.missing or result.certified("missing") or (),
-                answer,
-            )
-            disagreements += against_bound(result.verdict, result.certified("bound"), answer)
-            disagreements += self._stored(path, problem, expert, answer)
-        code = ExitCode.VIOLATED if disagreements else ExitCode.FEASIBLE
-        return replace(result, code=code, disagreements=tuple(disagreements))
-
-    def _taken(self, name: str, path: Path) -> Iterator[str]:
-        """Yield that another problem has the same id."""
-        before = self.seen.setdefault(name, str(path))
-        if before != str(path):
-            yield f"the id {name!r} is that of {before} too"
-
-    def _stored(self, path: Path, problem: "Problem", expert: Path, answer: Any) -> Iterator[str]:
-        """Yield what is wrong with the schedules that are kept beside the answer."""
-        from engiagent.verify.foreign import Reading, load_mapping
-
-        files = stored_schedules(expert)
-        if not files:
-            return
-        reading: Reading | None = None
-        if (expert / MAPPING).is_file():
-            reading = load_mapping(expert / MAPPING)
-        blueprint = expert / BLUEPRINT
-        given = Blueprint.load(blueprint) if blueprint.is_file() else None
-        for file in files:
-            again = replace(self, solution=file, reading=reading, out=None)
-            found = again._schedule(path, problem, given)
-            yield from (f"{file.name}: {text}" for text in against_schedule(found, answer))
-
-    def _solved(self, path: Path, problem: "Problem | None", blueprint: Blueprint) -> CheckResult:
-        from engiagent.formulations import compile_blueprint, expand
-        from engiagent.stages import solve_program, static_findings
-
-        folder = problem.folder if problem is not None else problem_folder_of(path)
-        if blueprint.kind == "definitions":
-            from engiagent.stages import computed
-
-            return self._certified(path, problem, computed(blueprint, folder), blueprint)
-        error = static_findings(expand(blueprint), folder).error
-        if error is not None:
-            raise error
-        program = compile_blueprint(blueprint, folder)
-        solution, account = solve_program(program, self.options)
-        solution = self.proofs.claimed(solution, program)
-        if account.status == "interrupted":
-            raise KeyboardInterrupt
-        result = self._certified(path, problem, solution, blueprint)
-        code = exit_codes.of_verdict(result.verdict, account.status)
-        reason = None if account.status == "optimal" else account.reason
-        return replace(result, code=code, reason=reason)
-
-    def _certified(
-        self,
-        path: Path,
-        problem: "Problem | None",
-        solution: Any,
-        blueprint: Blueprint | None,
-    ) -> CheckResult:
-        folder = problem_folder_of(path)
-        name = name_of(path)
-        again = self._informed(problem, solution, blueprint, folder, name)
-        return of_certificate(path, again._certificate(problem, solution, blueprint, folder, name))
-
-    def _informed(
-        self,
-        problem: "Problem | None",
-        solution: Any,
-        blueprint: Blueprint | None,
-        folder: Path,
-        name: str,
-    ) -> "Examiner":
-        """Return the examiner with what a second solver says, if one is asked."""
-        data = folder if problem is None else problem.folder
-        said = self.proofs.opinion(
-            problem, solution, blueprint, self.options,
-            folder=data, name=name, mapping=self.reading,
-        )  # fmt: skip
-        return self if said is None else replace(self, opinion=said)
-
-    def _certificate(
-        self,
-        problem: "Problem | None",
-        solution: Any,
-        blueprint: Blueprint | None,
-        folder: Path,
-        name: str,
-    ) -> "Certificate":
-        from engiagent.certify import certify
-
-        return certify(
-            problem, solution, blueprint, mapping=self.reading, folder=folder, name=name,
-            exact=self.proofs.exact, opinion=self.opinion, disturb=self.disturb,
-            requirements=self.requirements,
-        )  # fmt: skip
+        return self.schedule(path, problem, analysis.blueprint, tuple(not_understood))
 
 
 def _disturbances(path: Path) -> "Disturbances | None":

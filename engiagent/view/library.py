@@ -10,14 +10,13 @@ from typing import Final
 
 from engiagent.errors import EngiagentError, InputError
 from engiagent.files import inside_parts, open_inside
-from engiagent.proofs import OPINION
 from engiagent.runfolder import ARTEFACTS, CERTIFICATE, EXCHANGES, PROBLEM, RECORD, TRACE
 from engiagent.runlist import MAX_RUNS, RunSummary, run_folders, summarise
 
 MAX_FILE: Final = 60_000_000
 MAX_LISTED: Final = 500
 _FOLDERS: Final = (PROBLEM, EXCHANGES)
-_FILES: Final = (RECORD, OPINION, *(name for name in ARTEFACTS if name not in _FOLDERS))
+_FILES: Final = (RECORD, *(name for name in ARTEFACTS if name not in _FOLDERS))
 _Stamp = tuple[tuple[int, int] | None, ...]
 
 

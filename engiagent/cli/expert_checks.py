@@ -1,0 +1,89 @@
+"""Checking a problem of a corpus: its blueprint, its answer and its stored schedules agree."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engiagent.blueprint import Blueprint
+from engiagent.blueprint.diagnostics import MissingDataError
+from engiagent.cli.annotations import (
+    ANSWER,
+    MAPPING,
+    absent_files,
+    numbers_astray,
+    stored_schedules,
+)
+from engiagent.cli.answers import (
+    against_answer,
+    against_bound,
+    against_schedule,
+    quotes_astray,
+)
+from engiagent.cli.checked import CheckResult, read_offline, undecided_result
+from engiagent.cli.exit_codes import ExitCode
+from engiagent.cli.judging import Judge
+from engiagent.files import open_inside
+from engiagent.jsontext import loads_strict
+from engiagent.runfolder import BLUEPRINT
+from engiagent.runinputs import EXPERT, REQUIREMENTS, slots_of
+
+if TYPE_CHECKING:
+    from engiagent.problems import Problem
+
+
+def expert_result(
+    judge: Judge, path: Path, problem: "Problem", expert: Path, taken: Iterable[str]
+) -> CheckResult:
+    """Check that blueprint and answer of a corpus problem agree with the certificate."""
+    disagreements: list[str] = []
+    if (expert / BLUEPRINT).is_file():
+        blueprint = Blueprint.load(expert / BLUEPRINT)
+        disagreements += quotes_astray(blueprint, problem.text)
+        try:
+            result = judge.solved(path, problem, blueprint)
+        except MissingDataError as error:
+            missing = tuple(slots_of(blueprint, error.names))
+            result = undecided_result(path, problem.id, str(error), missing)
+    else:
+        result = read_offline(path, problem)
+    disagreements += absent_files(expert)
+    disagreements += taken
+    if (expert / REQUIREMENTS).is_file():
+        from engiagent.verify.requirements import load_requirements
+
+        stated = load_requirements(expert / REQUIREMENTS)
+        disagreements += numbers_astray(stated, problem)
+    if (expert / ANSWER).is_file():
+        content = open_inside(expert, ANSWER).decode("utf-8", errors="replace")
+        answer = loads_strict(content, f"{EXPERT}/{ANSWER}")
+        disagreements += against_answer(
+            result.verdict,
+            result.certified("objective") or {},
+            result.missing or result.certified("missing") or (),
+            answer,
+        )
+        disagreements += against_bound(result.verdict, result.certified("bound"), answer)
+        disagreements += stored(judge, path, problem, expert, answer)
+    code = ExitCode.VIOLATED if disagreements else ExitCode.FEASIBLE
+    return replace(result, code=code, disagreements=tuple(disagreements))
+
+
+def stored(
+    judge: Judge, path: Path, problem: "Problem", expert: Path, answer: Any
+) -> Iterator[str]:
+    """Yield what is wrong with the schedules that are kept beside the answer."""
+    from engiagent.verify.foreign import Reading, load_mapping
+
+    files = stored_schedules(expert)
+    if not files:
+        return
+    reading: Reading | None = None
+    if (expert / MAPPING).is_file():
+        reading = load_mapping(expert / MAPPING)
+    blueprint = expert / BLUEPRINT
+    given = Blueprint.load(blueprint) if blueprint.is_file() else None
+    for file in files:
+        again = replace(judge, solution=file, reading=reading, out=None)
+        found = again.schedule(path, problem, given)
+        yield from (f"{file.name}: {text}" for text in against_schedule(found, answer))

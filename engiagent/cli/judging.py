@@ -1,0 +1,146 @@
+"""Making certificates for ``engiagent check``: of what is solved first, and of somebody's plan."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from engiagent.blueprint import Blueprint
+from engiagent.cli import exit_codes
+from engiagent.cli.checked import CheckResult, of_certificate
+from engiagent.kept import KeptSchedule, keep_check
+from engiagent.proofs import PLAIN, Proofs
+from engiagent.runinputs import name_of, problem_folder_of
+
+if TYPE_CHECKING:
+    from engiagent.problems import Problem
+    from engiagent.solvers.result import SolveOptions
+    from engiagent.verify import Certificate
+    from engiagent.verify.disturbances import Disturbances
+    from engiagent.verify.foreign import Reading
+    from engiagent.verify.opinions import Opinion
+    from engiagent.verify.requirements import Requirements
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Has plans judged; the settings are the same for all of them.
+
+    Attributes
+    ----------
+    options
+        For problems and blueprints that have to be solved first.
+    solution, reading
+        Somebody's schedule, and how it is to be read.
+    out
+        A new folder in which the check of somebody's schedule is kept.
+    proofs, opinion
+        What is asked beyond the plain check, and what a second solver said when it was asked.
+    disturb
+        What is to turn out another way in runs beside the check.
+    requirements
+        What an engine took from the text of the run that is checked again.
+    """
+
+    options: "SolveOptions"
+    solution: Path | None = None
+    reading: "Reading | None" = None
+    out: Path | None = None
+    proofs: Proofs = PLAIN
+    opinion: "Opinion | None" = None
+    disturb: "Disturbances | None" = None
+    requirements: "Requirements | None" = None
+
+    def schedule(
+        self,
+        path: Path,
+        problem: "Problem | None",
+        blueprint: Blueprint | None,
+        not_understood: tuple[str, ...] = (),
+        *,
+        folder: Path | None = None,
+        name: str | None = None,
+    ) -> CheckResult:
+        """Check somebody's schedule, and keep what it was checked against if that is asked for."""
+        from engiagent.certify import with_gaps
+
+        assert self.solution is not None
+        folder = folder or problem_folder_of(path)
+        name = name or name_of(path)
+        again = self.informed(problem, self.solution, blueprint, folder, name)
+        certificate = with_gaps(
+            again.certificate_of(problem, self.solution, blueprint, folder, name), not_understood
+        )
+        if self.out is not None:
+            exact, opinion = self.proofs.exact, again.opinion
+            kept = KeptSchedule(self.solution, self.reading, not_understood, exact, opinion)
+            keep_check(self.out, certificate, kept, problem, blueprint, folder)
+        return of_certificate(path, certificate)
+
+    def solved(self, path: Path, problem: "Problem | None", blueprint: Blueprint) -> CheckResult:
+        """Solve a blueprint, or compute what it defines, and have the plan judged."""
+        from engiagent.formulations import compile_blueprint, expand
+        from engiagent.stages import solve_program, static_findings
+
+        folder = problem.folder if problem is not None else problem_folder_of(path)
+        if blueprint.kind == "definitions":
+            from engiagent.stages import computed
+
+            return self.certified(path, problem, computed(blueprint, folder), blueprint)
+        error = static_findings(expand(blueprint), folder).error
+        if error is not None:
+            raise error
+        program = compile_blueprint(blueprint, folder)
+        solution, account = solve_program(program, self.options)
+        solution = self.proofs.claimed(solution, program)
+        if account.status == "interrupted":
+            raise KeyboardInterrupt
+        result = self.certified(path, problem, solution, blueprint)
+        code = exit_codes.of_verdict(result.verdict, account.status)
+        reason = None if account.status == "optimal" else account.reason
+        return replace(result, code=code, reason=reason)
+
+    def certified(
+        self,
+        path: Path,
+        problem: "Problem | None",
+        solution: Any,
+        blueprint: Blueprint | None,
+    ) -> CheckResult:
+        """Have a plan judged with the data beside the path."""
+        folder, name = problem_folder_of(path), name_of(path)
+        again = self.informed(problem, solution, blueprint, folder, name)
+        certificate = again.certificate_of(problem, solution, blueprint, folder, name)
+        return of_certificate(path, certificate)
+
+    def informed(
+        self,
+        problem: "Problem | None",
+        solution: Any,
+        blueprint: Blueprint | None,
+        folder: Path,
+        name: str,
+    ) -> Self:
+        """Return the examiner with what a second solver says, if one is asked."""
+        data = folder if problem is None else problem.folder
+        said = self.proofs.opinion(
+            problem, solution, blueprint, self.options,
+            folder=data, name=name, mapping=self.reading,
+        )  # fmt: skip
+        return self if said is None else replace(self, opinion=said)
+
+    def certificate_of(
+        self,
+        problem: "Problem | None",
+        solution: Any,
+        blueprint: Blueprint | None,
+        folder: Path,
+        name: str,
+    ) -> "Certificate":
+        """Return the certificate of a plan."""
+        from engiagent.certify import certify
+
+        return certify(
+            problem, solution, blueprint, mapping=self.reading, folder=folder, name=name,
+            exact=self.proofs.exact, opinion=self.opinion, disturb=self.disturb,
+            requirements=self.requirements,
+        )  # fmt: skip
