@@ -3,7 +3,6 @@
 import os
 import platform
 import sys
-from importlib.metadata import PackageNotFoundError, requires, version
 from typing import Any
 
 import click
@@ -54,6 +53,8 @@ def examine() -> dict[str, Any]:
 
 def _required() -> list[str]:
     """Return the requirements that the installed package declares, without those of extras."""
+    from importlib.metadata import PackageNotFoundError, requires
+
     try:
         declared = requires("engiagent") or []
     except PackageNotFoundError:
@@ -62,6 +63,8 @@ def _required() -> list[str]:
 
 
 def _package(requirement: str) -> dict[str, Any]:
+    from importlib.metadata import PackageNotFoundError, version
+
     text = requirement.split(";")[0].strip()
     name = text
     for place, char in enumerate(text):

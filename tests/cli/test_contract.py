@@ -202,7 +202,7 @@ def test_doctor_says_how_to_install_what_is_missing(monkeypatch: pytest.MonkeyPa
     from engiagent.cli import doctor
 
     needs = ["numpy>=2.0", "highspy>=999", "no-such-thing>=1,<2", "extra-only; extra == 'x'"]
-    monkeypatch.setattr(doctor, "requires", lambda name: needs)
+    monkeypatch.setattr("importlib.metadata.requires", lambda name: needs)
     result = invoke("doctor", "--json")
     assert result.exit_code == 1
     fix = json.loads(result.stdout)["fix"]
