@@ -199,7 +199,6 @@ def test_doctor_lists_every_backend_with_its_version_or_how_to_install_it(
 
 
 def test_doctor_says_how_to_install_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from engiagent.cli import doctor
 
     needs = ["numpy>=2.0", "highspy>=999", "no-such-thing>=1,<2", "extra-only; extra == 'x'"]
     monkeypatch.setattr("importlib.metadata.requires", lambda name: needs)
