@@ -49,8 +49,8 @@ def _reachable(xs: Floats, ys: Floats, low: Floats, high: Floats) -> tuple[Float
     above = (xs >= high[:, None]).all(axis=0)
     first = max(int(below.sum()) - 1, 0)
     last = xs.shape[1] - max(int(above.sum()) - 1, 0)
-    if last - first < 2:
-        first, last = (first - 1, last) if first else (first, last + 1)
+    first = min(first, xs.shape[1] - 2)
+    last = max(last, first + 2)  # one segment at least, also where the bounds contradict each other
     return xs[:, first:last], ys[:, first:last]
 
 
