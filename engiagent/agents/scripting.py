@@ -7,7 +7,7 @@ and its schedule passes the checker that every schedule passes: nothing that a s
 import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from engiagent.agents.faults import standing
 from engiagent.agents.protocol import Board, Engine, Fault, Outcome, Question
@@ -103,9 +103,7 @@ def limits_of(board: Board) -> "Limits":
     from engiagent.sandbox import Limits
 
     seconds = board.options.time_limit or MOST_SECONDS
-    memory = board.options.memory_limit_mb
-    more: dict[str, Any] = {} if memory is None else {"memory_mb": int(memory)}
-    return Limits(seconds=seconds, cpu_seconds=max(2, round(2 * seconds)), **more)
+    return Limits.within(seconds, board.options.memory_limit_mb)
 
 
 def quantities(board: Board) -> tuple[str, ...]:

@@ -271,6 +271,9 @@ def finish(outcome: "RunOutcome", as_json: bool, *, explain: bool = False) -> in
             violations=outcome.violations,
             certificate=outcome.certificate,
         )
+    layers = ((outcome.certificate or {}).get("versions") or {}).get("sandbox")
+    if layers is not None:
+        say(f"  sandbox    {layers}")
     say_items("note", outcome.notes)
     report = outcome.folder / "report.html"
     say(f"  {'report' if report.exists() else 'run   '}     "

@@ -92,7 +92,7 @@ def run(
     posed = Problem.load(problem)
     given, unclear = _against(posed) if blueprint is None else (Blueprint.load(blueprint), ())
     real = script.resolve()  # the user's own link may be followed
-    limits = Limits(seconds=time_limit, cpu_seconds=_cpu(time_limit), memory_mb=memory_limit)
+    limits = Limits.within(time_limit, memory_limit)
     text = open_inside(real.parent, real.name).decode("utf-8", errors="replace")
     found = solve_by_script(
         text, posed, blueprint=given, limits=limits, isolation="unsafe" if unsafe else "auto"
@@ -123,11 +123,6 @@ def _against(problem: "Problem") -> "tuple[Blueprint | None, tuple[str, ...]]":
     analysis = analyse(problem, {})
     missing, unclear = gaps(analysis)
     return (None if missing else analysis.blueprint), (*missing, *unclear)
-
-
-def _cpu(seconds: float) -> int:
-    """Return the processor time that goes with a wall-clock limit."""
-    return max(2, round(2 * seconds))
 
 
 def _keep(

@@ -43,6 +43,13 @@ class Limits:
             if not 0 < value < float("inf"):
                 raise InputError(f"the limit {item.name} is {value}", expected="a number above 0")
 
+    @classmethod
+    def within(cls, seconds: float, memory_mb: float | None = None) -> "Limits":
+        """Return the limits that go with a wall-clock limit [s] and one on memory [MB]."""
+        cpu = max(2, round(2 * seconds))
+        memory = cls.memory_mb if memory_mb is None else int(memory_mb)
+        return cls(seconds=seconds, cpu_seconds=cpu, memory_mb=memory)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the limits as JSON."""
         return asdict(self)

@@ -129,6 +129,7 @@ def test_a_script_answers_what_the_language_cannot_say(problem: Path, tmp_path: 
     assert routes(out) == [("analyzer", "failed"), ("verifier", "done"), ("modeler", "done"),
                            ("solver", "done"), ("evaluator", "done")]  # fmt: skip
     certificate = json.loads((out / "certificate.json").read_text())
+    assert f"sandbox    {certificate['versions']['sandbox']}" in result.stderr
     assert certificate["versions"]["sandbox"].startswith("limits, no_new_privs, landlock")
     assert "seccomp" in certificate["versions"]["sandbox"]
     assert {c["status"] for c in certificate["levels"]["algebra"]["checks"]} == {"pass"}

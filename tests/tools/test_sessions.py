@@ -112,6 +112,24 @@ def test_what_was_made_from_an_older_blueprint_is_out_of_date(session: Session) 
     assert done(session, "check")["objective"]["value"] > COST  # half the battery saves less
 
 
+def test_a_blueprint_that_somebody_wrote_is_taken_with_what_it_leaves_open(
+    session: Session,
+) -> None:
+    done(session, "load_problem", path="brewery")
+    assert session.call("write_blueprint", {"document": {"schema": "?"}}).status == "failed"
+    done(session, "analyse")
+    document = session.state.get("blueprint").blueprint.to_dict()
+    for unclear, verdict in (([], "certified"), (["A sentence."], "undecided")):
+        done(session, "write_blueprint", document=document, not_understood=unclear)
+        done(session, "expand_blueprint")
+        for name in ("compile", "solve"):
+            done(session, name)
+        assert done(session, "check")["verdict"] == verdict
+    assert done(session, "check", not_understood=["Another."])["not_understood"] == [
+        "A sentence.", "Another.",
+    ]  # fmt: skip
+
+
 def test_who_insists_gets_the_old_plan_checked_against_the_new_blueprint(session: Session) -> None:
     through(session)
     done(session, "set_parameter", name="battery.energy_capacity", value=45, unit="kWh")
