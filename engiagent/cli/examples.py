@@ -86,8 +86,14 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
         ("an LP file for another solver", "engiagent emit blueprint.json --to lp > model.lp"),
     ),
     "import": (("a model from another tool", "engiagent import model.mps --out blueprint.json"),),
-    "report": (("the page of a run again", "engiagent report runs/depot"),),
-    "view": (("the runs below runs/ in a browser", "engiagent view runs"),),
+    "report": (
+        ("the page of a run again", "engiagent report runs/depot"),
+        ("a page of all runs below runs/", "engiagent report runs"),
+    ),
+    "view": (
+        ("the runs below runs/ in a browser", "engiagent view"),
+        ("another folder, on another port", "engiagent view results --port 9000 --open"),
+    ),
     "problems": (("what there is", "engiagent problems list"),),
     "problems list": (("as data", "engiagent problems list --json"),),
     "problems show": (("one of them", "engiagent problems show battery/merchant_day"),),
@@ -156,8 +162,11 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
     ),
     "runs show": (("one run on a page of text", "engiagent runs show runs/depot"),),
     "runs resume": (("go on where it was cut", "engiagent runs resume runs/depot"),),
-    "runs compare": (("what two runs differ in",
-                      "engiagent runs compare runs/before runs/after"),),
+    "runs compare": (
+        ("what two runs differ in", "engiagent runs compare runs/before runs/after"),
+        ("and a page with their series in one chart",
+         "engiagent runs compare runs/before runs/after --html before-after.html"),
+    ),
     "runs clean": (
         ("what would be removed", "engiagent runs clean --dry-run"),
         ("all but the latest five of each problem", "engiagent runs clean --keep 5 --yes"),

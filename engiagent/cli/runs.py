@@ -127,8 +127,14 @@ def resume(run: Path, as_json: bool) -> int:
 @runs.command("compare")
 @click.argument("one", type=RUN)
 @click.argument("two", type=RUN)
+@click.option(
+    "--html",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Also write a page of both side by side, with charts.",
+)
 @_json
-def compare(one: Path, two: Path, as_json: bool) -> int:
+def compare(one: Path, two: Path, html: Path | None, as_json: bool) -> int:
     """Say what run TWO has other than run ONE: blueprint, schedule, verdict, objective.
 
     Exit code 0 when blueprint, schedule and result are the same, 1 when they are not.
@@ -136,6 +142,12 @@ def compare(one: Path, two: Path, as_json: bool) -> int:
     from engiagent.comparison import compare_runs
 
     found = compare_runs(one, two)
+    if html is not None:
+        from engiagent import report
+        from engiagent.files import write_atomic
+
+        write_atomic(html, report.compare([one, two]))
+        say(f"written to {html}")
     if as_json:
         print_json(found.to_json())
     else:

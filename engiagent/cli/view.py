@@ -16,15 +16,10 @@ from engiagent.cli.output import print_json, say
 @click.option("--open", "opens", is_flag=True, help="Also open it in a browser.")
 @click.option("--json", "as_json", is_flag=True, help="Print the address as one JSON object.")
 def view(folder: Path, port: int | None, opens: bool, as_json: bool) -> int:
-    r"""Show the runs in DIR, by default runs/, in a browser: a list, each run, some side by side.
+    """Show the runs in DIR, by default runs/, in a browser: a list, each run, some side by side.
 
     A run under way is followed as it goes. Only this computer is answered, and nothing can be
     changed. From elsewhere, forward the port: ssh -L 8765:localhost:8765 HOST.
-
-    \b
-    Examples:
-      engiagent view
-      engiagent view results/ --port 9000 --open
     """
     from engiagent.view import open_view
 

@@ -97,6 +97,9 @@ def test_comparing_names_what_differs(place: Path) -> None:
     told = invoke("runs", "compare", "runs/one", "runs/two")
     assert told.exit_code == 1
     assert "two is better by" in told.stdout
+    page = invoke("runs", "compare", "runs/one", "runs/two", "--html", "both.html")
+    assert (page.exit_code, page.stdout) == (1, told.stdout)
+    assert "2 runs compared" in (place / "both.html").read_text("utf-8")
     back = invoke("runs", "compare", "runs/two", "runs/one").stdout
     assert "two is worse by" in back
 
