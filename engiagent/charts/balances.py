@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 BALANCE = "Supply-Demand Balance"
 _SPLIT = 6
 _PANELS = 6
+_LEAST = 3
 _LONGEST = 40
 _Binders = tuple[Binder, ...]
 
@@ -99,7 +100,10 @@ class PlanEvaluator(Evaluator):
 
 
 def balance_panels(plan: Plan) -> list[Panel]:
-    """Return the balances of a plan, at most six of each constraint."""
+    """Return the balances of a plan, at most six, those of reactive power last.
+
+    One of fewer than three terms is left out: it would show one curve twice.
+    """
     if plan.solution is None or plan.elaboration is None:
         return []
     panels = []
@@ -110,7 +114,8 @@ def balance_panels(plan: Plan) -> list[Panel]:
             panels += list(_panels(plan.elaboration, plan.solution, constraint))
         except (EngiagentError, KeyError):  # a plan of another blueprint has other names
             continue
-    return panels
+    panels.sort(key=lambda panel: "var" in panel.unit)
+    return panels[:_PANELS]
 
 
 def _panels(
@@ -138,6 +143,8 @@ def _panels(
     others = [d.axis.labels for k, d in enumerate(dimensions) if k != along[-1]]
     name = constraint.name or constraint.constraint_id
     told = [k for k, part in enumerate(arrays) if np.any(np.nan_to_num(part) != 0.0)]
+    if len(told) < _LEAST:
+        return
     for row, key in enumerate(list(product(*others))[:_PANELS]):
         title = f"{name} [{', '.join(key)}]" if key else name
         parts = [array[row] for array in arrays]

@@ -42,6 +42,8 @@ PLOT = 150.0
 _RIGHT_AXIS = 64.0
 _DENSE = 1500
 _NAMED_LIMITS = 3
+_BESIDE = 0.3
+"""Room beside the first and the last of labels, which stand below the middle of their places."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,8 @@ def _place_range(panel: Panel) -> tuple[float, float]:
     drawn = [c.places for c in panel.curves] + [band.places for band in panel.bands]
     joined = np.concatenate([np.zeros(0), *(p[np.isfinite(p)] for p in drawn)])
     low, high = (float(joined.min()), float(joined.max())) if len(joined) else (0.0, 1.0)
+    if panel.axis.kind == "label":
+        low, high = low - _BESIDE, high + _BESIDE
     return (low, high) if high > low else (low - 0.5, high + 0.5)
 
 

@@ -48,7 +48,8 @@ def profile_panels(plan: Plan, limits: Sequence[Limit]) -> list[Panel]:
         return []
     found = list(_of_components(plan)) or list(_of_variables(plan, limits))
     edges = _edges(plan.elaboration) if plan.elaboration is not None else []
-    return [_panel(item, edges) for item in found if len(item.buses) >= _LEAST_BUSES]
+    sources = _sources(plan.elaboration) if plan.elaboration is not None else set()
+    return [_panel(item, edges, sources) for item in found if len(item.buses) >= _LEAST_BUSES]
 
 
 def _of_components(plan: Plan) -> Iterator[_Voltages]:
@@ -157,9 +158,15 @@ def _edges(elaboration: "Elaboration") -> list[Edge]:
     return edges
 
 
-def _panel(item: _Voltages, edges: Sequence[Edge]) -> Panel:
+def _sources(elaboration: "Elaboration") -> set[str]:
+    """Return the buses at which feeders are fed."""
+    given = [c.connections.get("source") for c in elaboration.core.components if c.connections]
+    return {str(name) for name in given if name is not None}
+
+
+def _panel(item: _Voltages, edges: Sequence[Edge], sources: set[str]) -> Panel:
     inside = [edge for edge in edges if set(edge) <= set(item.buses)]
-    order = _walk(item.buses, inside)
+    order = _walk(item.buses, inside, sources)
     rows = [item.buses.index(bus) for bus in order]
     place = {bus: float(position) for position, bus in enumerate(order)}
     axis = Axis("bus", "label", np.arange(len(order), dtype=np.float64), tuple(order))
@@ -174,7 +181,8 @@ def _panel(item: _Voltages, edges: Sequence[Edge]) -> Panel:
         tight = (np.fmax if word.startswith("least") else np.fmin).reduce(part, axis=1)[rows]
         if np.isfinite(tight).any():
             curves.append(Curve(word, axis.places, tight, "line", "limit"))
-    return Panel(f"{item.title}: voltage along the feeder", item.unit, axis, tuple(curves))
+    unit = "p.u." if item.unit in ("", "1") else item.unit
+    return Panel(f"{item.title}: voltage along the feeder", unit, axis, tuple(curves))
 
 
 def _tree(name: str, values: Floats, joins: Sequence[tuple[float, float]]) -> Curve:
@@ -185,15 +193,15 @@ def _tree(name: str, values: Floats, joins: Sequence[tuple[float, float]]) -> Cu
     return Curve(name, places, shown, "line", marks=True)
 
 
-def _walk(buses: Sequence[str], edges: Sequence[Edge]) -> list[str]:
-    """Return the buses branch by branch, beginning where no branch ends."""
+def _walk(buses: Sequence[str], edges: Sequence[Edge], sources: set[str]) -> list[str]:
+    """Return the buses branch by branch, beginning at a source, else where no branch ends."""
     near: dict[str, list[str]] = {bus: [] for bus in buses}
     for a, b in edges:
         near[a].append(b)
         near[b].append(a)
     fed = {b for _, b in edges}
     result: list[str] = []
-    waiting = sorted(buses, key=lambda bus: bus in fed, reverse=True)
+    waiting = sorted(buses, key=lambda bus: (bus not in sources, bus in fed), reverse=True)
     while waiting:
         bus = waiting.pop()
         if bus in result:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import xarray
 
-from engiagent.blueprint import Blueprint
+from engiagent.blueprint import Blueprint as PlainBlueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.charts import (
     Chart,
@@ -22,6 +22,8 @@ from engiagent.charts import (
 )
 from engiagent.charts.panels import stacked, styled
 from engiagent.errors import EngiagentError
+from engiagent.modelling import Site
+from engiagent.notebook import Blueprint
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Drawn:
     """A plan as it is drawn."""
 
     solution: xarray.Dataset | None
-    blueprint: Blueprint | None
+    blueprint: PlainBlueprint | None
     elaboration: Elaboration | None
 
 
@@ -39,7 +41,7 @@ def variable(name: str, index: list[str], unit: str = "kW", **more: Any) -> dict
 
 def plan_of(core: dict[str, Any], values: dict[str, Any]) -> Drawn:
     """Return a plan whose values are given by variable, by the order of its sets."""
-    blueprint = Blueprint.from_dict(
+    blueprint = PlainBlueprint.from_dict(
         {
             "schema": "engiagent-blueprint/1",
             "kind": "programme",
@@ -199,6 +201,29 @@ def test_a_profile_runs_along_the_branches_and_shows_roots_of_squares() -> None:
         for a, b in lowest.places[np.isfinite(lowest.places)].reshape(-1, 2)
     ]
     assert joined == [{"plant", "mill"}, {"mill", "farm"}, {"mill", "school"}]
+
+
+def test_a_feeder_of_components_is_walked_from_its_source() -> None:
+    site = Site(start="00:00", step="1 h", periods=2)
+    site.add("grid", "grid", bus="station", import_power_max=400, export_power_max=400)
+    for bus, power in {"mid": [20.0, 40.0], "side": [10.0, 5.0]}.items():
+        site.add(f"at_{bus}", "load", bus=bus, power=power)
+    lines = {
+        "L1": {"from": "side", "to": "mid", "resistance": 0.1, "reactance": 0.03},
+        "L2": {"from": "mid", "to": "station", "resistance": 0.05, "reactance": 0.02},
+    }
+    buses = dict.fromkeys(("side", "mid", "station"), 0.4)
+    site.add("net", "feeder", source="station", buses=buses, lines=lines, minimum_voltage=0.92)
+    site.minimise_cost({"grid": 0.3})
+    panels = Blueprint.of(site.blueprint()).solve().panels
+    profile = next(panel for panel in panels if "along the feeder" in panel.title)
+    assert profile.axis.labels == ("station", "mid", "side")
+    assert profile.unit == "p.u."
+    lowest = profile.curves[0]
+    at = dict(zip(lowest.places, lowest.values, strict=True))
+    assert 1.0 == at[0.0] > at[1.0] > at[2.0]
+    assert {float(c.values[0]) for c in profile.curves if c.role == "limit"} == {0.92, 1.1}
+    assert ">side<" in draw(profile, "x")
 
 
 ROUTES: list[dict[str, Any]] = [
