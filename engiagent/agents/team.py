@@ -69,10 +69,13 @@ class Guidance:
 
     @classmethod
     def of_record(cls, asked: Mapping[str, Any]) -> "Guidance":
-        """Return the guidance that a run's record says."""
+        """Return the guidance that a run's record says, but for its leave to run scripts.
+
+        A folder may come from anybody; whoever goes on with it says so again.
+        """
         budget, policy, memory = (asked.get(name) for name in ("budget", "policy", "memory"))
         return cls(
-            None if policy is None else Policy(**policy),
+            None if policy is None else Policy(**{**policy, "code": False}),
             None if budget is None else Budget(**budget),
             None if memory is None else Memory(Path(memory), engine=str(asked.get("engine"))),
         )

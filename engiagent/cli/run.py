@@ -163,13 +163,15 @@ def run(
 
 def resumed(asked: dict[str, Any], as_json: bool, explain: bool) -> int:
     """Go on with a run; whom it asks and what it may take can be said anew."""
+    from engiagent.agents.routing import Policy
     from engiagent.agents.team import Guidance
     from engiagent.runfolder import read_record
     from engiagent.runs import resume_run
 
     before = read_record(asked["resume"])["asked"]
     known = Guidance.of_record(before)
-    guidance = replace(known, budget=budget_of(asked) or known.budget)
+    policy = replace(known.policy or Policy(), code=True) if asked["allow_code"] else known.policy
+    guidance = replace(known, budget=budget_of(asked) or known.budget, policy=policy)
     with observers() as (on_event, on_progress):
         outcome = resume_run(
             asked["resume"],

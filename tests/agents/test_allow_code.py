@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from engiagent.bench.messages.experts import Plays
-from engiagent.bench.messages.server import Json, Messages, serving
+from engiagent.bench.messages.server import Json, Messages, Say, serving
 from engiagent.cli.app import app
 from tests.agents.scripts import KEY
 from tests.sandbox.support import CONFINED
@@ -214,6 +214,24 @@ def test_a_blueprint_that_cannot_be_said_otherwise_gives_way_to_a_script(
     assert server.kinds()[-2:] == ["requirements", "script"]
     assert not (out / "blueprint.json").exists()
     assert (out / "model.py").is_file()
+
+
+def test_a_run_that_goes_on_runs_no_script_that_is_not_allowed_again(
+    problem: Path, tmp_path: Path
+) -> None:
+    lost = Say(status=404, error="no such model")
+    cut, _ = play(problem, tmp_path / "r", "--allow-code", script=lost)
+    assert json.loads(cut.stdout)["verdict"] == "undecided"
+    said = {"requirements": {"requirements": json.dumps(DEMANDS), "not_expressible": []},
+            "analyse": CANNOT, "script": script()}  # fmt: skip
+    with serving(Plays(**said)) as server:
+        options = ("run", "--resume", str(tmp_path / "r"), "--base-url", server.url, "--json")
+        refused = CliRunner().invoke(app, [*options])
+        assert json.loads(refused.stdout)["verdict"] == "undecided"
+        assert not server.requests
+        allowed = CliRunner().invoke(app, [*options, "--allow-code"])
+        assert json.loads(allowed.stdout)["verdict"] == "feasible", allowed.output
+        assert server.kinds() == ["script"]
 
 
 def test_a_replay_runs_no_script_that_is_not_allowed_again(problem: Path, tmp_path: Path) -> None:
