@@ -134,7 +134,6 @@ def test_a_dry_run_prints_prompts_and_costs_and_asks_nobody(
     [
         ((DAY, "--model", "x"), "--model"),
         ((DAY, "--base-url", "http://x"), "--base-url"),
-        ((DAY, "--dry-run"), "--engine anthropic"),
         ((DAY, "--engine", "anthropic", "--max-cost", 0), "--max-cost"),
         ((DAY, "--engine", "anthropic", "--max-cost", "nan"), "--max-cost"),
         ((DAY, "--engine", "anthropic", "--base-url", "host"), "no address"),
