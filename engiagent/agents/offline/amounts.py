@@ -163,7 +163,8 @@ def _atom(
             return None
         unit = f"ct_{currency}"
     litres = word in {"l", "L"} and (below or text.startswith("/kWh", match.end()))
-    allowed = litres or (below and word in {"d", "s", "a"})
+    grams = word == "g" and re.match(r"(?:/| per )[kM]Wh", text[match.end() :]) is not None
+    allowed = litres or grams or (below and word in {"d", "s", "a"})
     if (word in _REFUSED and not allowed) or not _known(unit):
         return None
     if unit == "%" or _known(unit):

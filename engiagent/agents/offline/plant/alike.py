@@ -44,8 +44,15 @@ def whole(system: System, name: str) -> Json:
     return {"type": "integer", "lower": 0, "upper": system.filled[name]["count"]}
 
 
-def before_first(system: System, name: str, running: bool) -> str:
-    """Return how many units run before the first period."""
+def before_first(system: System, name: str, running: int | None) -> str:
+    """Return how many units run before the first period; ``running`` is the line that says so."""
     if system.has(name, "initial_on"):
         return system.filled[name]["initial_on"]
-    return system.filled[name].get("count", "1") if running else "0"
+    if running is None or not system.has(name, "count"):
+        return "0" if running is None else "1"
+    text = system.builder.draft.lines[running].line
+    if re.search(r"(?<![a-z])(?:one|a single)(?! of (?:the|them) or)(?![a-z])", text):
+        return "1"
+    if re.search(r"(?<![a-z])(?:all|every|each)(?![a-z])", text) is None:
+        system.builder.draft.doubt(running, "how many of them run before the first period?")
+    return system.filled[name]["count"]

@@ -175,7 +175,7 @@ def _starts(system: System, instance: Instance, on: str) -> None:
     component = instance.unit.component
     off = system.said("units_off", name, component)
     running = system.said("units_on", name, component)
-    before = before_first(system, name, running is not None)
+    before = before_first(system, name, running)
     if off is None and running is None and not system.has(name, "initial_on"):
         line = max(system.line_of(name, *BEFORE), 0)
         builder.draft.doubt(line, f"whether {name} runs before the first period is not said")

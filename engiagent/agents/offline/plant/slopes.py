@@ -20,7 +20,12 @@ _MEASURE: Final = (
 )
 _EACH: Final = (
     r"(?:per|for (?:each|every)|with (?:each|every)|each|every|/)(?: (?:further|additional|more))?"
-    r" (?:k|kelvin|degrees?(?: (?:celsius|fahrenheit|c|f))?|degc|degf|°c|°f)"
+    r" (?:k|kelvin|degrees?(?: (?:celsius|fahrenheit|c|f))?|degc|degf|°c|°f)(?![a-z])"
+)
+_WARM: Final = "(?:colder|cooler|warmer|hotter)"
+_TAIL: Final = (
+    rf"(?: {_WARM}| of (?:outdoor )?temperature| (?:above|below|over|under) (?:that|it|this))?"
+    rf"(?: , {_WARM} (?:being|is|means) (?:worse|better|lower|higher|less|more))?"
 )
 _BESIDE: Final = r"[^<;]{0,60}?"
 _PRODUCT: Final = re.compile(
@@ -33,7 +38,7 @@ _POINT: Final = re.compile(
     rf"{_BESIDE}(?P<verb>changes|falls|drops|decreases|sinks|rises|increases|grows|improves|and)"
     rf"(?: by)? {_NUMBER.format('slope')} (?P<more>(?:more|less|better|worse|higher|lower) )?"
     rf"{_EACH}"
-    r"(?P<tail>[^<;]{0,80})"
+    rf"(?P<tail>{_TAIL})"
 )
 _BEYOND: Final = re.compile(
     rf"(?:up to|below|until) {_T} {_BESIDE}{_NUMBER.format('base')}{_BESIDE} [;,] (?:above|beyond)"
