@@ -30,10 +30,10 @@ terminal only.
 `engiagent completion bash`, `zsh` and `fish` print a script that completes commands, options,
 problems and runs:
 
-```console
-$ eval "$(engiagent completion bash)"                                          # in ~/.bashrc
-$ engiagent completion zsh > ~/.zfunc/_engiagent                               # a folder of $fpath
-$ engiagent completion fish > ~/.config/fish/completions/engiagent.fish
+```text
+eval "$(engiagent completion bash)"                                          # in ~/.bashrc
+engiagent completion zsh > ~/.zfunc/_engiagent                               # a folder of $fpath
+engiagent completion fish > ~/.config/fish/completions/engiagent.fish
 ```
 
 ## Settings
@@ -89,7 +89,7 @@ def _commands() -> Iterator[str]:
         yield f"### {words}\n"
         yield inspect.cleandoc(command.help or "") + "\n"
         lines = [f"# {said}\n{shown}" for said, shown in EXAMPLES.get(words, ())]
-        yield "```sh\n" + "\n".join(lines) + "\n```\n"
+        yield "```text\n" + "\n".join(lines) + "\n```\n"
         if not isinstance(command, click.Group):
             yield from _options(command, words)
 

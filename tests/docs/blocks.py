@@ -183,8 +183,12 @@ def _usage(block: Block, words: list[str]) -> None:
     command: click.Command = app
     context = click.Context(command)
     while words and isinstance(command, click.Group):
-        inner = command.get_command(context, words.pop(0))
-        assert inner is not None, str(block)
+        if (word := words.pop(0)).startswith("-"):
+            continue
+        inner = command.get_command(context, word)
+        if inner is None and "." in word:
+            return  # a file, where a group has a command that is meant without its name
+        assert inner is not None, (str(block), word)
         command, context = inner, click.Context(inner, parent=context)
     known = {name for parameter in command.params for name in parameter.opts}
     said = {
