@@ -1,6 +1,7 @@
 """What a user does in a notebook, in the order in which it is done."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -205,6 +206,17 @@ def test_an_edited_plan_is_certified_against_what_was_edited(blueprint: Blueprin
     assert plan.certificate.verdict == "certified"
     assert any("as edited: battery.energy_capacity = 60 MWh" in n for n in plan.certificate.notes)
     assert plan.check(against="problem").verdict == "violated"
+
+
+def test_what_only_a_language_model_has_read_is_not_certified() -> None:
+    problem = Problem.from_text(TEXT, {"prices.csv": prices()})
+    read = problem.analyse()
+    assert read.home.missing == ()
+    assert read.solve().certificate.verdict in ("certified", "feasible")
+    written = Blueprint.of(read, replace(read.home, by_model=True))
+    found = written.solve().certificate
+    assert found.verdict == "undecided"
+    assert any("only the blueprint's author has read" in text for text in found.not_understood)
 
 
 def test_what_is_not_there_is_not_plotted(solution: Solution) -> None:
