@@ -191,9 +191,7 @@ def _usage(block: Block, words: list[str]) -> None:
         assert inner is not None, (str(block), word)
         command, context = inner, click.Context(inner, parent=context)
     known = {name for parameter in command.params for name in parameter.opts}
-    said = {
-        word.strip("[]").partition("=")[0] for word in words if word.strip("[").startswith("--")
-    }
+    said = {w.strip("[]").partition("=")[0] for w in words if re.match(r"\[?--\w", w)}
     assert said <= known, (str(block), said - known)
 
 
