@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.agents.offline.amounts import kind_of
-from engiagent.agents.offline.draft import Draft, Json, Reading, Value
+from engiagent.agents.offline.draft import Cell, Draft, Json, Reading, Value
 from engiagent.agents.offline.results import Missing
 from engiagent.agents.offline.timing import Axis
 from engiagent.blueprint.grammar import Binary, Call, Node, Number, Ref, Unary, parse
@@ -61,6 +61,8 @@ class Builder:
     def value(self, name: str, value: Value, description: str, unit: str = "") -> str:
         """Add a value as it stands in its source, and what follows from it."""
         self.used.append(value.source)
+        if value.cell is not None and value.number is not None:
+            return self._of_row(name, value, description, unit)
         plain = value.expression == "x0"
         base = name if plain else f"{name}_stated"
         index = ["T"] if value.is_series else None
@@ -83,6 +85,39 @@ class Builder:
             name, value.expression.replace("x0", shown), unit or value.unit, description,
             [made], series=value.is_series,
         )  # fmt: skip
+
+    def _of_row(self, name: str, value: Value, description: str, unit: str) -> str:
+        """Add the value of one unit out of a file with a row for each."""
+        assert value.cell is not None
+        shown = f"{self.table(value.cell, unit=value.unit)}['{value.cell.label}']"
+        text = value.expression.replace("x0", shown)
+        made = self.derived(name, text, unit or value.unit, description, [shown.split("[")[0]])
+        self.numbers[made] = self._canonical(value)
+        return made
+
+    def table(self, cell: Cell, **fields: Any) -> str:
+        """Add a column of a file over the units that it names, once; return the parameter."""
+        data = f"{cell.file}#{cell.column}"
+        known = next((p["name"] for p in self.parameters if p.get("data") == data), None)
+        if known is not None:
+            return str(known)
+        stem = re.sub(r"\W+", "_", cell.file.rsplit(".", 1)[0]).strip("_")
+        names = f"{stem}_rows"
+        source = {"kind": "file", "file": cell.file}
+        if all(entry["name"] != names for entry in self.sets):
+            self.sets.append(
+                {"name": names, "kind": "labels", "data": f"{cell.file}#{cell.head}",
+                 "source_reference": {**source, "column": cell.head}}
+            )  # fmt: skip
+        column = re.sub(r"\W+", "_", cell.column).strip("_")
+        unit = str(fields.pop("unit", ""))
+        made = self.parameter(
+            f"{stem}_{column}", unit, f"column {cell.column} of {cell.file}", index=[names],
+            data=data, keys=[cell.head], source_reference={**source, "column": cell.column},
+            **fields,
+        )  # fmt: skip
+        self.indexed.discard(made)
+        return made
 
     def derived(
         self,

@@ -31,6 +31,16 @@ class Fact:
 
 
 @dataclass(frozen=True)
+class Cell:
+    """The row of a unit in a column of a file whose column ``head`` names the units."""
+
+    file: str
+    head: str
+    column: str
+    label: str
+
+
+@dataclass(frozen=True)
 class Value:
     """A number, or a series over the periods, with its unit and where it comes from.
 
@@ -44,6 +54,7 @@ class Value:
     data: str | None = None
     expression: str = "x0"
     said: str = ""
+    cell: "Cell | None" = None
 
     @property
     def is_series(self) -> bool:

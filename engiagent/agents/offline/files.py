@@ -10,10 +10,14 @@ if TYPE_CHECKING:
     from engiagent.problems.problem import Problem
 
 
-def file_columns(problem: "Problem", currency: str | None) -> tuple[list[Column], list[Times]]:
-    """Return the numeric columns of all files, and what their time stamps say."""
+def file_columns(
+    problem: "Problem", currency: str | None, without: frozenset[str] = frozenset()
+) -> tuple[list[Column], list[Times]]:
+    """Return the numeric columns of all files but some, and what their time stamps say."""
     columns, times = [], []
     for name, file in problem.data.items():
+        if name in without:
+            continue
         for column in file.series:
             if _is_counter(column):
                 continue
@@ -21,7 +25,7 @@ def file_columns(problem: "Problem", currency: str | None) -> tuple[list[Column]
                 Column(
                     column.header,
                     f"{column.name} {name}",
-                    _unit(column, currency),
+                    unit_of_column(column, currency),
                     {"kind": "file", "file": name, "column": column.header},
                     data=f"{name}#{column.header}",
                     count=file.rows,
@@ -31,7 +35,7 @@ def file_columns(problem: "Problem", currency: str | None) -> tuple[list[Column]
     return columns, times
 
 
-def _unit(column: object, currency: str | None) -> str:
+def unit_of_column(column: object, currency: str | None) -> str:
     """Return a column's unit: as the loader found it, or what its name ends with."""
     unit = getattr(column, "unit", None)
     if unit is not None:
@@ -48,7 +52,15 @@ def _unit(column: object, currency: str | None) -> str:
     return ""
 
 
-_SUFFIXES: Final = {"c": "degC", "degc": "degC", "f": "degF", "kw": "kW", "mw": "MW", "w": "W"}
+_SUFFIXES: Final = {
+    "c": "degC",
+    "degc": "degC",
+    "f": "degF",
+    "kw": "kW",
+    "mw": "MW",
+    "w": "W",
+    "kwh": "kWh",
+}
 _ENERGY: Final = {"kwh": "kWh", "mwh": "MWh"}
 
 

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from engiagent.agents.offline.draft import Draft
-from engiagent.agents.offline.tokens import DATE
+from engiagent.agents.offline.tokens import DATE, Period
 
 _MONTHS: Final = (
     "jan",
@@ -53,14 +53,23 @@ _DATED: Final = re.compile(
 _AN_HOUR: Final = re.compile(r"\b(?:coming|next|peak|following|one|single|the|this) hour\b")
 
 
+def _joined(period: Period | None) -> tuple[float, float] | None:
+    """Return begin and end of a period that is one piece, also over midnight: 16 to 32."""
+    if period is None:
+        return None
+    if len(period.ranges) == 2 and period.ranges[0][1] == 24.0 and period.ranges[1][0] == 0.0:
+        return period.ranges[0][0], 24.0 + period.ranges[1][1]
+    return period.ranges[0] if len(period.ranges) == 1 else None
+
+
 def dated_span(draft: Draft) -> tuple[float, float] | None:
     """Return the clock times that stand beside the one date of a text, its horizon."""
     found = {
-        p.ranges[0]
+        p
         for line in draft.lines
         if not line.sentence.is_heading
         for match in _DATED.finditer(line.line)
-        if (p := line.tokens[int(match["a"] or match["b"])].period) and len(p.ranges) == 1
+        if (p := _joined(line.tokens[int(match["a"] or match["b"])].period)) is not None
     }
     return found.pop() if len(found) == 1 and len(dates_in(draft)) == 1 else None
 
@@ -102,7 +111,8 @@ def said_span(draft: Draft) -> tuple[float, float] | None:
             continue
         for i, token in enumerate(line.tokens):
             period = token.period
-            if token.kind == "period" and period is not None and len(period.ranges) == 1:
+            span = _joined(period) if token.kind == "period" else None
+            if span is not None:
                 draft.take(n, [i])
-                return period.ranges[0]
+                return span
     return None

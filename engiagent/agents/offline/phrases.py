@@ -13,6 +13,7 @@ _REST: Final = (
     r"half hours|quarter hours|intervals|steps)(?: of the day)?|otherwise|"
     r"(?:for |at |during |in )?(?:the )?(?:rest|remainder) of (?:the )?(?:day|time|night|hours)|"
     r"(?:at |during |in )?all the rest|(?:at |during |in )?any other (?:time|hour)|"
+    r"from then on|after that|thereafter|"
     r"outside (?:of )?(?:these|those|this|that) (?:hours|times|periods?|windows?)|"
     r"(?:at |during |in )?(?:the )?(?:rest|remainder)(?= |$)"
     r"(?! (?:of (?:the|our|its|this)|for|at least) )"

@@ -78,7 +78,8 @@ def period_of(line: Line, tokens: list[int]) -> Period | None:
         return None
     ranges = tuple(dict.fromkeys(r for p in found for r in p.ranges))
     spans = tuple(s for p in found for s in p.spans)
-    return Period(ranges, rest=any(p.rest for p in found), spans=spans)
+    shown = " or ".join(p.shown for p in found) if all(p.shown for p in found) else ""
+    return Period(ranges, rest=any(p.rest for p in found), spans=spans, shown=shown)
 
 
 # --- prices --------------------------------------------------------------------------------------

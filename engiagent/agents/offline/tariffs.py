@@ -77,6 +77,8 @@ def _distinct(builder: Builder, entries: list[Priced]) -> list[Priced]:
 
 def condition(period: Period, index: str, inclusive: bool = False) -> str:
     """Return when a period of the day holds, as a condition on the clock time of ``index``."""
+    if period.shown and index == "t":
+        return f"({period.shown})" if " or " in period.shown else period.shown
     upper = "<=" if inclusive else "<"
     parts = []
     for a, b in period.ranges:

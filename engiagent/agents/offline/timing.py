@@ -1,7 +1,7 @@
 """The time axis: from time stamps, from the first column of a table, or from what the text says."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from engiagent.agents.offline.draft import Draft, Fact
@@ -333,3 +333,29 @@ def _is_zone(name: str) -> bool:
     except (KeyError, ValueError, OSError):
         return False
     return True
+
+
+def over_midnight(draft: Draft, axis: Axis | None) -> None:
+    """Let 'before 23:00' and 'from 06:00 on' mean times of a horizon that runs over midnight."""
+    if axis is None or axis.hours > 24 or axis.start_clock < axis.end_clock:
+        return
+    from datetime import datetime, timedelta
+
+    start, end = axis.start_clock, axis.end_clock
+    for n, line in enumerate(draft.lines):
+        tokens = list(line.tokens)
+        for i, token in enumerate(tokens):
+            if token.kind != "period_open" or token.clock is None or token.period is None:
+                continue
+            clock = token.clock
+            before = token.period.ranges[0][0] == 0.0 and token.period.ranges[0][1] != 24.0
+            a, b = (start, clock) if before else (clock, end)
+            ranges = ((a, b),) if a < b else tuple(r for r in ((a, 24.0), (0.0, b)) if r[0] < r[1])
+            shown = ""
+            if "T" in axis.start:
+                begin = datetime.fromisoformat(axis.start)
+                moment = begin + timedelta(hours=(clock - start) % 24)
+                shown = f"t {'<' if before else '>='} '{moment.isoformat(timespec='minutes')}'"
+            tokens[i] = replace(token, period=replace(token.period, ranges=ranges, shown=shown))
+        if tuple(tokens) != line.tokens:
+            draft.lines[n] = replace(line, tokens=tuple(tokens))

@@ -16,6 +16,8 @@ from engiagent.agents.offline.passages import Sentence
 class Period:
     """Times of the day, as hours from midnight; ``rest`` stands for all other times.
 
+    ``shown`` is the condition on ``t`` where the text counts from the beginning of the horizon.
+
     ``spans`` are the places in the text that give the times.
     """
 
@@ -23,6 +25,7 @@ class Period:
     rest: bool = False
     name: str = ""
     spans: tuple[Span, ...] = field(default=(), compare=False)
+    shown: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,10 @@ from engiagent.agents.offline.plant.clocklists import take_clock_lists
 from engiagent.agents.offline.plant.columns import bare_demand, read_lists, read_series
 from engiagent.agents.offline.plant.compose import build
 from engiagent.agents.offline.plant.engine import Reader, owners_of
+from engiagent.agents.offline.plant.finding import find_units
 from engiagent.agents.offline.plant.formulas import take_curves
 from engiagent.agents.offline.plant.rooms import name_rests, read_scheme, with_zone
+from engiagent.agents.offline.plant.rosters import labels_of, read_rosters, rosters_of
 from engiagent.agents.offline.plant.slopes import take_slopes
 from engiagent.agents.offline.plant.spoken import (
     spell_durations,
@@ -29,10 +31,11 @@ from engiagent.agents.offline.plant.spoken import (
     take_years,
 )
 from engiagent.agents.offline.plant.system import System
-from engiagent.agents.offline.plant.units import Plant, find_units, nouns
+from engiagent.agents.offline.plant.units import Plant, nouns
+from engiagent.agents.offline.plant.vehicles import take_shares
 from engiagent.agents.offline.plant.words import mark, vocabulary
 from engiagent.agents.offline.results import Analysis, Missing
-from engiagent.agents.offline.timing import Axis, read_axis
+from engiagent.agents.offline.timing import Axis, over_midnight, read_axis
 
 if TYPE_CHECKING:
     from engiagent.problems.problem import Problem
@@ -65,10 +68,11 @@ def understand_plant(
     timed = take_clock_lists(draft)
     apply_rules(draft, RULES)
     take_definitions(draft)
-    plant = find_units(draft.lines, _labels(draft, grids))
+    rosters = rosters_of(problem)
+    plant = find_units(draft.lines, [*_labels(draft, grids), *labels_of(rosters)])
     columns: list[Column] = [c for g in grids for c in g.columns]
     times: list[Times] = [g.times for g in grids if g.times is not None]
-    files = file_columns(problem, currency)
+    files = file_columns(problem, currency, frozenset(r.file for r in rosters))
     plant = with_zone(plant, draft, [*columns, *files[0]])
     if plant.of("zone"):
         name_rests(draft)
@@ -85,10 +89,15 @@ def understand_plant(
     spell_durations(draft)
     take_addresses(draft)
     take_years(draft)
+    over_midnight(draft, axis)
     goal = read_goal(draft)
+    stays = read_rosters(draft, plant, rosters, currency)
     curves = take_curves(draft, frozenset(i.name for i in plant.instances))
     slopes = take_slopes(draft)
-    reader = Reader(draft, plant, axis, goal=goal, curves=curves, offers=offers, slopes=slopes)
+    reader = Reader(
+        draft, plant, axis, goal=goal, curves=curves, offers=offers, slopes=slopes, stays=stays
+    )
+    reader.shares = take_shares(draft, reader)
     reader.read_all()
     reader.plant = _without_grid(reader)
     _given(reader, overrides or {})
@@ -186,7 +195,7 @@ def _with_load(plant: Plant, draft: Draft) -> Plant:
         listed = any(t.kind == "list" for t in line.tokens)
         power = any(t.amount is not None and t.amount.kind == "power" for t in line.tokens)
         said = mark(line, words).said()
-        asked = said & {"demand", "share"} or said >= {"together", "outof", "exact"}
+        asked = said & {"demand", "shareload"} or said >= {"together", "outof", "exact"}
         if (listed or power) and asked and not said & {"heat", "cool"}:
             unit = plant.units["load"]
             added = Instance("load", unit, pattern_of(unit.nouns))

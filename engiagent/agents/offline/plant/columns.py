@@ -8,7 +8,7 @@ from engiagent.agents.offline.amounts import Amount, kind_of, read_unit
 from engiagent.agents.offline.draft import Draft, Value
 from engiagent.agents.offline.grids import Column
 from engiagent.agents.offline.passages import Sentence
-from engiagent.agents.offline.plant.reading import _score, plain_text
+from engiagent.agents.offline.plant.reading import plain_text, score_of
 from engiagent.agents.offline.plant.slopes import weather_role
 from engiagent.agents.offline.plant.units import Instance, Plant, nouns
 from engiagent.agents.offline.plant.words import Marked, group, mark, vocabulary
@@ -117,7 +117,7 @@ def _place(plant: Plant, text: str, unit: str) -> tuple[Instance, str] | None:
             if not slot.options.get("series") or kind not in slot.kinds:
                 continue
             says = instance.unit.says[name]
-            score = _score(component, says.needs, says.may, said, "value")
+            score = score_of(component, says.needs, says.may, said, "value")
             if score is not None and (score > 0 or component in named):
                 scored.append((2 * score + (component in named), instance, name))
     bare = said in ({"heat"}, {"cool"}) and kind in ("power", "energy")

@@ -53,6 +53,7 @@ def build(system: System, goal: Goal | None, currency: str) -> Json | None:
     add_contingency(system)
     _nowhere_else(system)
     _checked(system)
+    _paid_by_others(system)
     _balances(system)
     add_emissions(system)
     _denied(system)
@@ -211,10 +212,29 @@ def _of_one(system: System, goal: Goal) -> None:
     if len(bought) != 1 or any("grid_peak" in text for _, text in system.costs):
         builder.draft.doubt(goal.line, "which part of the bill is that of this unit?")
         return
-    sign, text = system.costs[bought[0]]
-    load = system.text(loads[0].name, "{power}")
-    system.costs[bought[0]] = (sign, text.replace("grid_import[t]", f"(grid_import[t] - {load})"))
-    builder.draft.assume("the load that is given is no part of the cost that is asked for")
+    _less_load(system, bought[0])
+
+
+def _less_load(system: System, k: int) -> None:
+    """Take what the load draws out of a cost of import."""
+    sign, text = system.costs[k]
+    load = system.text(system.reader.plant.of("load")[0].name, "{power}")
+    system.costs[k] = (sign, text.replace("grid_import[t]", f"(grid_import[t] - {load})"))
+    system.builder.draft.assume("the load that is given is no part of the cost that is asked for")
+
+
+def _paid_by_others(system: System) -> None:
+    """Leave out of the costs what the load draws where somebody else pays for it."""
+    lines = system.reader.facts.get("load_unpaid", [])
+    if not lines:
+        return
+    bought = [k for k, (_, text) in enumerate(system.costs) if "grid_import[t]" in text]
+    loads, grid = system.reader.plant.of("load"), system.filled.get("grid", {})
+    peak = any("grid_peak" in text for _, text in system.costs)
+    if len(bought) != 1 or len(loads) != 1 or peak or "export_price" in grid:
+        system.builder.draft.doubt(lines[0], "which part of the bill is paid by others?")
+        return
+    _less_load(system, bought[0])
 
 
 def _objective(system: System, goal: Goal | None, currency: str) -> Json | None:

@@ -105,7 +105,15 @@ class Discourse:
                 stores = any(u.unit.card.get("model") == "battery" for u in self.plant.instances)
                 none = UNKNOWN if stores or concept == "@engine" else "absent"
                 concepts[i] = self.plant.generic.get(concept, none)
+            elif concept == "allnight":
+                concepts[i] = "always" if self._at_night() else UNKNOWN
         return Marked(line, tuple(concepts), found.joints)
+
+    def _at_night(self) -> bool:
+        """Whether the horizon is a night, so that 'all night' is all of it."""
+        if self.axis is None or self.axis.hours > 16:
+            return False
+        return self.axis.start_clock >= 16 or self.axis.start_clock <= 4
 
     def whole(self, token: Token) -> bool:
         """Whether a period of the day is all of the horizon, so that it restricts nothing."""

@@ -1,13 +1,13 @@
 """The reader of plants: sentences into slots of units, and what was not understood."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
 from engiagent.agents.offline.cards import lexicon
-from engiagent.agents.offline.draft import Fact
+from engiagent.agents.offline.draft import Cell, Fact
 from engiagent.agents.offline.goals import Goal
 from engiagent.agents.offline.owners import Owners
 from engiagent.agents.offline.plant.background import (
@@ -45,6 +45,8 @@ class Reader(Numbers):
     fact_units: list[tuple[str, str | None, int]] = field(default_factory=list)
     curves: Mapping[str, Curve] = field(default_factory=dict)
     offers: Mapping[str, Offer] = field(default_factory=dict)
+    stays: Mapping[str, Mapping[str, tuple[str, Cell]]] = field(default_factory=dict)
+    shares: Sequence[tuple[float, float, int]] = ()
 
     def read_all(self) -> None:
         """Read every line; report those that are not understood."""
@@ -105,6 +107,7 @@ class Reader(Numbers):
             any(
                 (tokens[i].amount is not None or tokens[i].kind in TIMES)
                 and not self.draft.is_taken(n, i)
+                and not self.whole(tokens[i])
                 for i in range(a, b)
             )
             for a, b in pieces
@@ -119,7 +122,9 @@ class Reader(Numbers):
             if named and k + 1 < len(pieces):  # 'A and B have to …' belongs together
                 behind = [c for c in marked.concepts[slice(*pieces[k + 1])] if c != NEUTRAL]
                 named = not (behind and behind[0].startswith("@"))
-            own = not has and bool(said - {"start", "end"}) and (named or stated(said) is not None)
+            subject = {c for c in marked.said(first, a) if c.startswith("@")}
+            told = stated(said) or (len(subject) == 1 and stated(said | subject))
+            own = not has and bool(said - {"start", "end"}) and (named or bool(told))
             if own:
                 if start < a:
                     result.append((start, a))

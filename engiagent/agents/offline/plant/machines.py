@@ -117,7 +117,7 @@ def _switching(system: System, instance: Instance) -> None:
     name, builder = instance.name, system.builder
     given = [slot for slot in SWITCHING if system.has(name, slot)]
     kind = instance.unit.component
-    shared = any("share" in r.words.split() for r in system.builder.draft.readings)
+    shared = any("shareload" in r.words.split() for r in system.builder.draft.readings)
     stays = (shared and name in system.reader.curves) or (
         any(f == "not_curtailable" and unit == kind for f, unit, _ in system.reader.fact_units)
         and system.said("not_curtailable", name, kind) is not None

@@ -22,7 +22,7 @@ from engiagent.blueprint.units import convert, parse_unit
 _PICKED: Final = re.compile(
     r"(?<![a-z-])(?:one|either|any|only|neither)(?![a-z-])| or (?!to |until |up |more|less|<)"
 )
-_UNIVERSAL: Final = re.compile(r"(?:^|[^a-z])(?:no|none of the|any|all|all the|an?|every) $")
+_UNIVERSAL: Final = re.compile(r"(?:^|[^a-z])(?:no|none of the|any|all|all the|every) $")
 _NONE: Final = re.compile(
     r"(?:^|[,;] |and |but )(?:none|no one|nobody|neither) (?:can|may|must|of)"
 )
@@ -177,7 +177,8 @@ class Numbers(Discourse):
         money = currency_of(amount.unit) if amount.unit else None  # no exchange rate for a range
         if money in (None, "EUR") and not plausible(found.slot, amount) and found.slot.range_unit:
             return f"{amount.quote} is outside the plausible range of {found.slot.said}"
-        if _of_all(found) and "shared" not in self.facts:
+        shared = "shared" in self.facts or "share" in self.marked(n).said()
+        if _of_all(found) and not shared:
             return f"{amount.quote}: of what together is this the limit?"
         owners = self._owners(n, found)
         if not owners:
@@ -252,6 +253,8 @@ class Numbers(Discourse):
         found = [] if pattern is None else [text[: m.start()] for m in pattern.finditer(text)]
         if any(unit.finder.search(text) for unit in self.plant.of(component)):
             return False  # 'a third set' is one
+        if component == "vehicle" and any(re.search(r"(?:^|[^a-z])an? $", b) for b in found):
+            return True  # 'a charger passes on 93 %'
         return any(_UNIVERSAL.search(before) for before in found) or bool(_NONE.search(text))
 
 

@@ -271,7 +271,7 @@ def _best(
         for name, slot in unit.slots.items():
             if amount.kind not in slot.kinds or bound not in slot.bounds:
                 continue
-            score = _score(component, unit.says[name].needs, unit.says[name].may, said, bound)
+            score = score_of(component, unit.says[name].needs, unit.says[name].may, said, bound)
             sure = slot.options.get("sure") and mentioned in (None, component)
             if score is None or (others and not sure and (score == 0 or not unit.card.get("site"))):
                 continue
@@ -300,7 +300,7 @@ def _only(
     return fitting[0] if len(fitting) == 1 else None
 
 
-def _score(
+def score_of(
     component: str,
     needs: Sequence[frozenset[str]],
     may: frozenset[str],

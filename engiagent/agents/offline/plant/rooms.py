@@ -51,7 +51,7 @@ def with_zone(plant: Plant, draft: Draft, columns: Sequence[Column]) -> Plant:
         plant,
         units={**plant.units, "zone": unit},
         instances=(*instances, zone),
-        concepts=concepts,
+        concepts={**plant.concepts, **concepts},
     )
 
 
