@@ -25,6 +25,19 @@ def test_a_page_of_the_viewer_is_sound(name: str, path: str, home: str, visit: O
     assert complaints == []
 
 
+@pytest.mark.parametrize("width", [320, 390, 480, 700, 1000])
+def test_no_field_of_the_filter_covers_another(width: int, home: str, visit: Open) -> None:
+    page = visit(home, script=False).page
+    page.set_viewport_size({"width": width, "height": 800})
+    boxes = [field.bounding_box() for field in page.locator(".filters :is(input, select)").all()]
+    edges = [(b["x"], b["y"], b["x"] + b["width"], b["y"] + b["height"]) for b in boxes if b]
+    assert len(edges) == 4
+    for k, (left, top, right, bottom) in enumerate(edges):
+        assert right <= width
+        for x, y, u, v in edges[:k]:
+            assert right <= x or u <= left or bottom <= y or v <= top
+
+
 def test_without_scripts_the_list_is_filtered_and_leads_to_the_report(
     home: str, visit: Open
 ) -> None:
