@@ -73,7 +73,8 @@ class _Assigning:
             return
         if target != name and target != column.quantity and target.rpartition(".")[2] != name:
             self.notes.append(f"the column {name} is taken as {target}")
-        if target not in self.known.names and not column.own and self.known.names:
+        foreign = not column.own or not self.known.variables
+        if target not in self.known.names and foreign and self.known.names:
             # Nothing is asked of it; it may run over anything.
             column = replace(column, stamps={})
         self.add(target, column)
