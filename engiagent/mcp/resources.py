@@ -7,6 +7,7 @@ shown, so a workspace may hold other things as well.
 import base64
 from collections.abc import Callable, Iterator
 from importlib.resources import files
+from itertools import islice
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote, urlsplit
@@ -33,6 +34,8 @@ _LANGUAGE: Final = {
     "blueprint.schema.json": "JSON Schema of blueprints",
 }
 
+_MOST: Final = 500
+"""Problems whose files are listed; any other is read by its name all the same."""
 _TEXTS: Final = ("problem.md", "problem.txt")
 TEMPLATES: Final = (
     ("problems", "{+path}", "A file of a problem, as brewery/problem.md or brewery/prices.csv"),
@@ -57,7 +60,7 @@ def listed(sessions: Sessions) -> Iterator[Resource]:
     """Yield what can be read: the language, then problems, runs and sessions as they are now."""
     for name, said in _LANGUAGE.items():
         yield _resource("language", name, said)
-    for place in problems_below(sessions.root):
+    for place in islice(problems_below(sessions.root), _MOST):
         for path in _problem_files(place):
             yield _resource("problems", path.relative_to(sessions.root).as_posix())
     for path in _run_files(sessions.root):
@@ -154,13 +157,11 @@ def _run(path: str, sessions: Sessions) -> bytes:
 
 
 def _run_files(root: Path) -> Iterator[Path]:
-    from engiagent.runfolder import ARTEFACTS, RECORD, is_run_folder
+    from engiagent.runfolder import ARTEFACTS, RECORD
+    from engiagent.runlist import run_folders
 
-    for record in sorted(root.glob(f"**/{RECORD}")):
-        folder = record.parent
-        if not folder.is_symlink() and is_run_folder(folder):
-            yield record
-            yield from (path for name in ARTEFACTS if (path := folder / name).is_file())
+    for folder in run_folders(root):
+        yield from (path for name in (RECORD, *ARTEFACTS) if (path := folder / name).is_file())
 
 
 def _session(path: str, sessions: Sessions) -> bytes:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any, Final
 
-from engiagent.errors import EngiagentError, InputError
+from engiagent.errors import InputError
 from engiagent.files import open_inside
 from engiagent.schemas.words import COUNT, OBJECT, TEXT, TEXTS, by_name, list_of, maybe, record
 from engiagent.tools.modelling import Drafted, Posed, plain
@@ -69,21 +69,14 @@ _RUN: Final = record(
 
 @tool("read", returns=record({"runs": list_of(_RUN)}), outside=True)
 def list_runs(state: State, arguments: Json) -> Outcome:
-    """List the runs in the session's folder, with their problems, states and verdicts."""
-    from engiagent.runfolder import RECORD, read_record
+    """List the runs in the session's folder, the latest first, with how they ended."""
+    from engiagent.runlist import find_runs
 
-    rows: list[Json] = []
-    for file in sorted(state.root.glob(f"**/{RECORD}")):
-        folder = file.parent
-        if folder.is_symlink() or file.is_symlink():
-            continue
-        try:
-            found = read_record(folder)
-        except EngiagentError:
-            continue
-        shown: Json = {"run": folder.relative_to(state.root).as_posix()}
-        shown |= {key: found.get(key) for key in ("problem", "state", "verdict", "reason")}
-        rows.append(shown)
+    names = ("problem", "state", "verdict", "reason")
+    rows = [
+        {"run": run.name, **{name: getattr(run, name) for name in names}}
+        for run in find_runs(state.root)
+    ]
     return Outcome(plain({"runs": rows}))
 
 

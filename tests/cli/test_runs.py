@@ -23,6 +23,7 @@ from engiagent.solvers import Progress, load_solution
 from tests.cli import blueprints
 
 KEYS = [
+    "schema",
     "problem",
     "verdict",
     "objective",
@@ -250,7 +251,8 @@ def test_progress_on_a_terminal_does_not_reach_standard_output(tmp_path: Path) -
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["verdict"] == "feasible"
-    assert "nodes" in done.stderr
+    assert "solve …" in done.stderr
+    assert "best" in done.stderr  # nodes come late on a busy machine
 
 
 @linux
