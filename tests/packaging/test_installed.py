@@ -92,8 +92,9 @@ def test_the_script_of_a_run_needs_no_engiagent(installed: Command, day: Path) -
 
 # What is asked for, and what the answer must name.
 MISSING = {
-    "a solver": (["solve", "runs/day/blueprint.json", "--backend", "scip"], "engiagent[solvers]"),
-    "a language model": (["run", "merchant_day", "--engine", "anthropic"], "engiagent[llm]"),
+    "solver": ("solve runs/day/blueprint.json --backend scip --out runs/scip", "solvers"),
+    "language model": ("run merchant_day --engine anthropic --out runs/asked", "llm"),
+    "server of tools": ("mcp", "mcp"),
 }
 
 
@@ -101,10 +102,7 @@ MISSING = {
 @pytest.mark.usefixtures("day")
 def test_what_needs_an_extra_names_it(installed: Command, place: Path, case: str) -> None:
     words, extra = MISSING[case]
-    done = installed(
-        "engiagent", *words, "--out", f"runs/{case.replace(' ', '_')}",
-        cwd=place, ANTHROPIC_API_KEY="none",
-    )  # fmt: skip
+    done = installed("engiagent", *words.split(), cwd=place, ANTHROPIC_API_KEY="none")
     assert done.returncode == 2
-    assert f"pip install '{extra}'" in done.stderr
+    assert f"pip install 'engiagent[{extra}]'" in done.stderr
     assert "Traceback" not in done.stderr
