@@ -172,4 +172,4 @@ def trace() -> Json:
         "stages": said(list_of(OBJECT), "how long each stage took, and how it ended"),
         "notes": said(list_of(maybe(TEXT)), "what was noted on the way"),
         "usage": said(OBJECT, "calls, tokens, cost and seconds of all turns"),
-    })  # fmt: skip
+    }, {"again": said(OBJECT, "which calls ended otherwise when made again")})  # fmt: skip

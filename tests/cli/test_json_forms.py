@@ -35,6 +35,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("sweep", "sweep bp.json --vary battery_energy_capacity=20,21[MWh] --out sweep"),
     ("lint", "lint bp.json"),
     ("trace", "trace runs/a"),
+    ("trace", "trace runs/a --again"),
     ("report", "report runs/a"),
     ("import", "import model.lp --out made.json"),
     ("problems list", "problems list"),
