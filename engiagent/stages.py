@@ -27,7 +27,7 @@ EXPLAIN_SECONDS: Final = 10.0
 def gaps(analysis: "Analysis") -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names of missing values, and what was not, or not only in one way, understood."""
     missing = tuple(
-        item.slot if "." in item.slot else f"{item.component}.{item.slot}"
+        item.slot if "." in item.slot or not item.component else f"{item.component}.{item.slot}"
         for item in analysis.missing
     )
     unclear = [item.text for item in analysis.not_understood]

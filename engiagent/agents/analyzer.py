@@ -44,7 +44,7 @@ class Analyzer:
 
 def _read(value: Any, board: Board) -> tuple[dict[str, Any], tuple[Fault, ...]]:
     """Return what an answer says as changes of the board, and what is wrong with it."""
-    missing = tuple(f"{m['component']}.{m['quantity']}" for m in value["missing"])
+    missing = tuple(f"{m['component']}.{m['quantity']}".lstrip(".") for m in value["missing"])
     unclear = [f"{e['quote']} ({e['why']})" for e in value["not_understood"]]
     unclear += [f"{' / '.join(e['quotes'])} ({e['why']})" for e in value["contradictions"]]
     said = value["sufficiency"]

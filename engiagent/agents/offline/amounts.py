@@ -296,6 +296,10 @@ def _prefixed(text: str, match: re.Match[str], currency: str | None) -> Amount:
 
 def _suffixed(text: str, match: re.Match[str], currency: str | None) -> Amount:
     value = number_of((match["sign"] or "") + match["number"])
+    rate = _PER_HOUR.match(text, match.end())
+    if rate is not None:
+        place = (match.start(), rate.end())
+        return Amount(value, "1/h", kind_of("1/h"), place, text[slice(*place)])
     space = re.compile(r"[ \u00a0\u202f-]?\s?").match(text, match.end())
     read = read_unit(text, space.end() if space else match.end(), currency)
     unit, end = read if read is not None else ("", match.end())
@@ -304,6 +308,7 @@ def _suffixed(text: str, match: re.Match[str], currency: str | None) -> Amount:
     return Amount(value, unit, kind_of(unit), (match.start(), end), text[match.start() : end])
 
 
+_PER_HOUR = re.compile(r"\s+(?:per|an|each)\s+hour(?![\w-])|\s?/\s?h(?![\w/])")
 _LINK = re.compile(r"\s*(?:to|and|or|–|-|…|,|/|, and|,\s*and)\s*")
 
 

@@ -75,6 +75,7 @@ class Builder:
             index=index,
             data=data,
             value=None if data else inline,
+            unit_override=_whose_cents(value),
             source_reference=value.source,
         )
         self.numbers[made] = self._canonical(value)
@@ -192,6 +193,16 @@ class Builder:
             return np.asarray(_evaluate(parse(expression), self), dtype=float)
         except (KeyError, ValueError, TypeError):
             return np.array(np.nan)
+
+
+def _whose_cents(value: Value) -> Json | None:
+    """Return the unit of a column of cents, where its head does not say of which currency."""
+    if value.data is None or not value.unit.startswith("ct_"):
+        return None
+    currency = value.unit.split("/")[0].removeprefix("ct_")
+    if currency.lower() in value.data.split("#", 1)[1].lower():
+        return None
+    return {"unit": value.unit, "reason": f"the text speaks of {currency}"}
 
 
 def _in_canonical(value: float, unit: str) -> float:

@@ -153,7 +153,9 @@ class Draft:
     def spoken_clock(self, spans: tuple[Span, ...]) -> Json | None:
         """Return how clock times were read that are not written as hours and minutes."""
         said = [" ".join(self.text[a:b].split()) for a, b in spans]
-        spoken = [s for s in said if re.search(r"(?i)\d\s?[ap]\.?m|noon|midday|o'clock", s)]
+        spoken = [
+            s for s in said if re.search(r"(?i)\d\s?[ap]\.?m|noon|midday|o'clock|first|last", s)
+        ]
         if not spoken:
             return None
         shown = ", ".join(dict.fromkeys(spoken))

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engiagent.agents.offline import overrides as given
@@ -12,7 +12,7 @@ from engiagent.agents.offline.draft import Draft
 from engiagent.agents.offline.files import file_columns
 from engiagent.agents.offline.goals import read_goal
 from engiagent.agents.offline.grids import Column, Grid, Times, read_table
-from engiagent.agents.offline.owners import Owners, find_names, mentioned, zone_names
+from engiagent.agents.offline.owners import Owners, find_names, identifier, mentioned, zone_names
 from engiagent.agents.offline.passages import passages, sentences
 from engiagent.agents.offline.phrases import (
     apply_rules,
@@ -20,7 +20,7 @@ from engiagent.agents.offline.phrases import (
     take_definitions,
     with_names,
 )
-from engiagent.agents.offline.results import Analysis
+from engiagent.agents.offline.results import Analysis, Missing, NotUnderstood
 from engiagent.agents.offline.schedules import read_bands, read_gains, read_prices
 from engiagent.agents.offline.scope import account
 from engiagent.agents.offline.series import read_columns, read_lists
@@ -150,6 +150,7 @@ def open_draft(problem: "Problem", currency: str | None) -> tuple[Draft, list[Gr
     names = defined_names(lines)
     draft = Draft(problem.text, [with_names(line, names) for line in lines])
     grids = [read_table(problem.text, k, table, currency) for k, table in enumerate(problem.tables)]
+    grids = [_without_gaps(draft, grid) for grid in grids]
     for grid in grids:
         for cell in grid.counted:
             entry = {"span": list(cell.span), "quote": cell.text, "reason": "names the period"}
@@ -158,6 +159,18 @@ def open_draft(problem: "Problem", currency: str | None) -> tuple[Draft, list[Gr
             draft.table_lines[len(draft.lines)] = cell
             draft.lines.append(with_names(line, names))
     return draft, grids
+
+
+def _without_gaps(draft: Draft, grid: Grid) -> Grid:
+    """Report the columns of a table that lack values, and leave them out."""
+    if grid.curve is not None:
+        text, reason = draft.text[slice(*grid.curve)], "a power that changes with the content"
+        draft.not_understood.append(NotUnderstood(text, grid.curve, reason))
+    for column in grid.columns:
+        for word in column.absent:
+            lacks = f"values of the column {column.name} are not given, only '{word}'"
+            draft.missing.append(Missing("", identifier(word) if word else column.name, lacks))
+    return replace(grid, columns=tuple(c for c in grid.columns if not c.absent))
 
 
 def _owners(draft: Draft, grids: list[Grid]) -> Owners:
@@ -280,8 +293,6 @@ def _other_numbers(draft: Draft, problem: "Problem") -> None:
             continue
         a, b = quantity.number_span
         if not any(x < b and a < y for x, y in seen):
-            from engiagent.agents.offline.results import NotUnderstood
-
             draft.not_understood.append(
                 NotUnderstood(quantity.text, quantity.span, "nothing looked at this number")
             )

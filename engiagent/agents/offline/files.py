@@ -46,9 +46,10 @@ def unit_of_column(column: object, currency: str | None) -> str:
         if tail.lower() in _SUFFIXES:
             return _SUFFIXES[tail.lower()]
         money, _, energy = tail.partition("/")
-        found = clean_unit(f"{money.upper()}/{_ENERGY.get(energy.lower(), energy)}", currency)
-        if energy and found:
-            return found
+        for name in (money.upper(), money.lower()):
+            found = clean_unit(f"{name}/{_ENERGY.get(energy.lower(), energy)}", currency)
+            if energy and found:
+                return found
     return ""
 
 

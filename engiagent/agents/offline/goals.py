@@ -52,7 +52,7 @@ def _targets(line: str) -> list[tuple[str, list[tuple[int, int]]]]:
     found = []
     for sense, pattern in words.objective.items():
         for match in pattern.finditer(line):
-            target = _near(line, match, sense)
+            target = _near(line, match, sense) or _taken_up(line, match, sense)
             if target is not None:
                 found.append((target[0], [match.span(), target[1]]))
     return found
@@ -88,6 +88,27 @@ def _near(line: str, sense_match: re.Match[str], sense: str) -> tuple[str, tuple
     return None
 
 
+_PRONOUN: Final = re.compile(
+    r"; (?:we |please )?(?:want|make|keep|get|let) (?:it|this|that) (?:be )?$"
+)
+
+
+def _taken_up(
+    line: str, sense_match: re.Match[str], sense: str
+) -> tuple[str, tuple[int, int]] | None:
+    """Return what 'it' is in '…; we want it as high as it gets': the one target before it."""
+    before = _PRONOUN.search(line[: sense_match.start()])
+    if before is None:
+        return None
+    wanted = {"minimise": "cost", "maximise": "profit"}[sense]
+    targets = lexicon().targets
+    found = list(targets[wanted].finditer(line, 0, before.start()))
+    other = "profit" if wanted == "cost" else "cost"
+    if len(found) != 1 or targets[other].search(line, 0, before.start()):
+        return None
+    return wanted, found[0].span()
+
+
 def _gap(line: str, a: re.Match[str], b: re.Match[str]) -> tuple[int, str]:
     if b.start() >= a.end():
         between = line[a.end() : b.start()]
@@ -100,7 +121,7 @@ def _gap(line: str, a: re.Match[str], b: re.Match[str]) -> tuple[int, str]:
 
 def _may_precede(sense: str) -> bool:
     return sense.startswith(
-        ("as ", "least", "lowest", "minimal", "minimum", "most", "keep", "at the")
+        ("as ", "want", "least", "lowest", "minimal", "minimum", "most", "keep", "at the")
     )
 
 

@@ -43,7 +43,13 @@ _LABEL_UNIT: Final = re.compile(r"[(\[,]\s*(?:in\s+)?([^()\[\],]+?)\s*[)\]]?\s*$
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table or a file that holds a value for every period."""
+    """A column of a table or a file that holds a value for every period.
+
+    Attributes
+    ----------
+    absent
+        The words that stand for values that are not given.
+    """
 
     name: str
     words: str
@@ -52,6 +58,7 @@ class Column:
     numbers: tuple[float, ...] | None = None
     data: str | None = None
     count: int = 0
+    absent: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -76,6 +83,7 @@ class Grid:
     owners: tuple[str, ...] = ()
     owner_kind: str = ""
     corner: str = ""
+    curve: tuple[int, int] | None = None
     counted: tuple[Any, ...] = ()
 
 
@@ -98,8 +106,7 @@ def _time_column(table: Any) -> tuple[int, Times] | None:
         texts = [row[c].text.strip() for row in table.rows]
         times = _times(texts, name)
         if times is not None and any(
-            k != c and all(_is_number(row[k].text) for row in table.rows)
-            for k in range(len(table.header))
+            k != c and _absent(table, k) is not None for k in range(len(table.header))
         ):
             return c, times
     return None
@@ -152,13 +159,9 @@ def _is_number(text: str) -> bool:
 def _series(number: int, table: Any, stamp: int, times: Times, currency: str | None) -> Grid:
     columns = []
     for c, name in enumerate(table.names):
-        if (
-            c == stamp
-            or _counts(table, c)
-            or not all(_is_number(row[c].text) for row in table.rows)
-        ):
+        if c == stamp or _counts(table, c) or (absent := _absent(table, c)) is None:
             continue
-        cells = [row[c] for row in table.rows]
+        cells = [row[c] for row in table.rows if _is_number(row[c].text)]
         sources = [_cell_source(number, r, name, cell) for r, cell in enumerate(cells)]
         unit = _unit_of(table, c, currency)
         columns.append(
@@ -168,12 +171,20 @@ def _series(number: int, table: Any, stamp: int, times: Times, currency: str | N
                 unit,
                 sources,
                 tuple(number_of(cell.text) for cell in cells),
-                count=len(cells),
+                count=len(table.rows),
+                absent=absent,
             )
         )
     counters = [stamp, *(c for c in range(len(table.names)) if c != stamp and _counts(table, c))]
     stamps = tuple(row[c] for row in table.rows for c in counters)
     return Grid(columns=tuple(columns), times=times, counted=stamps)
+
+
+def _absent(table: Any, column: int) -> tuple[str, ...] | None:
+    """Return the words in a column of numbers; None where it is no such column."""
+    words = [t for row in table.rows if not _is_number(t := row[column].text.strip())]
+    plain = all(re.fullmatch(r"[A-Za-z][A-Za-z /.-]*|[-–—?]|", word) for word in words)
+    return tuple(dict.fromkeys(words)) if plain and 3 * len(words) < len(table.rows) else None
 
 
 def _counts(table: Any, column: int) -> bool:
@@ -238,6 +249,8 @@ def _cells(text: str, number: int, table: Any, currency: str | None) -> Grid:
     data = [c for c in range(1, len(table.header)) if c not in notes and c != unit_column]
     if not data:
         return Grid()
+    if len(data) == 1 and _is_curve(table, data[0]):
+        return Grid(curve=(table.rows[0][0].span[0], table.rows[-1][data[0]].span[1]))
     by_rows = len(data) > 1 and _heads_are_labels(table, data, unit_column)
     single = len(data) == 1 and not by_rows
     owners: tuple[str, ...] = ()
@@ -271,6 +284,14 @@ def _cells(text: str, number: int, table: Any, currency: str | None) -> Grid:
         owner_kind = "battery" if "energy" in kinds else ""
     corner = table.header[0].text if by_rows else ""
     return Grid(lines=tuple(lines), owners=owners, owner_kind=owner_kind, corner=corner)
+
+
+def _is_curve(table: Any, column: int) -> bool:
+    """Whether a table gives a power over a content, as points of a curve."""
+    heads = [table.header[c].text.lower() for c in (0, column)]
+    numbers = all(_is_number(row[c].text) for row in table.rows for c in (0, column))
+    content = re.search(r"content|charge|soc|level|stored|energy", heads[0]) is not None
+    return numbers and content and re.search(r"power|charg|kw|mw", heads[1]) is not None
 
 
 def _is_period_row(row: Any) -> bool:

@@ -14,17 +14,21 @@ _REST: Final = (
     r"(?:for |at |during |in )?(?:the )?(?:rest|remainder) of (?:the )?(?:day|time|night|hours)|"
     r"(?:at |during |in )?all the rest|(?:at |during |in )?any other (?:time|hour)|"
     r"from then on|after that|thereafter|"
-    r"outside (?:of )?(?:these|those|this|that) (?:hours|times|periods?|windows?)|"
+    r"else(?= <)|outside (?:of )?(?:these|those|this|that) (?:hours|times|periods?|windows?)|"
     r"(?:at |during |in )?(?:the )?(?:rest|remainder)(?= |$)"
     r"(?! (?:of (?:the|our|its|this)|for|at least) )"
     r"|else(?= <)|{elsewhen}"
 )
-_WHEN: Final = r"(?:during|in|within|at|over|throughout|for|on)"
+_WHEN: Final = r"(?:during|in|within|at|over|throughout|for|on|by)"
+_OPPOSITE: Final = {
+    "night": "day", "day": "night", "peak": "off-peak", "off-peak": "peak", "high": "low",
+    "low": "high", "high-tariff": "low-tariff", "low-tariff": "high-tariff",
+}  # fmt: skip
 _DEFINED: Final = re.compile(
     r"(?<![a-z])(?:the )?(?P<name>(?:[a-z-]+ ){0,2}[a-z-]+?)"
     r"(?: hours| period| window| time| tariff)?"
-    r" (?:(?:(?<=event )for|lasts?|runs?|is|are|means?|hours are|comprises?|covers?|extends?|goes"
-    r"|:|=)(?: the (?:time|period|hours))?|\()"
+    r" (?:(?:(?<=event )for|lasts?|runs?|is|are|means?|stands for|hours are|comprises?|covers?"
+    r"|extends?|goes|:|=)(?: the (?:time|period|hours))?|\()"
     r" (?P<periods>(?:<period#\d+>(?: (?:and|,|, and) )?)+)"
 )
 _NAMES: Final = frozenset(
@@ -106,7 +110,12 @@ def take_definitions(draft: Draft) -> None:
         for match in _DEFINED.finditer(line.line):
             if any(word in _NAMES for word in match["name"].split()):
                 covered = line.covered(*match.span())
-                if not any(t.amount is not None for t in line.tokens):
+                opens = match["name"].split()[0]
+                before = line.tokens[covered[0] - 1].text if covered[0] else ""
+                if before in ("where", "whereby"):
+                    covered = range(covered[0] - 1, covered[-1] + 1)
+                own = "where" in (opens, before) or before in ("whereby", ";", "(")
+                if own or not any(t.amount is not None for t in line.tokens):
                     draft.take(n, covered)
                     first, last = line.tokens[covered[0]], line.tokens[covered[-1]]
                     span = (first.span[0], last.span[1])
@@ -138,6 +147,16 @@ def with_names(line: Line, names: dict[str, Period]) -> Line:
         )
         pieces.append((rf"{_WHEN} {full}", period))
         pieces.append((rf"{word}[- ](?:hours|periods?|times?)", period))
+    for name, period in names.items():
+        other = _OPPOSITE.get(name)
+        if other is not None and other not in names:
+            pieces.append(
+                (
+                    rf"(?:by|at|during|in) (?:the )?{other}(?:[- ](?:hours|periods?|times?))?"
+                    rf"|{other}[- ](?:hours|periods?|times?)",
+                    replace(period, rest=True),
+                )
+            )
     pieces.append((_REST.replace("{elsewhen}", "elsewhere in the day"), Period(rest=True)))
     for pattern, period in pieces:
         line = _replaced(line, re.compile(rf"(?<![a-z0-9-])(?:{pattern})(?![a-z0-9-])"), period)
@@ -166,6 +185,7 @@ def relined(line: Line, tokens: list[Token]) -> Line:
 
 TIME_FACTS: Final = (
     "horizon", "horizon_hours", "step", "step_word", "start_clock", "hour_ending", "hour_beginning",
+    "first_hour", "numbered",
 )  # fmt: skip
 _NOT_EQUAL: Final = re.compile(r"\b(?:at least|less|lower|below|more|minimum|emptier|higher)\b")
 

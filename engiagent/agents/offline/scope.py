@@ -72,8 +72,14 @@ def _numbers(draft: Draft, n: int, line: Line) -> None:
             draft.unused.append(
                 {"span": list(amount.span), "quote": amount.quote, "reason": reason}
             )
-        elif amount.unit or re.search(r"\d", amount.quote):
+        elif amount.unit or re.search(r"\d", amount.quote) or _of_time(line, i):
             draft.refuse(n, f"nothing takes the number {amount.quote}")
+
+
+def _of_time(line: Line, i: int) -> bool:
+    """Whether a number in words counts hours or days."""
+    behind = line.tokens[i + 1].text if i + 1 < len(line.tokens) else ""
+    return behind in ("hours", "minutes", "days", "nights", "weeks")
 
 
 def _background(draft: Draft, n: int, line: Line, i: int) -> str | None:

@@ -31,7 +31,7 @@ def read_columns(draft: Draft, columns: list[Column], currency: str | None) -> N
     """Give every column a meaning, or report that it has none."""
     for column in columns:
         words = _plain(column.name)
-        after, told = _description(draft, column)
+        after, told = description(draft, column)
         unit = column.unit or _unit_in(after, currency)
         named = _role(words, unit)
         if not unit and named != "cop":
@@ -113,7 +113,7 @@ def _role(words: str, unit: str) -> str | None:
     return hits[0] if len(hits) == 1 else None
 
 
-def _description(draft: Draft, column: Column) -> tuple[str, str]:
+def description(draft: Draft, column: Column) -> tuple[str, str]:
     """Return what the text says about a column: behind its name, and around it or its file's."""
     behind: list[str] = []
     near: list[str] = []

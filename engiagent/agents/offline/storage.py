@@ -129,6 +129,8 @@ def _settle(
         )
     else:
         note_repeat(builder, reading.value)
+        if made != filled[target] and made not in filled.values():
+            _forget(builder, made)
 
 
 def _places(builder: Builder, parameter: str) -> tuple[Span, ...]:
@@ -177,6 +179,9 @@ def _derive(
                 f"{name}: {target.replace('_', ' ')} is given in two ways that differ",
                 (*_places(builder, filled[target]), builder.draft.place(reading)),
             )
+        elif "derive" in reading.slot.options and reading.value.expression == "x0":
+            _forget(builder, bases.pop(id(reading), ""))
+            note_repeat(builder, reading.value)
         return
     series = any(i in builder.indexed for i in inputs)
     filled[target] = builder.derived(
@@ -184,6 +189,11 @@ def _derive(
         note=f"'{said}': {text}" if said else (note or text),
         more=(reading.value.source,) if said else (),
     )  # fmt: skip
+
+
+def _forget(builder: Builder, name: str) -> None:
+    """Leave out a parameter of which another one says all that it says."""
+    builder.parameters[:] = [p for p in builder.parameters if p["name"] != name]
 
 
 def _stated(builder: Builder, reading: Reading) -> bool:

@@ -93,6 +93,7 @@ def read_axis(draft: Draft, times: list[Times], lengths: list[int]) -> Axis | No
         return None
     if said_step is not None and stamped and stamped.step_minutes and said_step != step:
         _contradiction(draft, f"time stamps every {step:g} min against steps of {said_step:g} min")
+    _not_the_horizon(draft, count, step)
     _check_counts(draft, count, step)
     start, known = _start(draft, stamped, step)
     return Axis(start, step, count, zone, known)
@@ -239,6 +240,23 @@ def _check_counts(draft: Draft, count: int, step: float) -> None:
             )
 
 
+_FEW: Final = 6
+
+
+def _not_the_horizon(draft: Draft, count: int, step: float) -> None:
+    """Give back the words of small spelled counts that are none of the horizon: 'three prices'."""
+    for fact in [f for f in draft.facts if f.name == "horizon"]:
+        token = fact.groups.get("count")
+        said = _counted(fact, step)
+        if token is None or token.amount is None or said in (None, count):
+            continue
+        if token.text.isalpha() and token.amount.value <= _FEW:
+            draft.facts.remove(fact)
+            tokens = draft.lines[fact.line].tokens
+            inside = [i for i, t in enumerate(tokens) if fact.span[0] <= t.span[0] < fact.span[1]]
+            draft.taken.difference_update((fact.line, i) for i in inside)
+
+
 def restated(draft: Draft, axis: Axis) -> None:
     """Account for durations that only say again how long the horizon or a step is."""
     for n, i, amount in list(draft.free_amounts("duration")):
@@ -277,6 +295,8 @@ def _start(draft: Draft, stamped: Times | None, step: float) -> tuple[str, bool]
 
 def _start_clock(draft: Draft) -> float | None:
     for fact in draft.facts:
+        if fact.name == "first_hour" and fact.groups["when"].period is not None:
+            return fact.groups["when"].period.ranges[0][0]
         token = fact.groups.get("clock")
         if fact.name == "start_clock" and token is not None and token.clock is not None:
             return token.clock

@@ -82,7 +82,8 @@ _DAY_ONLY = re.compile(
 )
 _CLOCK_TEXT = (
     r"(?:(?:[01]?\d|2[0-4]):[0-5]\d(?:\s?(?:am|pm|a\.m\.|p\.m\.))?(?:\s?(?:h|hrs|o'clock))?\b"
-    r"|(?:1[0-2]|0?[1-9])\s?(?:am|pm|a\.m\.|p\.m\.)(?=\W|$)|(?:1[0-2]|[1-9])\s?o'clock"
+    r"|(?:1[0-2]|0?[1-9])\s?(?:am|pm|a\.m\.|p\.m\.)(?=\W|$)"
+    r"|(?:1[0-2]|[1-9]|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve))\s+o'clock"
     r"|\bmidnight\b|\bnoon\b|\bmidday\b)"
 )
 CLOCK: Final = re.compile(_CLOCK_TEXT, re.I)
@@ -96,6 +97,14 @@ _RANGE = re.compile(
 _OPEN = re.compile(
     rf"\b(?:(?P<before>before|until|till)\s+(?P<c>{_CLOCK_TEXT})"
     rf"|(?P<after>after|from)\s+(?P<d>{_CLOCK_TEXT})(?:\s+(?:on(?:wards?)?|onwards?))?)",
+    re.I,
+)
+_COUNTED: Final = (
+    r"(?:\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|eighteen|sixteen)"
+)
+_EDGE_HOURS = re.compile(
+    rf"\b(?:the\s+)?(?:first\s+(?P<n>{_COUNTED})(?:\s+hours?)?(?:\s+and\s+(?:the\s+)?last\s+"
+    rf"(?P<m>{_COUNTED}))?\s+hours?\s+of\s+(?:the|each|every)\s+day)\b",
     re.I,
 )
 _CODE = re.compile(r"`[^`\n]+`|\b[\w-]+\.(?:csv|parquet|nc|txt|json|xlsx)\b")
@@ -118,6 +127,9 @@ _SOC_AT = re.compile(
     r"\b(?:SOC|E|SOE)\s?[(_]\s?(?:(?P<start>0|init(?:ial)?|start)|(?:end|final|T|N))\s?\)?(?![A-Za-z0-9])",
     re.I,
 )
+_ENERGY_WORDS: Final = {
+    "kwh": "kWh", "mwh": "MWh", "kilowatt-hour": "kWh", "megawatt-hour": "MWh",
+}  # fmt: skip
 _LABEL = re.compile(
     r"(?:\b(?:table|figure|fig\.|section|appendix|no\.|nr\.|case|scenario|version|phase|item|"
     r"step|variant|case|EN|ISO|IEC|DIN|building|site|plant|unit|zone|room|battery|block|hall|"
@@ -133,6 +145,9 @@ def clock_value(text: str) -> float:
         return 0.0
     if low in ("noon", "midday"):
         return 12.0
+    spelled = low.split()[0]
+    if spelled in _NUMBER_WORDS or spelled == "one":
+        return float(_NUMBER_WORDS.get(spelled, 1))
     match = re.match(r"(\d{1,2})(?::(\d\d))?", low)
     assert match is not None
     hours = int(match[1]) + int(match[2] or 0) / 60
@@ -154,9 +169,26 @@ def tokenise(text: str, sentence: Sentence, currency: str | None) -> Line:
         if token.kind != "end":
             tokens.append(token)
             position = token.span[1]
-    tokens = _lists(text, tokens)
+    tokens = _lists(text, _of_one_unit(tokens))
     shown, starts = written(tokens)
     return Line(sentence, tuple(tokens), shown, starts)
+
+
+def _of_one_unit(tokens: list[Token]) -> list[Token]:
+    """Turn money into prices behind 'a kWh costs', 'every MWh sold brings'."""
+    result, unit = [], ""
+    for i, token in enumerate(tokens):
+        before = tokens[i - 1].text if i else ""
+        if token.text == ";":
+            unit = ""
+        if token.kind == "word" and before in ("a", "an", "each", "every", "one", "per"):
+            unit = _ENERGY_WORDS.get(token.text, unit)
+        amount = token.amount
+        if unit and amount is not None and amount.kind == "money":
+            priced = f"{amount.unit}/{unit}"
+            token = replace(token, amount=replace(amount, unit=priced, kind=kind_of(priced)))
+        result.append(token)
+    return result
 
 
 def written(tokens: list[Token]) -> tuple[str, tuple[int, ...]]:
@@ -189,7 +221,7 @@ def _fixed(text: str, start: int, end: int) -> list[Token]:
         ("cycles", _ONE_CYCLE), ("soc", _SOC_AT), ("code", _CODE), ("tz", _ZONE_NAME),
         ("name", _UNIT_NAME),
         ("date", DATE), ("date", _DAY_ONLY),
-        ("period", _RANGE), ("period", _OPEN), ("clock", CLOCK),
+        ("period", _RANGE), ("edges", _EDGE_HOURS), ("period", _OPEN), ("clock", CLOCK),
     ):  # fmt: skip
         for match in pattern.finditer(text, start, end):
             if not free(match.span()):
@@ -209,6 +241,8 @@ def _made(kind: str, match: re.Match[str]) -> Token | None:
         return Token("word", "initial-soc" if match["start"] else "final-soc", span)
     if kind == "name":
         return Token("word", text.lower(), span)
+    if kind == "edges":
+        return Token("period", text, span, period=_edge_hours(match, span))
     if kind == "clock":
         return Token("clock", text.lower(), span, clock=clock_value(text))
     if kind != "period":
@@ -230,6 +264,15 @@ def _made(kind: str, match: re.Match[str]) -> Token | None:
     ranges = ((0.0, value or 24.0),) if groups["before"] is not None else ((value, 24.0),)
     kind = "period_open"
     return Token(kind, text, span, period=Period(ranges, spans=(span,)), clock=value)
+
+
+def _edge_hours(match: re.Match[str], span: Span) -> Period:
+    """Return the first and the last hours of a day: ``the first six and the last two hours``."""
+    first, last = (
+        float(_NUMBER_WORDS.get(str(text).lower(), text or 0)) for text in (match["n"], match["m"])
+    )
+    ranges = tuple(r for r in ((0.0, first), (24.0 - last, 24.0)) if r[0] < r[1])
+    return Period(ranges, spans=(span,))
 
 
 def _wrapped(a: float, b: float) -> tuple[tuple[float, float], ...]:

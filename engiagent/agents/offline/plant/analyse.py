@@ -22,6 +22,7 @@ from engiagent.agents.offline.plant.finding import find_units
 from engiagent.agents.offline.plant.formulas import take_curves
 from engiagent.agents.offline.plant.rooms import name_rests, read_scheme, with_zone
 from engiagent.agents.offline.plant.rosters import labels_of, read_rosters, rosters_of
+from engiagent.agents.offline.plant.sites import with_demand, with_described, without_netted
 from engiagent.agents.offline.plant.slopes import take_slopes
 from engiagent.agents.offline.plant.spoken import (
     spell_durations,
@@ -78,8 +79,12 @@ def understand_plant(
         name_rests(draft)
         read_scheme(draft)
     plant = _with_columns(plant, [*columns, *files[0]], _bought(draft))
-    plant = _with_load(_with_lists(plant, draft), draft)
-    read_series(draft, plant, [*columns, *files[0]], currency)
+    plant = with_described(
+        _with_load(_with_lists(plant, draft), draft), [*columns, *files[0]], draft
+    )
+    plant = without_netted(plant, [*columns, *files[0]], draft, currency)
+    plant, settled = with_demand(plant, [*columns, *files[0]], draft, currency)
+    read_series(draft, plant, [*columns, *files[0]], currency, settled)
     lengths = read_lists(draft, plant, currency)
     offers = take_offers(draft, plant)
     axis = read_axis(draft, [*times, *timed, *files[1]], lengths)

@@ -6,7 +6,7 @@ unit and no quantity that the cards know, and no words of obligation. What is sa
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -33,6 +33,7 @@ class Scenery:
     quantities: frozenset[str]
     pronouns: frozenset[str]
     subjects: frozenset[str]
+    demands: Mapping[str, str]
 
 
 @lru_cache(maxsize=1)
@@ -51,6 +52,7 @@ def scenery() -> Scenery:
         frozenset(str(card["quantities"]).split()),
         frozenset(str(card["pronouns"]).split()),
         frozenset(str(card["subjects"]).split()),
+        {verb: concept for concept, verbs in card["demands"].items() for verb in verbs.split()},
     )
 
 
@@ -77,6 +79,8 @@ def says_nothing(marked: Marked, first: int, last: int) -> bool:
         return False
     said = marked.said(first, last)
     known = scenery()
+    if tokens[0].text in ("a", "an") and said - {"not", "always"} == {marked.concepts[first + 1]}:
+        said -= {marked.concepts[first + 1]}  # 'a rotor never rests' is said of all rotors
     if said - known.loose or not any(c == UNKNOWN for c in marked.concepts[first:last]):
         return False
     if "may" in said and said & {"not", "only"}:
@@ -96,13 +100,13 @@ def gives_reason(marked: Marked, first: int, last: int) -> bool:
     tokens = marked.line.tokens[first:last]
     if any(token.kind not in PLAIN for token in tokens):
         return False
-    words = [t.text for t in tokens if t.kind == "word"]
+    words = [t.text for t in tokens]
     match = scenery().reasons.match(" ".join(words))
     if match is None:
         return False
     if says_nothing(marked, first, last):
         return True
-    said = marked.said(first, last)
+    said = marked.said(first + len(match[0].split()), last)
     if said & (_OBLIGES | group("binding") | group("triggers") | {"may"}):
         return False
     return stated(said) is None
@@ -115,8 +119,8 @@ def asides(marked: Marked, first: int, last: int) -> list[tuple[int, int]]:
     sentence of its own on things that nothing knows.
     """
     tokens = marked.line.tokens
+    found = _brackets(marked, first, last)
     edges = [first, *(i for i in range(first + 1, last) if _parts(tokens, i)), last]
-    found = []
     for a, b in pairwise(edges):
         start = a
         while start < b and tokens[start].text in _JOINTS:
@@ -130,6 +134,27 @@ def asides(marked: Marked, first: int, last: int) -> list[tuple[int, int]]:
             or (_is_sentence(tokens, start, b) and says_nothing(marked, start, b))
         ):
             found.append((a, b))
+    return found
+
+
+def _brackets(marked: Marked, first: int, last: int) -> list[tuple[int, int]]:
+    """Return brackets behind a word that only name things that nothing knows."""
+    tokens = marked.line.tokens
+    found, start = [], None
+    for i in range(first, last):
+        if tokens[i].text == "(":
+            start = i
+        elif tokens[i].text == ")" and start is not None:
+            # 'an oil pump' is a pump that nothing knows, and no oil
+            inside = [
+                c for k, c in enumerate(marked.concepts[start + 1 : i], start + 1)
+                if not ((c == "fuel" or c[0] == "@") and marked.concepts[k + 1] == UNKNOWN)
+            ]  # fmt: skip
+            words = {t.text for t in tokens[start + 1 : i]}
+            short = 0 < i - start - 1 <= 6 and not words & scenery().quantities
+            if short and UNKNOWN in inside and set(inside) <= {UNKNOWN, NEUTRAL}:
+                found.append((start, i + 1))
+            start = None
     return found
 
 
@@ -169,6 +194,46 @@ def _is_sentence(tokens: Sequence[Token], first: int, last: int) -> bool:
         return False
     places = [k for k, word in enumerate(words) if word in scenery().verbs]
     return any(1 <= k <= 5 for k in places)
+
+
+def cost_labels(marked: Marked, first: int, last: int) -> list[int]:
+    """Return the words for what money is paid: '12 EUR for the contactors each time …'."""
+    tokens = marked.line.tokens
+    found = []
+    for i in range(first, last - 2):
+        amount = tokens[i].amount
+        if amount is None or amount.kind != "money" or tokens[i + 1].text != "for":
+            continue
+        k = i + 2
+        k += tokens[k].text in ("the", "its", "their", "a")
+        if k < last and marked.concepts[k] == UNKNOWN:
+            found.append(k)
+    return found
+
+
+def demanded(marked: Marked, first: int, last: int) -> Marked:
+    """Return a line in which who demands something is quiet, and the demand is an obligation.
+
+    'The insurer wants the content kept above 5 kWh' obliges; 'the kiln wants 5 kW' is a load of
+    something that nothing knows.
+    """
+    tokens = marked.line.tokens
+    known = scenery()
+    for i in range(first + 1, min(first + 8, last - 1)):
+        before = marked.concepts[first:i]
+        if any(c not in (NEUTRAL, UNKNOWN) for c in before) or tokens[i].kind != "word":
+            break
+        concept = known.demands.get(tokens[i].text)
+        if concept is None or UNKNOWN not in before or tokens[first].text not in known.subjects:
+            continue
+        ahead = [c for c in marked.concepts[i + 1 : i + 6] if c not in (NEUTRAL, UNKNOWN)]
+        if not ahead or ahead[0] == THING or tokens[i + 1].kind != "word":
+            break
+        found = list(marked.concepts)
+        found[first:i] = [NEUTRAL] * (i - first)
+        found[i] = concept
+        return Marked(marked.line, tuple(found), marked.joints)
+    return marked
 
 
 def described(marked: Marked, only: frozenset[str], first: int, last: int) -> list[int]:

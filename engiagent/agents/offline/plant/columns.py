@@ -1,7 +1,8 @@
 """Columns of files and tables, and lists in sentences, as series of units."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from engiagent.agents.offline.amounts import Amount, kind_of, read_unit
@@ -13,7 +14,7 @@ from engiagent.agents.offline.plant.slopes import weather_role
 from engiagent.agents.offline.plant.units import Instance, Plant, nouns
 from engiagent.agents.offline.plant.words import Marked, group, mark, vocabulary
 from engiagent.agents.offline.results import NotUnderstood
-from engiagent.agents.offline.series import _description, _unit_in
+from engiagent.agents.offline.series import _unit_in, description
 from engiagent.agents.offline.tokens import Token, tokenise
 
 
@@ -30,21 +31,19 @@ def consumes(name: str) -> bool:
 
 
 def read_series(
-    draft: Draft, plant: Plant, columns: Sequence[Column], currency: str | None
+    draft: Draft,
+    plant: Plant,
+    columns: Sequence[Column],
+    currency: str | None,
+    settled: Mapping[str, tuple[str, str]] = MappingProxyType({}),
 ) -> None:
-    """Give every column a slot, or report that it has none."""
+    """Give every column a slot, or report that it has none; ``settled`` are known by name."""
     for column in columns:
-        behind, around = _description(draft, column)
-        head = "demand" if consumes(column.name) else plain_text(column.name)
-        texts = [head, behind, around, column.words]
-        unit = column.unit or _unit_in(behind, currency) or _unit_in(around, currency)
-        if not unit and "cop" in texts[0].split():
-            unit = "1"
-        found = None
-        for text in texts:
-            found = _place(plant, text.lower(), unit)
-            if found is not None:
-                break
+        unit, texts = _texts(draft, column, currency)
+        found = described_place(draft, plant, column, currency)
+        if found is None and column.name in settled:
+            owner, slot = settled[column.name]
+            found = next(i for i in plant.instances if i.name == owner), slot
         role = weather_role(" ".join(texts[:2]).lower()) if unit else None
         if found is None and role is not None and kind_of(unit) == "temperature":
             value = Value(unit, column.source, numbers=column.numbers, data=column.data)
@@ -62,6 +61,24 @@ def read_series(
             expression="x0/dt(t)" if kind_of(unit) == "energy" else "x0",
         )
         _settle(draft, instance, slot, value, column)
+
+
+def _texts(draft: Draft, column: Column, currency: str | None) -> tuple[str, list[str]]:
+    """Return a column's unit and the texts that may say what it is, its name first."""
+    behind, around = description(draft, column)
+    head = "demand" if consumes(column.name) else plain_text(column.name)
+    texts = [head, behind, around, column.words]
+    unit = column.unit or _unit_in(behind, currency) or _unit_in(around, currency)
+    return ("1" if not unit and "cop" in texts[0].split() else unit), texts
+
+
+def described_place(
+    draft: Draft, plant: Plant, column: Column, currency: str | None
+) -> tuple[Instance, str] | None:
+    """Return the unit and slot of a column by its name and what the text says of it."""
+    unit, texts = _texts(draft, column, currency)
+    places = (_place(plant, text.lower(), unit) for text in texts)
+    return next((found for found in places if found is not None), None)
 
 
 def _settle(draft: Draft, instance: Instance, slot: str, value: Value, column: Column) -> None:

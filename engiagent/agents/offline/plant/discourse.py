@@ -7,6 +7,7 @@ from typing import Final
 
 from engiagent.agents.offline.draft import Draft
 from engiagent.agents.offline.passages import Sentence
+from engiagent.agents.offline.plant.horizon import horizon_words
 from engiagent.agents.offline.plant.units import Plant, nouns, pattern_of
 from engiagent.agents.offline.plant.words import NEUTRAL, UNKNOWN, Marked, group, mark, vocabulary
 from engiagent.agents.offline.timing import Axis
@@ -14,7 +15,7 @@ from engiagent.agents.offline.tokens import Line, Token, tokenise
 
 STRANGER: Final = "?"
 """What 'it' is when the sentence before is on something that nothing here knows."""
-_PRONOUNS: Final = frozenset({"it", "its", "they", "their"})
+PRONOUNS: Final = frozenset({"it", "its", "they", "their"})
 
 
 @dataclass
@@ -45,7 +46,7 @@ class Discourse:
         if tabled:
             return tabled[0]
         words = {t.text for t in self.draft.lines[n].tokens[:token]}
-        pronoun = bool(words & _PRONOUNS)
+        pronoun = bool(words & PRONOUNS)
         # 'Its fuel' is about what burns it.
         here = [(i, c) for i, c in self._units_in(n) if not (pronoun and c == "fuel")]
         before = [c for i, c in here if i < token]
@@ -63,13 +64,28 @@ class Discourse:
             found = self._units_in(k)
             if found:
                 return found[0][1]
-            if other.passage == sentence.passage and self.marked(k).unknown():
+            storing = self._store() if self.marked(k).said() & group("storing") else None
+            if storing is not None:
+                return storing
+            if other.passage == sentence.passage and self._strange(k):
                 return STRANGER
         for text in (sentence.lead, sentence.heading):
             named = [c[1:] for c in self._plain(text) if c.startswith("@")]
             if named:
                 return named[-1]
         return here[0][1] if here else None
+
+    def _store(self) -> str | None:
+        """Return the kind of the only store of a plant."""
+        kinds = ("battery", "heat_store", "cold_store")
+        stores = [i.unit.component for i in self.plant.instances if i.unit.component in kinds]
+        return stores[0] if len(stores) == 1 else None
+
+    def _strange(self, k: int) -> bool:
+        """Whether a sentence speaks of something unknown, and no number of it was understood."""
+        line = self.draft.lines[k]
+        read = any(t.amount and self.draft.is_taken(k, i) for i, t in enumerate(line.tokens))
+        return bool(self.marked(k).unknown()) and not read
 
     def _units_in(self, n: int) -> list[tuple[int, str]]:
         concepts = self.marked(n).concepts
@@ -98,6 +114,8 @@ class Discourse:
                 edge = self._edge(line, i, token.clock)
                 if edge is not None:
                     extra[i] = edge
+        if self.axis is not None:
+            extra |= horizon_words(line, self.axis)
         found = mark(line, self.words, extra)
         concepts = list(found.concepts)
         for i, concept in enumerate(concepts):

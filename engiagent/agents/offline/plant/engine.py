@@ -21,6 +21,7 @@ from engiagent.agents.offline.plant.limits import (
     Ban,
     is_question,
     is_story,
+    leaves_out_the_end,
     running_state,
     told_besides,
 )
@@ -42,7 +43,6 @@ class Reader(Numbers):
     """Reads the lines of a draft for a plant."""
 
     goal: Goal | None = None
-    fact_units: list[tuple[str, str | None, int]] = field(default_factory=list)
     curves: Mapping[str, Curve] = field(default_factory=dict)
     offers: Mapping[str, Offer] = field(default_factory=dict)
     stays: Mapping[str, Mapping[str, tuple[str, Cell]]] = field(default_factory=dict)
@@ -70,7 +70,11 @@ class Reader(Numbers):
         marked = self.marked(n)
         if self._state(n, marked):
             return None
-        free = [i for i in free if not (self._counts(n, i) or self._restated(n, i))]
+        free = [
+            i
+            for i in free
+            if not (self._counts(n, i) or self._restated(n, i) or self._other_count(n, i))
+        ]
         for first, last in self._clauses(marked):
             inside = [i for i in free if first <= i < last]
             reason = (
@@ -158,6 +162,13 @@ class Reader(Numbers):
             and not self.whole(line.tokens[i])
             for i in range(first, last)
         )
+        if all(self.draft.is_taken(n, i) or line.tokens[i].kind == "mark"
+               for i in range(first, last)):  # fmt: skip
+            return None
+        outside = leaves_out_the_end(self.draft.lines, n)
+        if outside is not None and set(range(first, last)) <= set(outside):
+            self._background(n, first, last)
+            return None
         if self.goal is not None and n == self.goal.line:
             return self._goal(marked, first, last)
         if is_story(marked, first, last, said) or self._asked(marked, first, last, said):
@@ -166,7 +177,9 @@ class Reader(Numbers):
             self._background(n, first, last)
             return None
         asks = bears(marked, said, times) or self._asks(n, first, last, said)
-        if not asks and stated(said) is None:
+        if self._about_the_end(n, said):
+            return None
+        if not asks and stated(said) is None and not self._joined(marked, first, last):
             return None
         described = any(t.kind == "code" for t in line.tokens[first:last]) and not said & group(
             "binding"
@@ -178,7 +191,7 @@ class Reader(Numbers):
             reason = self._ban(n, marked, first, last)
             if reason is None:
                 return None
-        fact = stated(said) if not (unknown or times) else None
+        fact = stated(said, bool(unknown)) if not times else None
         parts = self._joined(marked, first, last) if fact is None else []
         if parts:
             reasons = [self._statement(n, marked, a, b) for a, b in parts]
@@ -186,6 +199,11 @@ class Reader(Numbers):
         if fact is None:
             shown = f" (unknown: {', '.join(unknown)})" if unknown else ""
             return f"no rule covers what this asks for{shown}"
+        fact = self._way_of(fact, marked, first)
+        if fact == "final_at_least_that":
+            if not self._after_start(n):
+                return "'that' is not the content at the start"
+            fact = "final_at_least_initial"
         self.facts.setdefault(fact, []).append(n)
         covered = line.tokens[first:last]
         place = (covered[0].span[0], covered[-1].span[1])
@@ -201,6 +219,29 @@ class Reader(Numbers):
         self.fact_units.append((fact, about, n))
         self.draft.take(n, range(first, last))
         return None
+
+    @staticmethod
+    def _way_of(fact: str, marked: Marked, first: int) -> str:
+        """Return which way has no losses, where only the sentence before the comma says so."""
+        if fact != "no_loss":
+            return fact
+        tokens = marked.line.tokens
+        begin = max((i + 1 for i in range(first) if tokens[i].text == ";"), default=0)
+        before = marked.said(begin, first)
+        into = before & {"charge", "wayin", "whencharging"}
+        out = before & {"discharge", "wayout", "whendischarging"}
+        return "no_loss" if bool(into) is bool(out) else "no_loss_in" if into else "no_loss_out"
+
+    def _about_the_end(self, n: int, said: frozenset[str]) -> bool:
+        """Whether a clause holds no more than what a phrase on the end said already."""
+        known = {f.name for f in self.draft.facts if f.line == n}
+        ends = {"no_terminal", "final_equals_initial", "final_at_least_initial"}
+        return bool(known & ends) and said <= {"end", "start", "soc", "hold", "energy", "same"}
+
+    def _after_start(self, n: int) -> bool:
+        """Whether the last number before a line is what a store holds at the start."""
+        before = [r for r in self.draft.readings if 0 <= r.line < n]
+        return bool(before) and before[-1].slot.name in ("initial_energy", "initial_fraction")
 
     def _asked(self, marked: Marked, first: int, last: int, said: frozenset[str]) -> bool:
         """Whether a clause only asks what should run, and names no times but the whole horizon."""
@@ -234,7 +275,10 @@ class Reader(Numbers):
         tokens = marked.line.tokens
         last = told_besides(marked, first, last)
         said = {c for c in marked.said(first, last) if not c.startswith("@")}
-        strange = [tokens[i].text for i in range(first, last) if marked.concepts[i] == UNKNOWN]
+        strange = [
+            tokens[i].text for i in range(first, last)
+            if marked.concepts[i] == UNKNOWN and tokens[i].text not in self.labels
+        ]  # fmt: skip
         words = {tokens[i].text for i in range(first, last) if marked.concepts[i] == "timeword"}
         short = self.axis is not None and self.axis.hours <= 14 and words <= _DAYTIMES
         strange += sorted(said - group("objective") - ({"timeword"} if short else set()))

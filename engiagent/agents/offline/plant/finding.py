@@ -134,6 +134,15 @@ def _plain_engines(
     return _PLAIN_ENGINES if listed and not named else ""
 
 
+_SIZED: Final = re.compile(
+    r"<power#\d+> (?:/|and|,|by|with) <energy#\d+> "
+    r"(?P<box>unit|system|plant|installation|project|asset)(?![a-z])"
+)
+_BOXES: Final = re.compile(
+    r"(?<![a-z-])(?P<box>container|cabinet|pack|bank|cells|accumulators)(?![a-z-])"
+)
+
+
 def _plain_store(known: Mapping[str, Unit], lines: Sequence[Line]) -> list[Instance]:
     """Return a battery for a text that calls it a storage and speaks of no heat or cold."""
     words = pattern_of(GENERIC["@store"][0])
@@ -143,4 +152,10 @@ def _plain_store(known: Mapping[str, Unit], lines: Sequence[Line]) -> list[Insta
     ]  # fmt: skip
     if any(not _NEGATED.search(line.line[: match.start()]) for line, match in mentions):
         return [Instance("battery", known["battery"], words)]
+    for line in (line for line in lines if not line.sentence.is_heading):
+        match = _SIZED.search(line.line) or (
+            _BOXES.search(line.line) if "<energy#" in line.line else None
+        )
+        if match is not None:
+            return [Instance("battery", known["battery"], pattern_of(match["box"]), match["box"])]
     return []

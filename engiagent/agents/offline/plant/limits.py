@@ -1,6 +1,7 @@
 """Limits that hold at some times only, while a price holds, or held in an earlier year."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -10,7 +11,7 @@ from engiagent.agents.offline.plant.discourse import Discourse
 from engiagent.agents.offline.plant.statements import bears, stated
 from engiagent.agents.offline.plant.words import NEUTRAL, THING, UNKNOWN, Marked
 from engiagent.agents.offline.timing import Axis
-from engiagent.agents.offline.tokens import Period, Token
+from engiagent.agents.offline.tokens import Line, Period, Token
 
 TIMES: Final = ("period", "period_open", "rest")
 _STORY: Final = re.compile(
@@ -78,6 +79,30 @@ class Ban:
     period: Period | None
     only: bool
     price: tuple[str, Value] | None = None
+
+
+_STEP_WORD: Final = r"(?:(?:half|quarter|full) )?(?:hour|quarter|half|period|step|interval)"
+_OUTSIDE: Final = re.compile(
+    rf"(?:an?|the|any|every|each) {_STEP_WORD}(?: of an hour)? (?:that |which )?"
+    r"(?:starts|begins|starting|beginning) at <clock#(?P<clock>\d+)> "
+    r"(?:(?:is |lies |falls )?(?:already |then )?outside|is (?:no longer|not) (?:in|inside|part of)"
+    r"(?: it| the window| the period| them)?|no longer counts|does not count)"
+)
+
+
+def leaves_out_the_end(lines: Sequence[Line], n: int) -> range | None:
+    """Return the words that say that a period does not hold its last instant.
+
+    That is what every period is taken for, so that nothing follows; the time must be the end of a
+    period that was spoken of shortly before.
+    """
+    match = _OUTSIDE.search(lines[n].line)
+    if match is None:
+        return None
+    clock = lines[n].tokens[int(match["clock"])].clock
+    near = [t for line in lines[max(0, n - 3) : n + 1] for t in line.tokens if t.period is not None]
+    ends = {b for t in near if t.period is not None for _, b in t.period.ranges}
+    return lines[n].covered(*match.span()) if clock in ends else None
 
 
 def while_price(

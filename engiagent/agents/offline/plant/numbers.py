@@ -1,23 +1,33 @@
 """Numbers of a sentence as readings: what they are of, whose, and when they hold."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from engiagent.agents.offline.amounts import currency_of
 from engiagent.agents.offline.draft import Priced, Reading, Value, amount_value
 from engiagent.agents.offline.owners import topic
-from engiagent.agents.offline.plant.background import asides, described, quieted
-from engiagent.agents.offline.plant.discourse import Discourse
+from engiagent.agents.offline.plant.background import (
+    asides,
+    cost_labels,
+    demanded,
+    described,
+    quieted,
+)
+from engiagent.agents.offline.plant.counts import Counts
+from engiagent.agents.offline.plant.discourse import PRONOUNS, STRANGER
+from engiagent.agents.offline.plant.horizon import PARTS_OF_DAY
 from engiagent.agents.offline.plant.limits import TIMES, Ban, Timed, while_price
+from engiagent.agents.offline.plant.ratios import Ratio, ratio_in
 from engiagent.agents.offline.plant.reading import Found, Scene, items_of, read
 from engiagent.agents.offline.plant.rooms import TIMED, Change, take_room
 from engiagent.agents.offline.plant.slopes import Slope
-from engiagent.agents.offline.plant.words import NEUTRAL, Marked, group
+from engiagent.agents.offline.plant.wearing import Growing, growing_wear, unknown_beside
+from engiagent.agents.offline.plant.words import NEUTRAL, THING, Marked, group
 from engiagent.agents.offline.schedules import Item as PriceItem
 from engiagent.agents.offline.schedules import assign, period_of
 from engiagent.agents.offline.slots import plausible
-from engiagent.blueprint.units import convert, parse_unit
 
 _PICKED: Final = re.compile(
     r"(?<![a-z-])(?:one|either|any|only|neither)(?![a-z-])| or (?!to |until |up |more|less|<)"
@@ -26,6 +36,28 @@ _UNIVERSAL: Final = re.compile(r"(?:^|[^a-z])(?:no|none of the|any|all|all the|e
 _NONE: Final = re.compile(
     r"(?:^|[,;] |and |but )(?:none|no one|nobody|neither) (?:can|may|must|of)"
 )
+_INSIDE_RATIOS: Final = frozenset(
+    [
+        "charge",
+        "discharge",
+        "wayin",
+        "wayout",
+        "outof",
+        "into",
+        "import",
+        "hold",
+        "soc",
+        "loss",
+        "move",
+        "rampdown",
+        "rampup",
+        "cond",
+        "arrive",
+        "@battery",
+        "@grid",
+    ]
+)
+_BESIDE_RATIOS: Final = frozenset({"loss", "efficiency", "each", "soc", "hold", "cond", "outof"})
 
 
 def _of_all(found: Found) -> bool:
@@ -35,70 +67,18 @@ def _of_all(found: Found) -> bool:
 
 
 @dataclass
-class Numbers(Discourse):
+class Numbers(Counts):
     """Takes the numbers of the lines of a draft."""
 
+    facts: dict[str, list[int]] = field(default_factory=dict)
+    fact_units: list[tuple[str, str | None, int]] = field(default_factory=list)
     priced: list[tuple[Reading, Priced]] = field(default_factory=list)
     timed: list[Timed] = field(default_factory=list)
     bans: list[Ban] = field(default_factory=list)
+    growing: list[Growing] = field(default_factory=list)
+    labels: set[str] = field(default_factory=set)
     changes: list[Change] = field(default_factory=list)
-    facts: dict[str, list[int]] = field(default_factory=dict)
     slopes: list[Slope] = field(default_factory=list)
-
-    def _counts(self, n: int, i: int) -> bool:
-        """Whether a number says how many units there are, as many as were found."""
-        line = self.draft.lines[n]
-        amount = line.tokens[i].amount
-        if amount is None or amount.kind != "number" or amount.unit:
-            return False
-        machines = [u for u in self.plant.instances if u.unit.card.get("output")]
-        named = i > 0 and line.tokens[i - 1].text in ("the", "all") and amount.quote.isalpha()
-        if named and amount.value == len(machines):
-            self.draft.take(n, [i])
-            return True
-        tail = line.line[line.starts[i] :].split("> ", 1)
-        behind = tail[1] if len(tail) > 1 else ""
-        for component, pattern in self.kinds.items():
-            found = pattern.search(behind)
-            near = found is not None and behind[: found.start()].count(" ") <= 2
-            if near and {"start", "onstate"} <= self.marked(n).said():
-                return False  # how many run before the first period
-            units = self.plant.of(component)
-            counted = len(units) == 1 and "count" in units[0].unit.slots and amount.value >= 2
-            if near and counted and not self._readings_of(component, "count"):
-                value = amount_value(amount, self.draft.source(n, amount))
-                slot, span = units[0].unit.slots["count"], line.sentence.span
-                self.draft.readings.append(Reading(units[0].name, slot, value, "value", n, span))
-                self.draft.take(n, [i])
-                return True
-            tabled = sum(not unit.noun for unit in units)
-            if near and amount.value in (len(units), tabled):
-                self.draft.take(n, [i])
-                self.draft.unused.append(
-                    {"span": list(amount.span), "quote": amount.quote, "reason": "counts units"}
-                )
-                return True
-        return False
-
-    def _readings_of(self, component: str, slot: str) -> list[Reading]:
-        return [
-            r for r in self.draft.readings
-            if r.slot.component == component and r.slot.name == slot
-        ]  # fmt: skip
-
-    def _restated(self, n: int, i: int) -> bool:
-        """Whether a duration only says again how long a step or the horizon is."""
-        amount = self.draft.lines[n].tokens[i].amount
-        if amount is None or amount.kind != "duration" or self.axis is None:
-            return False
-        if n in self.draft.table_lines or self.marked(n).said() & group("lasting"):
-            return False
-        minutes = convert(amount.value, parse_unit(amount.unit), parse_unit("min"))
-        known = (self.axis.step_minutes, 60 * self.axis.hours)
-        if not any(abs(minutes - m) < 1e-6 for m in known):
-            return False
-        self.draft.take(n, [i])
-        return True
 
     def _numbers(
         self, n: int, marked: Marked, free: list[int], span: tuple[int, int]
@@ -108,17 +88,38 @@ class Numbers(Discourse):
             self.bans.append(ban)
             self.draft.take(n, range(*span))
             return None
+        wear = growing_wear(marked, n, free)
+        if wear is not None:
+            strange = unknown_beside(marked)
+            if isinstance(wear, str) or strange:
+                return wear if isinstance(wear, str) else f"unknown words: {', '.join(strange)}"
+            self.growing.append(wear)
+            for amount in wear.example:
+                self._explained(amount, "an example that agrees with the rule before it")
+            self.draft.take(n, range(*span))
+            return None
+        inside: Sequence[int] = range(*span)
+        ratio = ratio_in(marked, free, self.draft.text)
+        if ratio is not None:
+            between = {marked.concepts[i] for i in ratio.tokens} - {NEUTRAL, THING}
+            if between - _INSIDE_RATIOS:
+                return "an example of energies with more than the reader knows"
+            free = [i for i in free if i not in ratio.tokens]
+            inside = [i for i in inside if i not in ratio.tokens and i not in ratio.split]
+            reason = self._ratio(n, ratio)
+            if reason is not None or not free:
+                return reason or self._rest(n, marked, inside, span)
         piece = Marked(
             marked.line,
-            tuple(c if span[0] <= i < span[1] else NEUTRAL for i, c in enumerate(marked.concepts)),
+            tuple(c if i in inside else NEUTRAL for i, c in enumerate(marked.concepts)),
         )
-        piece = self._quieted(n, piece, span)
+        piece = self._quieted(n, self._parts_of_day(piece, span), span)
         if piece.unknown():
             words = ", ".join(dict.fromkeys(piece.unknown()))
             return f"unknown words beside a number: {words}"
         piece = _led(marked, piece, span)
         line = self.draft.lines[n]
-        about = self.about(n, free[0])
+        about = self._about(n, free[0], piece)
         items = items_of(piece, free)
         found = read(piece, items, Scene(self.plant, about))
         if isinstance(found, str):
@@ -148,13 +149,76 @@ class Numbers(Discourse):
         self.draft.take(n, range(*span))
         return None
 
+    def _parts_of_day(self, piece: Marked, span: tuple[int, int]) -> Marked:
+        """Return a clause without words such as 'evening' beside the times that they stand for."""
+        tokens = piece.line.tokens
+        periods = [t.period for t in tokens[slice(*span)] if t.period is not None]
+        ranges = [r for period in periods for r in period.ranges]
+        quiet = [
+            i for i in range(*span)
+            if tokens[i].text in PARTS_OF_DAY and ranges
+            and all(PARTS_OF_DAY[tokens[i].text][0] <= a for a, _ in ranges)
+            and all(b <= PARTS_OF_DAY[tokens[i].text][1] for _, b in ranges)
+        ]  # fmt: skip
+        return quieted(piece, quiet)
+
+    def _about(self, n: int, token: int, piece: Marked) -> str | None:
+        """Return what a number is about; what only a store does needs no name.
+
+        A sentence that speaks of charging, and not of 'it', is about the store of a plant whatever
+        the sentence before is about.
+        """
+        found = self.about(n, token)
+        words = {t.text for t in self.draft.lines[n].tokens[:token]}
+        if found == STRANGER and piece.said() & group("storing") and not words & PRONOUNS:
+            return None
+        return found
+
+    def _ratio(self, n: int, ratio: Ratio) -> str | None:
+        """Take an efficiency that an example of two energies states."""
+        stores = [i for i in self.plant.instances if i.unit.component == "battery"]
+        if len(stores) != 1:
+            return "an example of energies, of which battery is not clear"
+        unit, name = stores[0].unit, stores[0].name
+        for slot, value in ratio.slots:
+            place = self.draft.lines[n].sentence.span
+            self.draft.readings.append(Reading(name, unit.slots[slot], value, "value", n, place))
+        if len(ratio.slots) > 1:
+            self.draft.assume(
+                f"{name}: the round-trip efficiency is split by its square root between charging"
+                " and discharging"
+            )
+        if ratio.lossless:
+            self.state(ratio.lossless, "battery", n)
+        self.draft.take(n, [*ratio.tokens, *ratio.split])
+        return None
+
+    def _rest(
+        self, n: int, marked: Marked, inside: Sequence[int], span: tuple[int, int]
+    ) -> str | None:
+        """Hold what is said beside an example against what may be."""
+        said = {marked.concepts[i] for i in inside} - {NEUTRAL, THING}
+        if said - _BESIDE_RATIOS - {"@battery"}:
+            return "an example of energies with more than the reader knows"
+        self.draft.take(n, range(*span))
+        return None
+
+    def state(self, fact: str, about: str | None, n: int) -> None:
+        """Note what a line states of a kind of unit."""
+        self.facts.setdefault(fact, []).append(n)
+        self.fact_units.append((fact, about, n))
+
     def _quieted(self, n: int, piece: Marked, span: tuple[int, int]) -> Marked:
         """Return a clause with numbers without the asides in it, which are accounted for."""
-        if not piece.unknown():
+        if not (piece.unknown() or "cond" in piece.said()):
             return piece
+        piece = demanded(piece, *span)
         for first, last in asides(piece, *span):
             self._background(n, first, last)
             piece = quieted(piece, range(first, last))
+        labels = cost_labels(piece, *span)
+        self.labels |= {piece.line.tokens[i].text for i in labels}
+        piece = quieted(piece, labels)
         kinds = [i.unit.component for i in self.plant.instances]
         single = frozenset(k for k in kinds if kinds.count(k) == 1)
         return quieted(piece, described(piece, single, *span))

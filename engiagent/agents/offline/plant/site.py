@@ -1,7 +1,10 @@
 """The connection to a grid: prices, limits, peaks."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
+from engiagent.agents.offline.amounts import currency_of
 from engiagent.agents.offline.builder import for_owner
 from engiagent.agents.offline.draft import Json, Priced, Reading
 from engiagent.agents.offline.plant.system import (
@@ -12,7 +15,7 @@ from engiagent.agents.offline.plant.timed import in_period
 from engiagent.agents.offline.plant.units import Instance
 from engiagent.agents.offline.plant.words import mark
 from engiagent.agents.offline.results import Missing
-from engiagent.agents.offline.storage import parameters
+from engiagent.agents.offline.storage import constrain, parameters
 from engiagent.agents.offline.tariffs import scheduled
 from engiagent.agents.offline.tokens import Period
 
@@ -52,6 +55,7 @@ def add_grid(system: System, instance: Instance) -> None:
     add_prices(system, instance)
     others = {i.unit.component for i in system.reader.plant.instances} - {"grid", "battery"}
     shared = not others or draft.has("same_price")
+    shared = shared and "no_export" not in system.reader.facts
     if shared and "export_price" not in filled and "import_price" in filled:
         filled["export_price"] = filled["import_price"]
     sealed = "no_import" in system.reader.facts or _nothing_needed(system)
@@ -70,6 +74,7 @@ def add_grid(system: System, instance: Instance) -> None:
     if adder is not None:
         filled["import_adder"] = builder.value("import_adder", adder[0].value, adder[0].slot.said)
     _connection(system, name, filled)
+    _ratchet(system, name, readings)
     for k, charge in enumerate(readings.get("demand_charge", []), 1):
         _peak(system, name, charge, None, k)
     for timed in system.reader.timed:
@@ -114,6 +119,14 @@ def _sealed(system: System, name: str, filled: dict[str, str]) -> None:
 def _connection(system: System, name: str, filled: dict[str, str]) -> None:
     builder, draft = system.builder, system.builder.draft
     no_export = "no_export" in system.reader.facts or draft.has("no_export")
+    if "export_price" not in filled and not no_export and _unpaid(system):
+        currency = (
+            currency_of(system.reader.priced[0][1].value.unit) if system.reader.priced else None
+        )
+        filled["export_price"] = builder.assumed(
+            "export_price", 0.0, f"{currency or 'EUR'}/kWh", "price of electricity fed in",
+            "the text says that what is fed in is not paid",
+        )  # fmt: skip
     paid = "export_price" in filled
     if no_export and (paid or "export_power_max" in filled):
         line = system.reader.facts.get("no_export", [0])[0]
@@ -124,7 +137,8 @@ def _connection(system: System, name: str, filled: dict[str, str]) -> None:
     if paid and bare:
         draft.doubt(max(bare[0].line, 0), "is this the limit of the import, or of both directions?")
     if not paid:
-        if "export_power_max" in limits:
+        both_ways = _sale(system) is None and not system.line_of(name, "export_power_max") >= 0
+        if "export_power_max" in limits and not both_ways:
             draft.doubt(
                 max(system.line_of(name, "export_power_max", "connection_power"), 0),
                 "feed-in is limited, but what it earns is not said",
@@ -169,6 +183,13 @@ def _connection(system: System, name: str, filled: dict[str, str]) -> None:
     system.demand("electricity", f"{name}_export[t]")
 
 
+def _unpaid(system: System) -> bool:
+    """Whether the text says that what is fed in is not paid."""
+    limits = for_owner(system.builder.draft, "grid", "grid").get("export_power_max", [])
+    said = any("unpaid" in reading.words.split() for reading in limits)
+    return said or "export_unpaid" in system.reader.facts
+
+
 def _sale(system: System) -> int | None:
     """Return the first line that speaks of selling or feeding in, other than a heading."""
     words = system.reader.words
@@ -201,6 +222,9 @@ def _peak(system: System, name: str, reading: Reading, period: Period | None, k:
     peak = "grid_peak" if period is None else f"grid_peak_{len(system.builder.variables)}"
     limit = system.filled[name]["import_enough"]
     above = f"max({limit}[t] for t in T)" if limit in system.builder.indexed else limit
+    least = system.filled[name].get("billed_least")
+    if least is not None and above:
+        above = f"{above} + {least}"  # what is billed at least may be more than what can be drawn
     system.builder.variables.append(
         {"name": peak, "type": "continuous", "lower": 0, **({"upper": above} if above else {}),
          "unit": "kW",
@@ -212,4 +236,26 @@ def _peak(system: System, name: str, reading: Reading, period: Period | None, k:
         system.row("peak of the import", text, LOGIC, reading.line)
     else:
         in_period(system, "peak of the import", text, period, reading.line)
+    floor = system.filled[name].get("billed_least")
+    if floor is not None and period is None:
+        constrain(system.builder, "demand billed at least", f"{peak} >= {floor}", LOGIC,
+                  system.line_of(name, "ratchet_share", "ratchet_record"))  # fmt: skip
     system.costs.append(("+", f"{made}*{peak}"))
+
+
+def _ratchet(system: System, name: str, readings: Mapping[str, list[Reading]]) -> None:
+    """Turn a share of an earlier peak into the least demand that is billed."""
+    builder = system.builder
+    share, record = readings.get("ratchet_share"), readings.get("ratchet_record")
+    if not (share or record):
+        return
+    if not record or len(readings.get("demand_charge", [])) != 1:
+        line = (share or record or [])[0].line
+        builder.draft.doubt(line, "of which peak, or at which demand charge, a least is billed?")
+        return
+    stated = builder.value("earlier_peak", record[0].value, record[0].slot.said)
+    if share:
+        part = builder.value("billed_share", share[0].value, share[0].slot.said)
+        stated = builder.derived("billed_least", f"{part}*{stated}", "kW", "least demand that is"
+                                 " billed", [part, stated])  # fmt: skip
+    system.filled[name]["billed_least"] = stated

@@ -15,6 +15,8 @@ class Rule:
     ----------
     needs, may
         What has to be said, and what may be said beside it.
+    any
+        Whether it holds of whatever a sentence is about.
     fact
         What follows; ``holds`` for what the model obeys anyway.
     """
@@ -23,6 +25,7 @@ class Rule:
     needs: tuple[frozenset[str], ...]
     may: frozenset[str]
     units: bool
+    any: bool
 
 
 @lru_cache(maxsize=1)
@@ -34,15 +37,21 @@ def rules() -> tuple[Rule, ...]:
             tuple(frozenset(str(text).split()) for text in entry["needs"]),
             frozenset(str(entry.get("may", "")).split()),
             bool(entry.get("units", True)),
+            bool(entry.get("any", False)),
         )
         for entry in load_card("statements")["rules"]
     )
 
 
-def stated(said: frozenset[str]) -> str | None:
-    """Return the fact that concepts state; None when no rule, or more than one, covers them."""
+def stated(said: frozenset[str], strange: bool = False) -> str | None:
+    """Return the fact that concepts state; None when no rule, or more than one, covers them.
+
+    ``strange`` is for a sentence on something that nothing knows.
+    """
     found: dict[str, int] = {}
     for rule in rules():
+        if strange and not rule.any:
+            continue
         for need in rule.needs:
             rest = said - need - rule.may
             if ("@window" in said) is not ("@window" in need):

@@ -2,11 +2,14 @@
 
 from engiagent.agents.offline.builder import for_owner
 from engiagent.agents.offline.draft import Json
+from engiagent.agents.offline.plant.cycles import add_cycles
+from engiagent.agents.offline.plant.switching import add_switching
 from engiagent.agents.offline.plant.system import (
     System,
 )
 from engiagent.agents.offline.plant.units import Instance
 from engiagent.agents.offline.plant.vehicles import park
+from engiagent.agents.offline.plant.wearing import add_growing
 from engiagent.agents.offline.storage import constrain, requirements
 
 
@@ -47,6 +50,13 @@ def add_store(system: System, instance: Instance) -> None:
         for direction in found[0].slot.options.get("wear", ()):
             made = builder.value(f"{name}_wear_cost", found[0].value, found[0].slot.said)
             system.costs.append(("+", f"sum({made}*{name}_{direction}[t]*dt(t) for t in T)"))
+    for wear in system.reader.growing if carrier == "electricity" else ():
+        if len(system.reader.plant.of(instance.unit.component)) > 1:
+            builder.draft.doubt(wear.line, "of which battery is this the wear?")
+            continue
+        system.costs += [("+", text) for text in add_growing(builder, name, wear)]
+    add_switching(system, instance, readings)
+    add_cycles(system, instance)
     _one_day(system, instance)
     _final(system, instance, bool({"final_energy", "final_fraction"} & set(readings)))
     if "minimum_energy" not in filled:

@@ -26,6 +26,8 @@ SWITCHING = (
 BEFORE = ("start_cost", "min_up", "min_down")
 PHYSICS, CAPACITY = "Physical Laws", "Resource Capacity"
 BALANCE, LOGIC = "Supply-Demand Balance", "Operational Logic"
+_APART = ("constraint", "wear", "reserve", "counted")
+"""Options of slots that become rows or costs, and no parameters of a unit."""
 _SLOT = re.compile(r"\{(\w+)\}")
 
 
@@ -103,11 +105,11 @@ def fill_slots(system: System, instance: Instance) -> None:
     readings = for_owner(builder.draft, unit.component, name)
     wanted = {
         slot.name: slot.unit for slot in unit.slots.values()
-        if not any(slot.options.get(key) for key in ("constraint", "fills", "reserve"))
+        if not any(slot.options.get(key) for key in ("constraint", "fills", "reserve", "counted"))
     }  # fmt: skip
     plain = {
         k: v for k, v in readings.items()
-        if not any(v[0].slot.options.get(key) for key in ("constraint", "wear", "reserve"))
+        if not any(v[0].slot.options.get(key) for key in _APART)
     }  # fmt: skip
     sloped: dict[str, str] = {}
     _sloped(system, instance, sloped)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from engiagent.agents.offline.cards import load_card
 from engiagent.agents.offline.tokens import Line
@@ -52,29 +52,39 @@ class Marked:
 
 
 @lru_cache(maxsize=1)
-def concepts() -> Mapping[str, str]:
-    """Return the phrases of the concepts that are no units."""
-    found = load_card("words")["concepts"]
-    return {name: text.replace("|\n", "|") for name, text in found.items()}
+def _cards() -> tuple[Mapping[str, Any], ...]:
+    """Return the cards of words: the common one, and those of single domains that add to it."""
+    return tuple(load_card(name) for name in ("words_market", "words"))
+
+
+@lru_cache(maxsize=1)
+def concepts() -> tuple[tuple[str, str], ...]:
+    """Return the phrases of the concepts that are no units, by card."""
+    return tuple(
+        (name, text.replace("|\n", "|").strip())
+        for card in _cards()
+        for name, text in card["concepts"].items()
+    )
 
 
 @lru_cache(maxsize=1)
 def neutral() -> frozenset[str]:
     """Return the words that change no meaning."""
-    cards = (load_card("words"), load_card("rooms"))
+    cards = (*_cards(), load_card("rooms"))
     return frozenset(word for card in cards for word in str(card["neutral"]).split())
 
 
 @lru_cache(maxsize=8)
 def group(name: str) -> frozenset[str]:
     """Return a group of concepts, as those that a later piece of a sentence inherits."""
-    return frozenset(str(load_card("words")["groups"][name]).split())
+    texts = (str(card.get("groups", {}).get(name, "")) for card in _cards())
+    return frozenset(word for text in texts for word in text.split())
 
 
 @lru_cache(maxsize=1)
 def exclusive() -> tuple[frozenset[str], ...]:
     """Return groups of concepts of which a number is about one."""
-    return tuple(frozenset(str(g).split()) for g in load_card("words")["exclusive"])
+    return tuple(frozenset(str(g).split()) for card in _cards() for g in card.get("exclusive", ()))
 
 
 @lru_cache(maxsize=1)
@@ -102,7 +112,7 @@ def vocabulary(nouns: Mapping[str, str], first: Mapping[str, str] | None = None)
     entries += [(name, text.replace("|\n", "|")) for name, text in (first or {}).items()]
     common = load_card("rooms")["common"]
     entries += [(name, text.replace("|\n", "|")) for name, text in common.items()]
-    entries += list(concepts().items())
+    entries += concepts()
     return Vocabulary(_compiled(tuple(entries)), neutral())
 
 
