@@ -273,3 +273,20 @@ def test_a_price_that_a_table_lacks_is_missing_by_its_word(tmp_path: Path, gap: 
 def test_a_table_without_gaps_is_read(tmp_path: Path) -> None:
     found = analysed(tmp_path, GAPS.format(gap="30"))
     assert not {m.slot for m in found.missing} & {"periods", "import_price"}
+
+
+@pytest.mark.parametrize(
+    "more",
+    """The battery rests on Sundays.
+Half of the content belongs to the neighbour.
+The insurer forbids charging.
+Nobody may use the battery at noon.
+It may be charged three times a day.
+Surplus is unpaid after 18:00.
+The battery must keep a third for the hospital.
+The content may not stay above 1.8 MWh for two hours.
+Please treat the battery as lossless.
+The first two hours belong to the tenant.""".splitlines(),
+)
+def test_what_may_limit_a_battery_is_not_passed_over(tmp_path: Path, more: str) -> None:
+    assert not trade(tmp_path, more).complete

@@ -80,11 +80,9 @@ READ = {
 FOR_ROOMS = """
 The heater must run for at least two hours at a time.
 From 10:00 to 12:00 the window is open and the resistance drops to 2 K/kW.
-The heater may not run between 17:00 and 19:00.
 The heater is either on at full power or off.
 The temperature may change by at most 1 K per hour.
 The average temperature must be at least 20 °C.
-At 08:00 the temperature must be at least 21 °C.
 A buffer tank of 500 litres is available.
 CO2 emissions cost 50 EUR per tonne.
 The heater switches off if the price exceeds 0.35 EUR/kWh.
@@ -131,6 +129,25 @@ def test_a_fee_on_purchases_comes_on_top_of_the_price(tmp_path: Path) -> None:
     assert goal is not None
     assert "(import_price[t] + import_adder)*grid_import[t]" in str(goal.expression)
     assert "import_price[t]*grid_export[t]" in str(goal.expression)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "row", "where"),
+    [
+        ("The heater may not run between 17:00 and 19:00.", "_electric_power[t] <= 0[kW]",
+         "17[h] <= clock(t) and clock(t) < 19[h]"),
+        ("At 08:00 the temperature must be at least 21 °C.", "<= zone_temperature[i]",
+         "8[h] <= clock(i) and clock(i) <= 8[h]"),
+    ],
+)  # fmt: skip
+def test_sentence_about_a_room_becomes_its_row(
+    sentence: str, row: str, where: str, tmp_path: Path
+) -> None:
+    found = analysed(tmp_path, ROOM.format(sentence), DAY)
+    assert found.complete
+    assert found.blueprint is not None
+    rows = [(c.expression, c.where) for c in found.blueprint.core.constraints]
+    assert any(row in expression and said == where for expression, said in rows)
 
 
 @pytest.mark.parametrize("sentence", FOR_ROOMS)

@@ -1,5 +1,7 @@
 """Storage of any carrier, and sources that weather drives."""
 
+import numpy as np
+
 from engiagent.agents.offline.builder import for_owner
 from engiagent.agents.offline.draft import Json
 from engiagent.agents.offline.plant.cycles import add_cycles
@@ -28,6 +30,7 @@ def add_store(system: System, instance: Instance) -> None:
     if instance.unit.component == "vehicle":
         park(system, instance)
     _words_for_start(system, instance)
+    _lossless(system, instance)
     slots = [
         "energy_capacity", "charge_power_max", "discharge_power_max", "charge_efficiency",
         "discharge_efficiency", "initial_energy", "minimum_energy", "maximum_energy",
@@ -120,6 +123,20 @@ def _words_for_start(system: System, instance: Instance) -> None:
             f"{share}*{filled['energy_capacity']}"
         )
         filled["initial_energy"] = made
+
+
+def _lossless(system: System, instance: Instance) -> None:
+    """Report a way that is said to lose nothing and has an efficiency below 1."""
+    builder, component = system.builder, instance.unit.component
+    for way, facts in (
+        ("charge", ("no_loss", "no_loss_in")), ("discharge", ("no_loss", "no_loss_out")),
+    ):  # fmt: skip
+        lines = [system.said(fact, instance.name, component) for fact in facts]
+        stated = [line for line in lines if line is not None]
+        value = builder.numbers.get(system.filled[instance.name].get(f"{way}_efficiency", ""))
+        if stated and value is not None and np.any(value < 1 - 1e-12):
+            reason = f"{instance.name}: said to lose nothing, and given an efficiency"
+            builder.draft.doubt(stated[0], reason)
 
 
 def _sources(system: System, name: str) -> list[Json]:
