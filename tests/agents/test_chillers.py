@@ -190,3 +190,69 @@ def test_units_of_cold(text: str, unit: str, kind: str) -> None:
 
     (amount,) = amounts_in(text, 0, len(text), "USD")
     assert (amount.unit, amount.kind) == (unit, kind)
+
+
+HEAT_WAVE = """
+An ice store and 2 chillers cool a district on 12 August 2026 from 12:00 to 16:00, hour by hour.
+
+{chillers}
+
+{store}
+
+{limit}
+
+| From | Outdoor air (°C) | District load (kW) | Price (EUR/kWh) |
+|---|---|---|---|
+| 12:00 | 28 | 900 | 0.10 |
+| 13:00 | 32 | 1100 | 0.20 |
+| 14:00 | 35 | 1200 | 0.30 |
+| 15:00 | 34 | 1000 | 0.30 |
+
+What is the least cost of electricity in EUR?
+"""
+DERATED = (
+    "Up to 30 °C each chiller gives 500 kW at most; above that, each loses 10 kW for every further"
+    " degree. Their COP is 4.",
+    "Both chillers are air-cooled. Up to 30 °C each gives 0.5 MW at most; above it, each loses 10"
+    " kW for every additional degree. Their electric power is the cooling over 4.",
+)
+MELTING = (
+    "The ice store has 900 kWh in it at 12:00 and gives at most 400 kW. It cannot be filled again"
+    " during the afternoon.",
+    "At 12:00 the ice store holds 900 kWh. It gives at most 400 kW and cannot be filled again.",
+)
+CAPPED = (
+    "The network operator allows 150 kW of electric power between 14:00 and 16:00, otherwise there"
+    " is no limit that matters.",
+    "From 14:00 to 16:00 at most 150 kW may be drawn from the grid; at other times there is no"
+    " limit.",
+)
+
+
+def heat_wave() -> float:
+    """Return the least cost: cold of both chillers and of the ice by hours."""
+    out, load = np.array([28.0, 32.0, 35.0, 34.0]), np.array([900.0, 1100.0, 1200.0, 1000.0])
+    price = np.array([0.10, 0.20, 0.30, 0.30])
+    most = 2 * (500 - 10 * np.maximum(out - 30, 0))
+    most[2:] = np.minimum(most[2:], 600)
+    found = linprog(
+        np.concatenate([price / 4, np.zeros(4)]),
+        np.concatenate([np.zeros(4), np.ones(4)])[None, :],
+        [900.0],
+        np.hstack([np.eye(4), np.eye(4)]),
+        load,
+        bounds=[(0, m) for m in most] + [(0, 400)] * 4,
+    )
+    return float(found.fun) if found.success else float("nan")
+
+
+@pytest.mark.parametrize(("chillers", "store", "limit"), [(0, 0, 0), (1, 1, 0), (0, 1, 1)])
+def test_chillers_that_heat_weakens_with_ice(
+    tmp_path: Path, chillers: int, store: int, limit: int
+) -> None:
+    text = HEAT_WAVE.format(chillers=DERATED[chillers], store=MELTING[store], limit=CAPPED[limit])
+    analysis = analysed(tmp_path, text)
+    assert analysis.complete, (analysis.missing, analysis.not_understood, analysis.ambiguous)
+    status, value = solved(analysis, tmp_path)
+    expected = heat_wave()
+    assert (status == "infeasible") if np.isnan(expected) else value == pytest.approx(expected)

@@ -27,12 +27,13 @@ from engiagent.agents.offline.plant.slopes import take_slopes
 from engiagent.agents.offline.plant.spoken import (
     spell_durations,
     take_addresses,
+    take_no_limits,
     take_row_counts,
     take_run_ends,
     take_years,
 )
 from engiagent.agents.offline.plant.system import System
-from engiagent.agents.offline.plant.units import Plant, nouns
+from engiagent.agents.offline.plant.units import Plant, nouns, pattern_of
 from engiagent.agents.offline.plant.vehicles import take_shares
 from engiagent.agents.offline.plant.words import mark, vocabulary
 from engiagent.agents.offline.results import Analysis, Missing
@@ -94,11 +95,12 @@ def understand_plant(
     spell_durations(draft)
     take_addresses(draft)
     take_years(draft)
+    take_no_limits(draft)
     over_midnight(draft, axis)
     goal = read_goal(draft)
     stays = read_rosters(draft, plant, rosters, currency)
     curves = take_curves(draft, frozenset(i.name for i in plant.instances))
-    slopes = take_slopes(draft)
+    slopes = take_slopes(draft, [pattern_of(i.unit.nouns) for i in plant.instances])
     reader = Reader(
         draft, plant, axis, goal=goal, curves=curves, offers=offers, slopes=slopes, stays=stays
     )

@@ -171,7 +171,11 @@ class Reader(Numbers):
             return None
         if self.goal is not None and n == self.goal.line:
             return self._goal(marked, first, last)
-        if is_story(marked, first, last, said) or self._asked(marked, first, last, said):
+        if is_story(marked, first, last, said):
+            return None
+        if self._asked(marked, first, last, said):
+            a, b = line.tokens[first].span[0], line.tokens[last - 1].span[1]
+            self.draft.facts.append(Fact("background", n, (a, b), {}, ""))
             return None
         if says_nothing(marked, first, last) or gives_reason(marked, first, last):
             self._background(n, first, last)

@@ -25,6 +25,7 @@ _STATES: Final = {
 }
 _QUESTION: Final = re.compile(
     r"^the question is (?:not )?(?:which|how|when|whether|what)"
+    r"|we ask (?:you )?(?:what|which|how|when)"
     r"|how (?:much|many|hard|long)(?: [a-z]+){0,6} (?:gives?|runs?|makes?|delivers?|takes?)"
     r"|(?:which|how|when|what|in which order)(?: [a-z'-]+){0,6} (?:should|shall|ought to|to) "
     r"(?:(?:it|they|we|the [a-z]+) )?(?:run|operate|be used|be run|be dispatched|be operated|charge"
@@ -148,6 +149,7 @@ def is_question(marked: Marked, first: int, last: int, said: frozenset[str]) -> 
     """Whether a clause asks which units should run, and asks for nothing else."""
     text = " ".join(t.text for t in marked.line.tokens[first:last] if t.kind == "word")
     rest = {c for c in said if not c.startswith("@")} - {"cond"}  # 'when' asks here
+    rest -= {"timeword"} if "we ask" in text else set()
     rest -= {"not"} if text.startswith("the question is not") else set()
     return _QUESTION.search(text) is not None and rest <= _OF_QUESTIONS
 

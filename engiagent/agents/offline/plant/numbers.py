@@ -306,7 +306,8 @@ class Numbers(Counts):
         if cell is not None and cell.get("owner") in {u.name for u in units}:
             return str(cell["owner"])
         line = self.draft.lines[n]
-        if "each" in found.said or self._universal(line.line, found.slot.component):
+        plural = re.match(r"(?:their|they) ", line.line) is not None
+        if plural or "each" in found.said or self._universal(line.line, found.slot.component):
             return "*"
         finders = {u.name: u.finder for u in units}
         return topic(self.draft.lines, n, line.starts[found.token], finders)

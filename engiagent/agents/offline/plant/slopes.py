@@ -5,6 +5,7 @@ temperature or beyond it only. The temperature is that of a column of weather.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -81,8 +82,11 @@ class Slope:
     kind: str
 
 
-def take_slopes(draft: Draft) -> list[Slope]:
-    """Return what depends on a temperature, and account for the words that say so."""
+def take_slopes(draft: Draft, units: Sequence[re.Pattern[str]]) -> list[Slope]:
+    """Return what depends on a temperature, and account for the words that say so.
+
+    ``units`` are the nouns of units, which stay: the sentences behind may be about them.
+    """
     found = []
     for n, line in enumerate(draft.lines):
         if line.sentence.is_heading or n in draft.table_lines:
@@ -92,7 +96,9 @@ def take_slopes(draft: Draft) -> list[Slope]:
             slope = None if match is None else _slope(draft, n, line, match)
             if match is not None and slope is not None:
                 found.append(slope)
-                draft.take(n, line.covered(*match.span()))
+                nouns = {i for unit in units for m in unit.finditer(line.line)
+                         for i in line.covered(*m.span())}  # fmt: skip
+                draft.take(n, [i for i in line.covered(*match.span()) if i not in nouns])
                 _explained(draft, n, line, match, slope)
                 break
     return found

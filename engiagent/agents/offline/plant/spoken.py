@@ -56,6 +56,19 @@ def take_row_counts(problem: "Problem", draft: Draft, axis: Axis) -> None:
 _OF_YEARS: Final = frozenset({"covers", "cover", "in", "of", "year", "for", "during"})
 
 
+_NO_OTHER_LIMIT: Final = re.compile(
+    r"(?:, )?(?:<rest#\d+>|at other times) (?:there is|there are|we have|it has) no (?:other )?"
+    r"limits?(?: that matters?| to speak of| worth mentioning)?(?= [.,;]|$)"
+)
+
+
+def take_no_limits(draft: Draft) -> None:
+    """Account for 'otherwise there is no limit': what limits some hours leaves the others free."""
+    for n, line in enumerate(draft.lines):
+        for match in _NO_OTHER_LIMIT.finditer(line.line):
+            draft.take(n, list(line.covered(*match.span())))
+
+
 def take_years(draft: Draft) -> None:
     """Account for the number of a year, as in 'the file covers 2025'."""
     for n, line in enumerate(draft.lines):

@@ -29,6 +29,7 @@ def add_store(system: System, instance: Instance) -> None:
                 )  # fmt: skip
     if instance.unit.component == "vehicle":
         park(system, instance)
+    _never_filled(system, instance)
     _words_for_start(system, instance)
     _lossless(system, instance)
     slots = [
@@ -137,6 +138,22 @@ def _lossless(system: System, instance: Instance) -> None:
         if stated and value is not None and np.any(value < 1 - 1e-12):
             reason = f"{instance.name}: said to lose nothing, and given an efficiency"
             builder.draft.doubt(stated[0], reason)
+
+
+def _never_filled(system: System, instance: Instance) -> None:
+    """Let a store that cannot be filled again only give; what it holds bounds its content."""
+    filled, name, builder = system.filled[instance.name], instance.name, system.builder
+    if system.said("no_refill", name, instance.unit.component) is None:
+        return
+    builder.draft.assume(f"{name}: it cannot be filled again, so that its content only falls")
+    filled["charge_power_max"] = "0[kW]"
+    gap = next((m for m in builder.draft.missing
+                if (m.component, m.slot) == (name, "energy_capacity")), None)  # fmt: skip
+    known = [p for p in builder.parameters if p["name"] == filled.get("energy_capacity")]
+    if gap is not None and known and "initial_energy" in filled:
+        builder.draft.missing.remove(gap)
+        builder.parameters.remove(known[0])
+        filled["energy_capacity"] = filled["initial_energy"]
 
 
 def _sources(system: System, name: str) -> list[Json]:

@@ -164,7 +164,10 @@ def _sloped(system: System, instance: Instance, filled: dict[str, str]) -> None:
         machines = [i for i in system.reader.plant.instances
                     if set(_BY_KIND.get(slope.kind, ())) & set(i.unit.slots)]  # fmt: skip
         meant = about == unit.component or (len(machines) == 1 and about not in STORES)
-        if not slots or not meant or len(system.reader.plant.of(unit.component)) > 1:
+        several = len(system.reader.plant.of(unit.component)) > 1
+        words = builder.draft.lines[slope.line].line.split()
+        each = bool({"each", "every", "both", "their", "all"} & set(words))
+        if not slots or not meant or (several and not each):
             continue
         system.sloped.add(slope.line)
         weather = _weather(system, slope.measure)
