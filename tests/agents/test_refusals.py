@@ -80,9 +80,11 @@ READ = {
 FOR_ROOMS = """
 The heater must run for at least two hours at a time.
 From 10:00 to 12:00 the window is open and the resistance drops to 2 K/kW.
+The heater may not run for two hours in a row.
 The heater is either on at full power or off.
 The temperature may change by at most 1 K per hour.
 The average temperature must be at least 20 °C.
+At 08:20 the temperature must be at least 21 °C.
 A buffer tank of 500 litres is available.
 CO2 emissions cost 50 EUR per tonne.
 The heater switches off if the price exceeds 0.35 EUR/kWh.

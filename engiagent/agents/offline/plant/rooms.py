@@ -231,6 +231,8 @@ def take_room(
         items = _joined(line, [some for some in items if some not in always], span)
     if moments and not (len(moments) == 1 and len(items) == 1):
         return f"the time '{line.tokens[moments[0]].text}' belongs to nothing"
+    if moments and not _on_mark(reader, line.tokens[moments[0]]):
+        return f"'{line.tokens[moments[0]].text}' lies within a step"
     elsewhere = {(n, i) for i in range(len(line.tokens)) if i not in range(*span)} - draft.taken
     draft.taken |= elsewhere  # times of other clauses hold for their own numbers
     groups = assign(draft, n, [Item(tuple(f.token for f in some)) for some in items])
@@ -252,6 +254,15 @@ def take_room(
         _note(reader, n, some, None)
     draft.take(n, range(*span))
     return None
+
+
+def _on_mark(reader: "Numbers", token: Token) -> bool:
+    """Whether a time of the day is a limit of two steps."""
+    axis = reader.axis
+    if axis is None or token.clock is None:
+        return False
+    steps = (token.clock - axis.start_clock) * 60 / axis.step_minutes
+    return abs(steps - round(steps)) < 1e-6
 
 
 _EVER: Final = re.compile(r"(?:never|nowhere|always|ever|at (?:any|all|no) times?|at any time)")
