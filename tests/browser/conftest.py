@@ -102,7 +102,8 @@ def _axe() -> str:
     return files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8")
 
 
-@pytest.fixture(scope="session")
+# For one file only: while Playwright runs so does its loop, and other tests need one of theirs.
+@pytest.fixture(scope="module")
 def browser() -> "Iterator[Browser]":
     from playwright.sync_api import sync_playwright
 

@@ -482,7 +482,8 @@ def test_the_report_can_be_written_again(merchant: Path, tmp_path: Path) -> None
     (folder / "report.html").unlink()
     result = invoke("report", folder, "--json")
     assert result.exit_code == 0
-    assert answer(result) == {"report": str(folder / "report.html")}
+    report = str(folder / "report.html")
+    assert answer(result) == {"schema": "engiagent-report/1", "report": report}
     assert len((folder / "report.html").read_bytes()) == pytest.approx(len(before), rel=0.05)
 
 
