@@ -78,11 +78,13 @@ def _linear(
 
     network = grid.network
     tree = Tree.of(network)
-    behind = tree.gather(((active + 1j * reactive) / 1000.0).T.astype(np.complex128)).T
+    # Charging, magnetising and shunts count as at nominal voltage.
+    drawn = 1000.0 * np.conj(tree.admittance) * np.abs(tree.factor) ** 2
+    power = active + 1j * reactive + drawn
+    behind = tree.gather((power / 1000.0).T.astype(np.complex128)).T
     below = np.where(tree.parent[network.end] == network.begin, network.end, network.begin)
     ampere = np.abs(behind[:, below]) * network.base_current[network.begin]
-    # Shunts count as at nominal voltage.
-    losses = np.full(len(active), 1000.0 * float(network.shunt.real.sum()))
+    losses = np.full(len(active), float(drawn.real.sum()))
     return (
         lindistflow(grid, active, reactive, held),
         ampere / network.ampacity[:, 0],

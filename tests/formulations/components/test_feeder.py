@@ -1,11 +1,13 @@
 """A feeder between the buses: voltages of LinDistFlow, and of the power flow with losses."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import xarray as xr
 
+from engiagent.certify import certify
 from engiagent.errors import EngiagentError
 from engiagent.formulations.classify import classify
 from engiagent.formulations.compile import compile_blueprint
@@ -140,3 +142,23 @@ def test_a_feeder_that_cannot_be_is_refused(change: dict[str, Any], message: str
     with pytest.raises(EngiagentError, match="feeder") as caught:
         expand(study.blueprint())
     assert message in str(caught.value)
+
+
+def test_the_checker_has_the_power_that_a_transformer_takes_without_load() -> None:
+    site = Site(start="00:00", step="1 h", periods=2)
+    site.add("grid", "grid", bus="a", import_power_max=500)
+    site.add("load", "load", bus="b", power=100)
+    machine = {
+        "from": "a", "to": "b", "rated_power": 400, "from_voltage": 10, "to_voltage": 0.4,
+        "short_circuit_voltage": 0.06, "load_loss": 4, "no_load_current": 0.01,
+        "no_load_loss": 0.8,
+    }  # fmt: skip
+    site.add("net", "feeder", scheme="linear", source="a", buses={"a": 10, "b": 0.4},
+             transformers={"t": machine})  # fmt: skip
+    site.minimise_cost({"grid": 0.3})
+    data = site.solve()
+    np.testing.assert_allclose(data.net_import, 100.8)
+    found = certify(None, data, site.blueprint(), folder=Path(), name="net")
+    assert found.verdict == "certified", found.violations
+    wrong = data.assign(net_import=data.net_import - 0.8, grid_import=data.grid_import - 0.8)
+    assert certify(None, wrong, site.blueprint(), folder=Path(), name="net").verdict == "violated"
