@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -89,8 +89,9 @@ class Lexicon:
     end: re.Pattern[str]
 
 
+@cache
 def load_card(name: str) -> Any:
-    """Return what a file of cards says."""
+    """Return what a file of cards says; it is read once, and not to be changed."""
     from ruamel.yaml import YAML
 
     text = files("engiagent.agents.offline").joinpath(f"cards/{name}.yaml").read_text("utf-8")
