@@ -79,12 +79,14 @@ def affine_matrix(form: Form, count: int) -> Sparse:
     """Return the coefficients of a form's affine part, (size, count)."""
     from scipy.sparse import csr_array
 
-    total = csr_array((form.size, count))
-    for term in form.terms:
-        rows = term.row_numbers()
-        values = np.broadcast_to(term.coefficients, rows.shape)
-        total = total + _entries(rows, term.columns, values, total.shape)
-    return total
+    if not form.terms:
+        return csr_array((form.size, count))
+    rows = [term.row_numbers() for term in form.terms]
+    values = [
+        np.broadcast_to(t.coefficients, r.shape) for t, r in zip(form.terms, rows, strict=True)
+    ]
+    columns = np.concatenate([term.columns for term in form.terms])
+    return _entries(np.concatenate(rows), columns, np.concatenate(values), (form.size, count))
 
 
 def atom_jacobian(atom: Atom, x: Floats) -> Sparse:

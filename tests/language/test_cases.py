@@ -38,7 +38,8 @@ def collected() -> list[Any]:
     """Return all cases, those that say under ``xfail`` why they do not pass yet marked so."""
     found = []
     for path in sorted(CASES.rglob("*.yaml")):
-        reason = read_case(path).get("xfail")
+        marked = "\nxfail:" in path.read_text(encoding="utf-8")  # to parse them all takes seconds
+        reason = read_case(path)["xfail"] if marked else None
         marks = [pytest.mark.xfail(reason=reason)] if reason else []
         found.append(pytest.param(path, id=f"{path.parent.name}/{path.stem}", marks=marks))
     return found

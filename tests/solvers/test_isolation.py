@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -79,25 +80,25 @@ def test_memory_limit_leaves_room_for_small_programs() -> None:
 
 @linux
 @pytest.mark.parametrize(
-    ("backend", "program"),
+    ("backend", "make"),
     [
-        ("clarabel", dense_quadratic(250)),
-        ("ipopt", dense_quadratic(250)),
-        ("casadi-qpoases", dense_quadratic(250)),
-        ("scip", dense_quadratic(250)),
-        ("scs", next(case.program for case in CASES if case.name == "SOCP: rotated cone")),
-        ("fatrop", tank(2000)),
+        ("clarabel", lambda: dense_quadratic(250)),
+        ("ipopt", lambda: dense_quadratic(250)),
+        ("casadi-qpoases", lambda: dense_quadratic(250)),
+        ("scip", lambda: dense_quadratic(250)),
+        ("scs", lambda: next(case.program for case in CASES if case.name == "SOCP: rotated cone")),
+        ("fatrop", lambda: tank(2000)),
     ],
     ids=lambda item: item if isinstance(item, str) else "",
 )
-def test_a_memory_limit_is_never_a_hang(backend: str, program: Program) -> None:
+def test_a_memory_limit_is_never_a_hang(backend: str, make: Callable[[], Program]) -> None:
     """Their libraries wait for ever when they are refused memory at the first use."""
     if adapter(backend).missing():
         pytest.skip("not installed")
     cancel = threading.Event()
     timer = threading.Timer(30.0, cancel.set)
     timer.start()
-    result = solve(program, SolveOptions(backend=backend, memory_limit_mb=12), cancel=cancel)
+    result = solve(make(), SolveOptions(backend=backend, memory_limit_mb=12), cancel=cancel)
     timer.cancel()
     assert result.status in ("optimal", "limit", "feasible"), result.reason
     assert result.reason == "optimal" or "memory limit of 12 MB" in result.reason
