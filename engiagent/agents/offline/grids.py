@@ -84,6 +84,7 @@ class Grid:
     owner_kind: str = ""
     corner: str = ""
     curve: tuple[int, int] | None = None
+    points: tuple[Column, ...] = ()
     counted: tuple[Any, ...] = ()
 
 
@@ -249,8 +250,11 @@ def _cells(text: str, number: int, table: Any, currency: str | None) -> Grid:
     data = [c for c in range(1, len(table.header)) if c not in notes and c != unit_column]
     if not data:
         return Grid()
-    if len(data) == 1 and _is_curve(table, data[0]):
-        return Grid(curve=(table.rows[0][0].span[0], table.rows[-1][data[0]].span[1]))
+    if len(data) in (1, 2) and all(_is_curve(table, c) for c in data):
+        return Grid(
+            curve=(table.rows[0][0].span[0], table.rows[-1][data[-1]].span[1]),
+            points=tuple(_points(number, table, c, currency) for c in (0, *data)),
+        )
     by_rows = len(data) > 1 and _heads_are_labels(table, data, unit_column)
     single = len(data) == 1 and not by_rows
     owners: tuple[str, ...] = ()
@@ -292,6 +296,15 @@ def _is_curve(table: Any, column: int) -> bool:
     numbers = all(_is_number(row[c].text) for row in table.rows for c in (0, column))
     content = re.search(r"content|charge|soc|level|stored|energy", heads[0]) is not None
     return numbers and content and re.search(r"power|charg|kw|mw", heads[1]) is not None
+
+
+def _points(number: int, table: Any, c: int, currency: str | None) -> Column:
+    """Return a column of a curve: its contents, or the power at each of them."""
+    cells = [row[c] for row in table.rows]
+    sources = [_cell_source(number, r, table.names[c], cell) for r, cell in enumerate(cells)]
+    numbers = tuple(number_of(cell.text) for cell in cells)
+    head, unit = table.header[c].text, _unit_of(table, c, currency)
+    return Column(table.names[c], head, unit, sources, numbers, count=len(cells))
 
 
 def _is_period_row(row: Any) -> bool:

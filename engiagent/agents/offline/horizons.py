@@ -74,7 +74,10 @@ def dated_span(draft: Draft) -> tuple[float, float] | None:
     return found.pop() if len(found) == 1 and len(dates_in(draft)) == 1 else None
 
 
-_DATED_START: Final = re.compile(r"<date#\d+> ?,? ?<period_open#(?P<n>\d+)>")
+_DATED_START: Final = re.compile(
+    r"<date#\d+> ?,? ?<period_open#(?P<n>\d+)>"
+    r"|<period_open#(?P<m>\d+)> (?:of |on |, )?(?:the )?<date#\d+>"
+)
 
 
 def dated_start(draft: Draft) -> float | None:
@@ -83,7 +86,7 @@ def dated_start(draft: Draft) -> float | None:
         token.clock
         for line in draft.lines
         for match in _DATED_START.finditer(line.line)
-        if (token := line.tokens[int(match["n"])]).text.lower().startswith("from")
+        if (token := line.tokens[int(match["n"] or match["m"])]).text.lower().startswith("from")
     }
     return found.pop() if len(found) == 1 and len(dates_in(draft)) == 1 else None
 

@@ -33,6 +33,7 @@ from engiagent.agents.offline.plant.spoken import (
     take_years,
 )
 from engiagent.agents.offline.plant.system import System
+from engiagent.agents.offline.plant.tapers import take_tapers
 from engiagent.agents.offline.plant.units import Plant, nouns, pattern_of
 from engiagent.agents.offline.plant.vehicles import take_shares
 from engiagent.agents.offline.plant.words import mark, vocabulary
@@ -105,6 +106,7 @@ def understand_plant(
         draft, plant, axis, goal=goal, curves=curves, offers=offers, slopes=slopes, stays=stays
     )
     reader.shares = take_shares(draft, reader)
+    reader.tapers = take_tapers(draft, plant, grids)
     reader.read_all()
     reader.plant = _without_grid(reader)
     _given(reader, overrides or {})

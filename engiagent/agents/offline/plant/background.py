@@ -131,6 +131,7 @@ def asides(marked: Marked, first: int, last: int) -> list[tuple[int, int]]:
         if own and (
             gives_reason(marked, start, b)
             or _of_a_time(marked, start, b)
+            or _lets_trade(marked, start, b, last)
             or (_is_sentence(tokens, start, b) and says_nothing(marked, start, b))
         ):
             found.append((a, b))
@@ -183,8 +184,33 @@ def _of_a_time(marked: Marked, first: int, last: int) -> bool:
     before = tokens[first - 2]
     timed = before.kind in ("clock", "date", "period") or before.text in ("day", "midnight")
     said = marked.said(first, last) - {"cond"}
+    said -= {"arrive", "depart"} if UNKNOWN in marked.concepts[first:last] else set()
     plain = all(token.kind in PLAIN for token in tokens[first:last])
     return timed and plain and not said and _is_sentence(tokens, first + 1, last)
+
+
+_TRADES: Final = re.compile(
+    r"(?:may|can|is free to|is allowed to|is to|will)(?: now| also)? (?:trade|be traded|earn money"
+    r"|take part|join the market|be used to trade)(?![a-z])"
+)
+
+
+def _lets_trade(marked: Marked, first: int, last: int, end: int) -> bool:
+    """Whether a piece tells since when, or while what, a unit may trade, as it does in the plan.
+
+    'While the ship is in dock, her 2 MWh pack may trade': the plan is about that time.
+    """
+    tokens = marked.line.tokens
+    leads = tokens[first].text in ("while", "during", "as", "now", "since")
+    plain = all(token.kind in PLAIN for token in tokens[first:last])
+    said = marked.said(first, last) - {"cond", "keep", "same"}
+    if not leads or not plain or said or UNKNOWN not in marked.concepts[first:last]:
+        return False
+    if scenery().quantities & {t.text for t in tokens[first:last]}:
+        return False
+    rest = marked.said(last, end) - {"may"}
+    text = " ".join(t.text for t in tokens[last:end] if t.kind == "word")
+    return _TRADES.search(text) is not None and all(c.startswith("@") for c in rest)
 
 
 def _is_sentence(tokens: Sequence[Token], first: int, last: int) -> bool:

@@ -158,5 +158,10 @@ class Discourse:
         last = abs(clock % 24 - self.axis.end_clock % 24) < 1e-9
         if first and last:
             before = takewhile(lambda t: t.text not in (",", ";"), reversed(line.tokens[:i]))
-            return "end" if {t.text for t in before} & group("again") else "start"
+            words = [t.text for t in before][::-1]
+            owns = {
+                i for i, word in enumerate(words) if word == "has" and "to" not in words[i : i + 2]
+            }
+            again = {word for i, word in enumerate(words) if i not in owns} & group("again")
+            return "end" if again else "start"
         return "start" if first else "end" if last else None

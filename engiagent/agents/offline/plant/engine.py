@@ -27,6 +27,7 @@ from engiagent.agents.offline.plant.limits import (
 )
 from engiagent.agents.offline.plant.numbers import Numbers
 from engiagent.agents.offline.plant.statements import bears, stated
+from engiagent.agents.offline.plant.tapers import Taper
 from engiagent.agents.offline.plant.units import Instance, Plant
 from engiagent.agents.offline.plant.words import NEUTRAL, UNKNOWN, Marked, group
 from engiagent.agents.offline.schedules import period_of
@@ -47,6 +48,7 @@ class Reader(Numbers):
     offers: Mapping[str, Offer] = field(default_factory=dict)
     stays: Mapping[str, Mapping[str, tuple[str, Cell]]] = field(default_factory=dict)
     shares: Sequence[tuple[float, float, int]] = ()
+    tapers: Sequence[Taper] = ()
 
     def read_all(self) -> None:
         """Read every line; report those that are not understood."""

@@ -72,6 +72,8 @@ def find_units(lines: Sequence[Line], tabled: Sequence[tuple[str, tuple[str, ...
     if cold_room:
         extra["load"] = known["cold_store"].nouns
     concepts = load_card("words")["of_vehicles"] if "vehicle" in kinds else {}
+    if "battery" in kinds and "vehicle" not in kinds:
+        concepts = {"charge": "chargers?"}
     return Plant(known, tuple(instances), generic, extra, concepts)
 
 
@@ -115,10 +117,22 @@ def _wheels(present: dict[str, list[tuple[Line, re.Match[str]]]], lines: Sequenc
     if "vehicle" not in present:
         return
     text = [line.line for line in lines if not line.sentence.is_heading]
-    if not any(_CHARGING.search(t) for t in text):
+    if not any(_CHARGING.search(t) for t in text) or _part_of_battery(present, lines):
         del present["vehicle"]
     elif not any(_STANDING.search(t) for t in text):
         present.pop("battery", None)
+
+
+def _part_of_battery(
+    present: dict[str, list[tuple[Line, re.Match[str]]]], lines: Sequence[Line]
+) -> bool:
+    """Whether only 'the charger' speaks of vehicles, and there is a battery that it fills."""
+    alone = all(match[0] == "charger" for _, match in present["vehicle"])
+    boxed = any(
+        _BOXES.search(line.line) and "<energy#" in line.line
+        for line in lines if not line.sentence.is_heading
+    )  # fmt: skip
+    return alone and ("battery" in present or boxed)
 
 
 def _plain_engines(

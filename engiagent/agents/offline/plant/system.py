@@ -125,6 +125,10 @@ def fill_slots(system: System, instance: Instance) -> None:
                                          unit.slots[slot].unit)  # fmt: skip
     system.filled[name] = filled
     _offered(system, instance)
+    if instance.unit.component in STORES:
+        from engiagent.agents.offline.plant.tapering import fill_tapered
+
+        fill_tapered(system, instance)
     for known in unit.slots.values():
         if known.required and known.name not in filled:
             filled[known.name] = lacking(system, instance, known.name)
