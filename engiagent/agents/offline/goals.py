@@ -10,7 +10,11 @@ from engiagent.agents.offline.draft import Draft
 _REACH: Final = 60
 _VERB: Final = re.compile(
     r"minimi[sz]|maximi[sz]|as (?:little|low|small|few) as"
-    r"|(?:least|lowest) (?:electricity|energy|fuel)"
+    r"|(?:least|lowest) (?:electric(?:al)? )?(?:electricity|energy|fuel)"
+)
+_HOW_MUCH: Final = re.compile(
+    r"(?:how|as) (?:many kwh|much (?:electricity|(?:electric(?:al)? )?energy))[^<;]*"
+    r" at (?:the )?least"
 )
 _CURRENCY_WANTED: Final = re.compile(r"\bin (?P<unit>[a-z€$£]+)\b")
 
@@ -81,7 +85,8 @@ def _near(line: str, sense_match: re.Match[str], sense: str) -> tuple[str, tuple
     verb = _VERB.search(sense_match[0] + line[sense_match.end() : sense_match.end() + 24])
     if (target == "cost" and sense == "minimise") or (target == "profit" and sense == "maximise"):
         return target, best[2]
-    if target in ("energy", "peak", "emissions", "fuel") and verb is not None:
+    asked = target == "energy" and _HOW_MUCH.search(line) is not None
+    if target in ("energy", "peak", "emissions", "fuel") and (verb is not None or asked):
         if sense == "minimise" and target != "emissions":
             return target, best[2]
         return "refused", best[2]

@@ -20,6 +20,9 @@ from engiagent.agents.offline.plant.compose import build
 from engiagent.agents.offline.plant.engine import Reader, owners_of
 from engiagent.agents.offline.plant.finding import find_units
 from engiagent.agents.offline.plant.formulas import take_curves
+from engiagent.agents.offline.plant.modes import take_goal, take_modes
+from engiagent.agents.offline.plant.moding import without_machines
+from engiagent.agents.offline.plant.needs import take_needs
 from engiagent.agents.offline.plant.rooms import name_rests, read_scheme, with_zone
 from engiagent.agents.offline.plant.rosters import labels_of, read_rosters, rosters_of
 from engiagent.agents.offline.plant.sites import with_demand, with_described, without_netted
@@ -72,6 +75,7 @@ def understand_plant(
     apply_rules(draft, RULES)
     take_definitions(draft)
     rosters = rosters_of(problem)
+    modes = take_modes(draft, grids)
     plant = find_units(draft.lines, [*_labels(draft, grids), *labels_of(rosters)])
     columns: list[Column] = [c for g in grids for c in g.columns]
     times: list[Times] = [g.times for g in grids if g.times is not None]
@@ -86,6 +90,7 @@ def understand_plant(
     )
     plant = without_netted(plant, [*columns, *files[0]], draft, currency)
     plant, settled = with_demand(plant, [*columns, *files[0]], draft, currency)
+    plant = without_machines(plant, modes)
     read_series(draft, plant, [*columns, *files[0]], currency, settled)
     lengths = read_lists(draft, plant, currency)
     offers = take_offers(draft, plant)
@@ -93,25 +98,28 @@ def understand_plant(
     if axis is not None:
         take_run_ends(draft, axis)
         take_row_counts(problem, draft, axis)
+    plant = take_needs(draft, plant, modes, axis)
     spell_durations(draft)
     take_addresses(draft)
     take_years(draft)
     take_no_limits(draft)
     over_midnight(draft, axis)
     goal = read_goal(draft)
+    take_goal(draft, goal, modes)
     stays = read_rosters(draft, plant, rosters, currency)
     curves = take_curves(draft, frozenset(i.name for i in plant.instances))
     slopes = take_slopes(draft, [pattern_of(i.unit.nouns) for i in plant.instances])
     reader = Reader(
-        draft, plant, axis, goal=goal, curves=curves, offers=offers, slopes=slopes, stays=stays
-    )
+        draft, plant, axis, goal=goal, curves=curves, offers=offers, slopes=slopes, stays=stays,
+        modes=modes,
+    )  # fmt: skip
     reader.shares = take_shares(draft, reader)
     reader.tapers = take_tapers(draft, plant, grids)
     reader.read_all()
     reader.plant = _without_grid(reader)
     _given(reader, overrides or {})
     analysis = _analysis(problem, reader, axis, goal, currency or "EUR", overrides or {})
-    return Understanding(analysis, draft, owners_of(plant), axis)
+    return Understanding(analysis, draft, owners_of(plant, *(["modes"] if modes else [])), axis)
 
 
 def _labels(draft: Draft, grids: list[Grid]) -> list[tuple[str, tuple[str, ...]]]:
@@ -306,7 +314,7 @@ def _analysis(
         draft.missing.append(
             Missing("time", "periods", "the time axis is not given: how many periods, how long?")
         )
-    elif not kinds - {"grid", "fuel", "load", "heat_load", "cooling_load"}:
+    elif not kinds - {"grid", "fuel", "load", "heat_load", "cooling_load"} and not reader.modes:
         draft.missing.append(Missing("problem", "component", "no unit of a plant is recognised"))
     else:
         builder = Builder(problem, draft, axis)

@@ -5,8 +5,10 @@ import numpy as np
 from engiagent.agents.offline.draft import Json
 from engiagent.agents.offline.goals import Goal, wanted_currency
 from engiagent.agents.offline.plant.curves import least_fuel
+from engiagent.agents.offline.plant.drawing import least_energy, without_supply
 from engiagent.agents.offline.plant.emissions import add_emissions
 from engiagent.agents.offline.plant.machines import add_unit
+from engiagent.agents.offline.plant.moding import add_modes
 from engiagent.agents.offline.plant.reserve import add_contingency, add_reserve
 from engiagent.agents.offline.plant.site import add_grid, add_prices
 from engiagent.agents.offline.plant.storing import add_store, add_weather
@@ -44,6 +46,7 @@ def build(system: System, goal: Goal | None, currency: str) -> Json | None:
             add_unit(system, instance)
     for instance in plant.of("zone"):
         add_zone(system, instance)
+    add_modes(system)
     for instance in plant.of("grid"):
         add_grid(system, instance)
     _exclusive(system)
@@ -54,9 +57,12 @@ def build(system: System, goal: Goal | None, currency: str) -> Json | None:
     _nowhere_else(system)
     _checked(system)
     _paid_by_others(system)
+    drawn = without_supply(system, goal)
     _balances(system)
     add_emissions(system)
     _denied(system)
+    if goal is not None and goal.target == "energy":
+        return least_energy(system, goal, drawn)
     return _objective(system, goal, currency)
 
 

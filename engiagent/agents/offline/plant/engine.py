@@ -25,6 +25,7 @@ from engiagent.agents.offline.plant.limits import (
     running_state,
     told_besides,
 )
+from engiagent.agents.offline.plant.modes import Modes
 from engiagent.agents.offline.plant.numbers import Numbers
 from engiagent.agents.offline.plant.statements import bears, stated
 from engiagent.agents.offline.plant.tapers import Taper
@@ -49,6 +50,7 @@ class Reader(Numbers):
     stays: Mapping[str, Mapping[str, tuple[str, Cell]]] = field(default_factory=dict)
     shares: Sequence[tuple[float, float, int]] = ()
     tapers: Sequence[Taper] = ()
+    modes: Modes | None = None
 
     def read_all(self) -> None:
         """Read every line; report those that are not understood."""
@@ -323,13 +325,13 @@ class Reader(Numbers):
         return []
 
 
-def owners_of(plant: Plant) -> Owners:
-    """Return the units of a plant as the rest of the engine knows components."""
+def owners_of(plant: Plant, *more: str) -> Owners:
+    """Return the units of a plant, and what else it has, as the engine knows components."""
     names: dict[str, Mapping[str, re.Pattern[str]]] = {}
     for instance in plant.instances:
         component = instance.unit.component
         names[component] = {**names.get(component, {}), instance.name: instance.finder}
-    return Owners(frozenset(names), names)
+    return Owners(frozenset((*names, *more)), names)
 
 
 def instances_named(plant: Plant, owner: str, component: str) -> tuple[Instance, ...]:

@@ -77,6 +77,10 @@ class System:
         """Add a row for every period."""
         constrain(self.builder, name, text, category, line, ["t in T"], where, spans=spans)
 
+    def plant_has(self, *components: str) -> bool:
+        """Whether there is a unit of one of some kinds."""
+        return any(self.reader.plant.of(component) for component in components)
+
     def line_of(self, name: str, *slots: str) -> int:
         """Return the line that a slot of a unit was read in, -1 for none."""
         for reading in self.builder.draft.readings:
@@ -174,7 +178,7 @@ def _sloped(system: System, instance: Instance, filled: dict[str, str]) -> None:
         if not slots or not meant or (several and not each):
             continue
         system.sloped.add(slope.line)
-        weather = _weather(system, slope.measure)
+        weather = weather_series(system, slope.measure)
         said = unit.slots[slots[0]].said
         if weather is None or slots[0] in filled:
             builder.draft.doubt(slope.line, f"{name}: the {said} by which temperature, from where?")
@@ -186,7 +190,7 @@ def _sloped(system: System, instance: Instance, filled: dict[str, str]) -> None:
             filled[slots[0]] = add_slope(builder, f"{name}_{slots[0]}", slope, weather, said)
 
 
-def _weather(system: System, measure: str) -> str | None:
+def weather_series(system: System, measure: str) -> str | None:
     """Return the series of a temperature of the weather; None where there is none."""
     builder, series = system.builder, system.builder.draft.series
     rooms = [i.name for i in system.reader.plant.instances if i.unit.component == "zone"]
