@@ -38,7 +38,7 @@ _TABLE = re.compile(r"\s*\|.*|\s*:?-{3,}:?\s*(\|\s*:?-{3,}:?\s*)+\|?\s*")
 _RULE = re.compile(r"\s*(?:[-*_=]\s*){3,}\s*")
 _CAPTION = re.compile(r"\s*(?:\*\*|_)?table\s+[\dA-Z]+\b\s*[:.–-]", re.I)
 _FENCE = re.compile(r"\s*(```|~~~)")
-_END = re.compile(r"(?<=[.!?])[\"')\]*_]*(?=\s+[\"'(*_`]*[A-Z0-9°€$-]|\s*$)")
+_END = re.compile(r"(?<=[.!?])[\"')\]*_]*(?=\s+[\"'(*_`]*[A-Z0-9°€$-]|\s+`|\s*$)")
 _ABBREVIATIONS: Final = frozenset(
     [
         "max",

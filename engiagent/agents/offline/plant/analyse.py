@@ -69,6 +69,11 @@ def understand_plant(
     problem: "Problem", overrides: Mapping[str, str] | None = None
 ) -> Understanding:
     """Read a problem as a plant: units on balances of electricity, heat and cooling."""
+    from engiagent.agents.offline.feeders.analyse import understand_feeder
+
+    feeder = understand_feeder(problem)
+    if feeder is not None:
+        return feeder
     currency = currency_of_text(problem)
     draft, grids = open_draft(problem, currency)
     timed = take_clock_lists(draft)

@@ -39,7 +39,8 @@ def rules() -> tuple[Rule, ...]:
             bool(entry.get("units", True)),
             bool(entry.get("any", False)),
         )
-        for entry in load_card("statements")["rules"]
+        for card in ("statements", "feeder")
+        for entry in load_card(card)["rules"]
     )
 
 

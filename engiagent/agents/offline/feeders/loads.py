@@ -1,0 +1,152 @@
+"""Loads and generation at the nodes of a feeder, as tables and files give them."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from engiagent.agents.offline.amounts import kind_of
+from engiagent.agents.offline.cards import load_card
+from engiagent.agents.offline.draft import Draft
+from engiagent.agents.offline.feeders.lines import Lines
+from engiagent.agents.offline.feeders.sheets import Sheet
+from engiagent.agents.offline.grids import Column
+from engiagent.agents.offline.passages import Sentence
+from engiagent.agents.offline.plant.reading import plain_text
+from engiagent.agents.offline.plant.words import mark, vocabulary
+from engiagent.agents.offline.results import NotUnderstood
+from engiagent.agents.offline.series import _unit_in, description
+from engiagent.agents.offline.tokens import tokenise
+
+ROLES: Final = ("load", "reactive", "pv", "wind")
+_LABELS: Final = frozenset({"no", "nr", "id", "name", "type", "remark", "note", "notes", "remarks"})
+
+
+@dataclass(frozen=True)
+class NodeData:
+    """Values of one kind at some nodes.
+
+    Attributes
+    ----------
+    role
+        ``load``, ``reactive``, ``pv`` or ``wind``.
+    columns
+        The column of each node for series; the one column of values for all nodes else.
+    varies
+        Whether there is a value for every period.
+    """
+
+    role: str
+    sheet: Sheet
+    nodes: tuple[str, ...]
+    columns: tuple[int, ...]
+    unit: str
+    varies: bool
+    keys: int
+
+
+def node_data(
+    draft: Draft, sheets: Sequence[Sheet], lines: Lines, currency: str | None
+) -> list[NodeData]:
+    """Return what the tables and files beside that of the lines give; report what is not clear."""
+    found: list[NodeData] = []
+    for sheet in sheets:
+        read = _series(draft, sheet, lines, currency) or _rows(sheet, lines)
+        if isinstance(read, str):
+            where = sheet.file or f"table {sheet.number + 1}"
+            draft.not_understood.append(NotUnderstood(where, sheet.span, read))
+            continue
+        found += read
+    for role in ROLES:
+        if sum(d.role == role for d in found) > 1:
+            first = next(d.sheet for d in found if d.role == role)
+            reason = f"there are two tables of {role}"
+            draft.not_understood.append(NotUnderstood(first.file or "table", first.span, reason))
+    return found
+
+
+def role_of(text: str) -> str | None:
+    """Return what words on a column say that it holds: a load, reactive load, sun or wind."""
+    from engiagent.agents.offline.feeders.analyse import units
+
+    plain = re.sub(r"[^\w\s-]", " ", text.lower())
+    line = tokenise(plain, Sentence((0, len(plain)), plain, 0, "", "", False), None)
+    nouns = {name: unit.nouns for name, unit in units().items()}
+    said = mark(line, vocabulary(nouns, load_card("feeder")["concepts"])).said()
+    makes = {role for role in ("pv", "wind") if f"@{role}" in said}
+    takes = bool(said & {"@load", "demand", "into"})
+    if makes and not takes and "reactive" not in said:
+        return makes.pop() if len(makes) == 1 else None
+    if makes or not takes:
+        return "reactive" if "reactive" in said and not makes else None
+    return "reactive" if "reactive" in said else "load"
+
+
+def _series(
+    draft: Draft, sheet: Sheet, lines: Lines, currency: str | None
+) -> list[NodeData] | str | None:
+    """Read a table with a column for each node and a row for each period."""
+    if sheet.times is None:
+        return None
+    names = {plain_text(n): n for n in lines.nodes}
+    bare = [" ".join(plain_text(re.sub(r"[(\[].*", "", h)).split()) for h in sheet.heads]
+    places = [c for c, head in enumerate(bare) if head in names]
+    others = [c for c in range(len(bare)) if c not in places and sheet.numbers(c) is not None]
+    if not places:
+        return "no column of it is a node"
+    if others and not (len(others) == 1 and sheet.numbers(others[0]) and others[0] == 0):
+        return f"nothing takes the column '{sheet.heads[others[0]]}'"
+    if any(sheet.numbers(c) is None for c in places):
+        return "some of its values are no numbers"
+    texts = [plain_text(sheet.file.rsplit(".", 1)[0])]
+    if sheet.file:
+        column = Column(sheet.names[places[0]], "", "", {}, data=f"{sheet.file}#{bare[places[0]]}")
+        behind, around = description(draft, column)
+        texts = [behind, *texts, around]
+    role = next((r for text in texts if text and (r := role_of(text)) is not None), None)
+    unit = sheet.units[places[0]] or next(
+        (u for text in texts if (u := _unit_in(text, currency))), ""
+    )
+    if role is None or any(sheet.units[c] != sheet.units[places[0]] for c in places):
+        return "what its values are is not said"
+    if not unit or kind_of(unit) != "power":
+        return "the unit of its values is not given, or none of power"
+    if (role == "reactive") is not ("var" in unit):
+        return f"its unit {unit} is none of what it is said to be"
+    stamp = next((c for c in range(len(bare)) if c not in places), 0)
+    nodes = tuple(names[bare[c]] for c in places)
+    if lines.source in nodes:
+        return "it has values at the source"
+    return [NodeData(role, sheet, nodes, tuple(places), unit, True, stamp)]
+
+
+def _rows(sheet: Sheet, lines: Lines) -> list[NodeData] | str:
+    """Read a table with a row for each node."""
+    known: Mapping[str, str] = {plain_text(n): n for n in lines.nodes}
+    keys = [
+        c for c in range(len(sheet.heads))
+        if all(plain_text(text) in known for text in sheet.column(c))
+    ]  # fmt: skip
+    if len(keys) != 1 or len(set(sheet.column(keys[0]))) != len(sheet.rows):
+        return "its rows are no nodes of the feeder"
+    nodes = tuple(known[plain_text(text)] for text in sheet.column(keys[0]))
+    if lines.source in nodes:
+        return "it has values at the source"
+    found = []
+    for c, head in enumerate(sheet.heads):
+        if c == keys[0] or sheet.words(c) <= _LABELS:
+            continue
+        role, unit = (
+            role_of(" ".join(sorted(sheet.words(c), key=head.lower().find))),
+            sheet.units[c],
+        )
+        reactive = "var" in unit
+        role = {"p": "load", "pd": "load", "pl": "load", "q": "reactive", "qd": "reactive",
+                "ql": "reactive"}.get("".join(sheet.words(c)), role)  # fmt: skip
+        role = "reactive" if role == "load" and reactive else role
+        if sheet.numbers(c) is None or role is None or not unit or kind_of(unit) != "power":
+            return f"nothing takes the column '{head}' of the nodes"
+        if (role == "reactive") is not reactive:
+            return f"the unit of the column '{head}' is none of what it says"
+        found.append(NodeData(role, sheet, nodes, (c,), unit, False, keys[0]))
+    return found
