@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.agents.offline.amounts import kind_of
-from engiagent.agents.offline.draft import Cell, Draft, Json, Reading, Value
+from engiagent.agents.offline.draft import Blocks, Cell, Draft, Json, Reading, Value
 from engiagent.agents.offline.results import Missing
 from engiagent.agents.offline.timing import Axis
 from engiagent.blueprint.grammar import Binary, Call, Node, Number, Ref, Unary, parse
@@ -63,6 +63,8 @@ class Builder:
         self.used.append(value.source)
         if value.cell is not None and value.number is not None:
             return self._of_row(name, value, description, unit)
+        if value.blocks is not None:
+            return self._of_blocks(name, value, description, unit)
         plain = value.expression == "x0"
         base = name if plain else f"{name}_stated"
         index = ["T"] if value.is_series else None
@@ -86,6 +88,44 @@ class Builder:
             name, value.expression.replace("x0", shown), unit or value.unit, description,
             [made], series=value.is_series,
         )  # fmt: skip
+
+    def _of_blocks(self, name: str, value: Value, description: str, unit: str) -> str:
+        """Add a series over blocks, and what it is in each period of theirs."""
+        assert value.blocks is not None
+        made = self.by_block(f"{name}_by_block", value, description)
+        blocks = value.blocks.name
+        text = value.expression.replace("x0", f"{made}[at(t, {blocks})]")
+        result = self.derived(
+            name, text, unit or value.unit, description, [made], series=True,
+            note=f"the value of the block that a period lies in: {text}",
+        )  # fmt: skip
+        each = round(value.blocks.step_minutes / self.axis.step_minutes)
+        self.numbers[result] = np.repeat(self.numbers[made], each)
+        return result
+
+    def by_block(self, name: str, value: Value, description: str) -> str:
+        """Add a series over blocks as it stands in its source, and the blocks where they lack."""
+        assert value.blocks is not None
+        self.use_blocks(value.blocks)
+        self.used.append(value.source)
+        made = self.parameter(
+            name, value.unit, description, index=[value.blocks.name], data=value.data,
+            value=None if value.data or value.numbers is None else list(value.numbers),
+            unit_override=_whose_cents(value), source_reference=value.source,
+        )  # fmt: skip
+        self.indexed.discard(made)
+        self.numbers[made] = self._canonical(value)
+        return made
+
+    def use_blocks(self, blocks: Blocks) -> None:
+        """Add the set of some blocks, once."""
+        if any(entry["name"] == blocks.name for entry in self.sets):
+            return
+        entry: Json = {"name": blocks.name, "kind": "time", "start": blocks.start,
+                       "step": blocks.step_text, "periods": blocks.periods}  # fmt: skip
+        if blocks.zone is not None and "T" in blocks.start:
+            entry["zone"] = blocks.zone
+        self.sets.append(entry)
 
     def _of_row(self, name: str, value: Value, description: str, unit: str) -> str:
         """Add the value of one unit out of a file with a row for each."""

@@ -41,8 +41,34 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class Blocks:
+    """Blocks of several periods each, as hours over quarter-hours: a time set of its own.
+
+    Attributes
+    ----------
+    origin
+        The file that gives values by block; empty where only the text speaks of blocks.
+    """
+
+    name: str
+    start: str
+    step_minutes: float
+    periods: int
+    zone: str | None = None
+    origin: str = ""
+
+    @property
+    def step_text(self) -> str:
+        """The length of a block as a blueprint writes it."""
+        whole = self.step_minutes % 60 == 0
+        return f"{self.step_minutes / 60:g} h" if whole else f"{self.step_minutes:g} min"
+
+
+@dataclass(frozen=True)
 class Value:
     """A number, or a series over the periods, with its unit and where it comes from.
+
+    ``blocks`` are what a series is over where that is not the periods.
 
     ``expression`` is in terms of ``x0`` (the amount itself) and names of other slots.
     """
@@ -55,6 +81,7 @@ class Value:
     expression: str = "x0"
     said: str = ""
     cell: "Cell | None" = None
+    blocks: "Blocks | None" = None
 
     @property
     def is_series(self) -> bool:

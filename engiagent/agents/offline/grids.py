@@ -1,7 +1,7 @@
 """Markdown tables: parameters, one column or one row per unit, periods of the day, time series."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Final
 
@@ -178,6 +178,7 @@ def _series(number: int, table: Any, stamp: int, times: Times, currency: str | N
         )
     counters = [stamp, *(c for c in range(len(table.names)) if c != stamp and _counts(table, c))]
     stamps = tuple(row[c] for row in table.rows for c in counters)
+    times = replace(times, origin=f"table {number}")
     return Grid(columns=tuple(columns), times=times, counted=stamps)
 
 

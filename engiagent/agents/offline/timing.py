@@ -9,7 +9,7 @@ from engiagent.agents.offline.grids import Times
 from engiagent.agents.offline.horizons import dated_span, dated_start, dates_in, one_hour, said_span
 from engiagent.blueprint.units import convert, parse_unit
 
-_STEP_WORDS: Final = {"h": 60.0, "q": 15.0, "f": 30.0}
+STEP_WORDS: Final = {"h": 60.0, "q": 15.0, "f": 30.0}
 
 
 @dataclass(frozen=True)
@@ -148,11 +148,11 @@ def _said_step(draft: Draft) -> float | None:
         if minutes is not None and minutes <= 240:
             found.add(minutes)
     words = {
-        _STEP_WORDS[k]
+        STEP_WORDS[k]
         for f in draft.facts
         if f.name == "step_word"
         for k in f.groups
-        if k in _STEP_WORDS
+        if k in STEP_WORDS
     }
     if len(found) == 1:
         return found.pop()

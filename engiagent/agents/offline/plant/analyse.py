@@ -17,6 +17,7 @@ from engiagent.agents.offline.plant.blocks import take_offers
 from engiagent.agents.offline.plant.clocklists import take_clock_lists
 from engiagent.agents.offline.plant.columns import bare_demand, read_lists, read_series
 from engiagent.agents.offline.plant.compose import build
+from engiagent.agents.offline.plant.constancy import take_constants
 from engiagent.agents.offline.plant.engine import Reader, owners_of
 from engiagent.agents.offline.plant.finding import find_units
 from engiagent.agents.offline.plant.formulas import take_curves
@@ -37,6 +38,7 @@ from engiagent.agents.offline.plant.spoken import (
 )
 from engiagent.agents.offline.plant.system import System
 from engiagent.agents.offline.plant.tapers import take_tapers
+from engiagent.agents.offline.plant.timegrids import coarse_grids, on_blocks
 from engiagent.agents.offline.plant.units import Plant, nouns, pattern_of
 from engiagent.agents.offline.plant.vehicles import take_shares
 from engiagent.agents.offline.plant.words import mark, vocabulary
@@ -99,7 +101,9 @@ def understand_plant(
     read_series(draft, plant, [*columns, *files[0]], currency, settled)
     lengths = read_lists(draft, plant, currency)
     offers = take_offers(draft, plant)
-    axis = read_axis(draft, [*times, *timed, *files[1]], lengths)
+    fine, blocks = coarse_grids(draft, [*times, *timed, *files[1]])
+    on_blocks(draft, blocks)
+    axis = read_axis(draft, fine, lengths)
     if axis is not None:
         take_run_ends(draft, axis)
         take_row_counts(problem, draft, axis)
@@ -120,6 +124,7 @@ def understand_plant(
     )  # fmt: skip
     reader.shares = take_shares(draft, reader)
     reader.tapers = take_tapers(draft, plant, grids)
+    reader.constants = take_constants(draft, plant, axis, blocks)
     reader.read_all()
     reader.plant = _without_grid(reader)
     _given(reader, overrides or {})

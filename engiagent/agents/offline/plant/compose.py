@@ -4,6 +4,7 @@ import numpy as np
 
 from engiagent.agents.offline.draft import Json
 from engiagent.agents.offline.goals import Goal, wanted_currency
+from engiagent.agents.offline.plant.constancy import add_constants
 from engiagent.agents.offline.plant.curves import least_fuel
 from engiagent.agents.offline.plant.drawing import least_energy, without_supply
 from engiagent.agents.offline.plant.emissions import add_emissions
@@ -49,6 +50,7 @@ def build(system: System, goal: Goal | None, currency: str) -> Json | None:
     add_modes(system)
     for instance in plant.of("grid"):
         add_grid(system, instance)
+    add_constants(system)
     _exclusive(system)
     _from_sources(system)
     add_timed(system)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from engiagent.agents.offline.cards import lexicon
 from engiagent.agents.offline.draft import Cell, Fact
@@ -33,6 +33,9 @@ from engiagent.agents.offline.plant.units import Instance, Plant
 from engiagent.agents.offline.plant.words import NEUTRAL, UNKNOWN, Marked, group
 from engiagent.agents.offline.schedules import period_of
 
+if TYPE_CHECKING:
+    from engiagent.agents.offline.plant.constancy import Constant
+
 _STORES: Final = ("battery", "vehicle", "heat_store", "cold_store")
 _OF_STORES: Final = ("start_empty", "start_half", "start_full", "final_", "no_terminal")
 
@@ -51,6 +54,7 @@ class Reader(Numbers):
     shares: Sequence[tuple[float, float, int]] = ()
     tapers: Sequence[Taper] = ()
     modes: Modes | None = None
+    constants: Sequence["Constant"] = ()
 
     def read_all(self) -> None:
         """Read every line; report those that are not understood."""
@@ -283,6 +287,7 @@ class Reader(Numbers):
         tokens = marked.line.tokens
         last = told_besides(marked, first, last)
         said = {c for c in marked.said(first, last) if not c.startswith("@")}
+        said -= {"always"} if _asks_each(marked, first, last) else set()
         strange = [
             tokens[i].text for i in range(first, last)
             if marked.concepts[i] == UNKNOWN and tokens[i].text not in self.labels
@@ -323,6 +328,20 @@ class Reader(Numbers):
             ):
                 return parts
         return []
+
+
+_EACH_PERIOD: Final = re.compile(
+    r"(?:what|which|how much|how many|when)(?: [a-z]+){0,4} (?:should|shall|do|can|must|are|is|to)"
+    r"(?: (?:we|you|i|it|they|the [a-z]+))?(?: to)?(?: (?!never|always|not)[a-z]+){1,4}"
+    r" (?:in|for|during|at) (?:each|every) (?:[a-z-]+ )?(?:hour|block|period|quarter|step)"
+)
+
+
+def _asks_each(marked: Marked, first: int, last: int) -> bool:
+    """Whether 'each hour' belongs to a question: 'what should we sell in each hour?'."""
+    text = " ".join(t.text for t in marked.line.tokens[first:last] if t.kind == "word")
+    match = _EACH_PERIOD.match(text)
+    return match is not None and "always" not in text.split()
 
 
 def owners_of(plant: Plant, *more: str) -> Owners:
