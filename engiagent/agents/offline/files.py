@@ -61,6 +61,8 @@ _SUFFIXES: Final = {
     "mw": "MW",
     "w": "W",
     "kwh": "kWh",
+    "tons": "TR",
+    "tr": "TR",
 }
 _ENERGY: Final = {"kwh": "kWh", "mwh": "MWh"}
 

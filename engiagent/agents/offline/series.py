@@ -125,7 +125,7 @@ def description(draft: Draft, column: Column) -> tuple[str, str]:
             name = line.tokens[i].text
             after = codes[k + 1] if k + 1 < len(codes) else len(line.tokens)
             before = codes[k - 1] + 1 if k else 0
-            if name == column.name:
+            if name in (column.name, bare_name(column.name)):
                 # 'the outdoor temperature (`t_out`)' stands before the name, '`t_out`: …' behind.
                 first = i > 0 and line.tokens[i - 1].text == "("
                 inside = _closing(line.tokens, i, after) if first else after
@@ -141,6 +141,11 @@ def description(draft: Draft, column: Column) -> tuple[str, str]:
                 wide.append(_source_text(draft, n, before, i))
                 draft.take(n, [i])
     return "; ".join(behind), "; ".join([*behind, *near, *wide])
+
+
+def bare_name(header: str) -> str:
+    """Return the name in a header without the unit in brackets behind it."""
+    return re.sub(r"\s*[\[(][^\[\]()]*[\])]\s*$", "", header)
 
 
 def _closing(tokens: Sequence[Token], i: int, stop: int) -> int:

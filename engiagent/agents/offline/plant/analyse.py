@@ -24,7 +24,10 @@ from engiagent.agents.offline.plant.formulas import take_curves
 from engiagent.agents.offline.plant.modes import take_goal, take_modes
 from engiagent.agents.offline.plant.moding import without_machines
 from engiagent.agents.offline.plant.needs import take_needs
-from engiagent.agents.offline.plant.rooms import name_rests, read_scheme, with_zone
+from engiagent.agents.offline.plant.links import take_feeds, take_links
+from engiagent.agents.offline.plant.nodes import has_capacities, nodes_of, of_nodes
+from engiagent.agents.offline.plant.retold import take_sizes, take_step_counts
+from engiagent.agents.offline.plant.rooms import card, name_rests, read_scheme, with_zone
 from engiagent.agents.offline.plant.rosters import labels_of, read_rosters, rosters_of
 from engiagent.agents.offline.plant.sites import with_demand, with_described, without_netted
 from engiagent.agents.offline.plant.slopes import take_slopes
@@ -83,11 +86,14 @@ def understand_plant(
     take_definitions(draft)
     rosters = rosters_of(problem)
     modes = take_modes(draft, grids)
-    plant = find_units(draft.lines, [*_labels(draft, grids), *labels_of(rosters)])
+    nodes = nodes_of(draft, grids, rosters, card()[0].nouns)
+    tabled = [g for g in grids if not (nodes and of_nodes(g))]
+    listed = [r for r in rosters if not (nodes and has_capacities(r))]
+    plant = find_units(draft.lines, [*_labels(draft, tabled), *labels_of(listed)])
     columns: list[Column] = [c for g in grids for c in g.columns]
     times: list[Times] = [g.times for g in grids if g.times is not None]
     files = file_columns(problem, currency, frozenset(r.file for r in rosters))
-    plant = with_zone(plant, draft, [*columns, *files[0]])
+    plant = with_zone(plant, draft, [*columns, *files[0]], nodes)
     if plant.of("zone"):
         name_rests(draft)
         read_scheme(draft)
@@ -108,6 +114,8 @@ def understand_plant(
         take_run_ends(draft, axis)
         take_row_counts(problem, draft, axis)
     plant = take_needs(draft, plant, modes, axis)
+        take_step_counts(draft, axis)
+    take_sizes(draft, [*columns, *files[0]])
     spell_durations(draft)
     take_addresses(draft)
     take_years(draft)
@@ -125,6 +133,7 @@ def understand_plant(
     reader.shares = take_shares(draft, reader)
     reader.tapers = take_tapers(draft, plant, grids)
     reader.constants = take_constants(draft, plant, axis, blocks)
+    reader.links, reader.feeds = take_links(draft, plant.of("zone")), take_feeds(draft, plant)
     reader.read_all()
     reader.plant = _without_grid(reader)
     _given(reader, overrides or {})
@@ -164,6 +173,9 @@ def _bought(draft: Draft) -> bool:
         if said & {"import", "export", "spot", "peakcharge"} and not line.sentence.is_heading:
             return True
         if "price" in said and said & {"electric", "energy"}:
+            return True
+        priced = any(t.amount is not None and t.amount.kind == "price" for t in line.tokens)
+        if priced and said >= {"price", "power"} and not said & {"heat", "cool", "@fuel"}:
             return True
     return False
 

@@ -104,9 +104,10 @@ def gives_reason(marked: Marked, first: int, last: int) -> bool:
     match = scenery().reasons.match(" ".join(words))
     if match is None:
         return False
-    if says_nothing(marked, first, last):
+    behind = first + len(match[0].split())
+    if says_nothing(marked, first, last) or (behind < last and says_nothing(marked, behind, last)):
         return True
-    said = marked.said(first + len(match[0].split()), last)
+    said = marked.said(behind, last)
     if said & (_OBLIGES | group("binding") | group("triggers") | {"may"}):
         return False
     return stated(said) is None

@@ -13,6 +13,7 @@ from engiagent.agents.offline.plant.reading import plain_text, score_of
 from engiagent.agents.offline.plant.slopes import weather_role
 from engiagent.agents.offline.plant.units import Instance, Plant, nouns
 from engiagent.agents.offline.plant.words import Marked, group, mark, vocabulary
+from engiagent.agents.offline.plant.zonecolumns import zone_place
 from engiagent.agents.offline.results import NotUnderstood
 from engiagent.agents.offline.series import _unit_in, description
 from engiagent.agents.offline.tokens import Token, tokenise
@@ -44,6 +45,9 @@ def read_series(
         if found is None and column.name in settled:
             owner, slot = settled[column.name]
             found = next(i for i in plant.instances if i.name == owner), slot
+        if found is None:
+            marked = [marked_text(text.lower(), plant) for text in texts]
+            found = zone_place(draft, plant, column, unit, marked)
         role = weather_role(" ".join(texts[:2]).lower()) if unit else None
         if found is None and role is not None and kind_of(unit) == "temperature":
             value = Value(unit, column.source, numbers=column.numbers, data=column.data)

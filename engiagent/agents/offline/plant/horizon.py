@@ -26,6 +26,13 @@ _WHOLE: Final = re.compile(
     r"(?:over|in|during|within) (?:the|these|all) (?:next )?<(?:number|duration)#(?P<count>\d+)>"
     r"(?: (?:(?P<days>days)|hours))?"
 )
+_LAST_DAY: Final = re.compile(
+    r"(?:at|by) the (?:very )?end of the"
+    r" (?P<day>second|third|fourth|fifth|sixth|seventh|last|final) day"
+)
+_NTH: Final = {
+    "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7,
+}  # fmt: skip
 _DAY: Final = re.compile(
     rf"(?:on )?(?P<day>{'|'.join(_DAYS)})(?: (?:at )?<clock#(?P<clock>\d+)>"
     r"| (?P<late>night|evening|at the end))"
@@ -67,6 +74,9 @@ def horizon_words(line: Line, axis: Axis) -> dict[int, str]:
         inner = axis.known_start and hours < 24 and (first if opens else axis.end_clock % 24)
         if inner:
             found |= _marks(line, match, "start" if opens else "end")
+    for match in _LAST_DAY.finditer(line.line):
+        if abs(_NTH.get(match["day"], hours / 24) * 24 - hours) < 1e-9:
+            found |= _marks(line, match, "end")
     for match in _DAY.finditer(line.line):
         edge = _edge_of(line, match, axis)
         if edge is not None:

@@ -19,6 +19,7 @@ from engiagent.agents.offline.plant.counts import Counts
 from engiagent.agents.offline.plant.discourse import PRONOUNS, STRANGER
 from engiagent.agents.offline.plant.horizon import PARTS_OF_DAY
 from engiagent.agents.offline.plant.limits import TIMES, Ban, Timed, while_price
+from engiagent.agents.offline.plant.links import Feed, Link, leads_elsewhere
 from engiagent.agents.offline.plant.ratios import Ratio, ratio_in
 from engiagent.agents.offline.plant.reading import Found, Scene, items_of, read
 from engiagent.agents.offline.plant.rooms import TIMED, Change, take_room
@@ -79,6 +80,8 @@ class Numbers(Counts):
     labels: set[str] = field(default_factory=set)
     changes: list[Change] = field(default_factory=list)
     slopes: list[Slope] = field(default_factory=list)
+    links: Sequence[Link] = ()
+    feeds: Sequence[Feed] = ()
 
     def _numbers(
         self, n: int, marked: Marked, free: list[int], span: tuple[int, int]
@@ -241,6 +244,9 @@ class Numbers(Counts):
         money = currency_of(amount.unit) if amount.unit else None  # no exchange rate for a range
         if money in (None, "EUR") and not plausible(found.slot, amount) and found.slot.range_unit:
             return f"{amount.quote} is outside the plausible range of {found.slot.said}"
+        walls = found.slot.component == "zone" and amount.kind in ("resistance", "conductance")
+        if walls and leads_elsewhere(line, found.token, self.plant.units["zone"].nouns):
+            return f"{amount.quote}: a wall to another room"
         shared = "shared" in self.facts or "share" in self.marked(n).said()
         if _of_all(found) and not shared:
             return f"{amount.quote}: of what together is this the limit?"

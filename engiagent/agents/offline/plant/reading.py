@@ -275,6 +275,8 @@ def _best(
             sure = slot.options.get("sure") and mentioned in (None, component)
             if score is None or (others and not sure and (score == 0 or not unit.card.get("site"))):
                 continue
+            if others and slot.options.get("own"):
+                continue
             bonus = 2 if component == about else 0
             found.append(Found(token, slot, bound, mentioned, 2 * score + bonus, said))
     found.sort(key=lambda f: -f.score)

@@ -12,6 +12,7 @@ from engiagent.agents.offline.draft import Band, Draft, Fact, Priced, Value, amo
 from engiagent.agents.offline.grids import Column
 from engiagent.agents.offline.phrases import relined
 from engiagent.agents.offline.plant.limits import TIMES
+from engiagent.agents.offline.plant.nodes import Node, finder_of
 from engiagent.agents.offline.plant.units import Instance, Plant, Unit, pattern_of, unit_of
 from engiagent.agents.offline.plant.words import Marked
 from engiagent.agents.offline.schedules import Item, assign, period_of
@@ -37,20 +38,23 @@ def card() -> tuple[Unit, Mapping[str, str]]:
     return unit_of(found["zone"]), found["concepts"]
 
 
-def with_zone(plant: Plant, draft: Draft, columns: Sequence[Column]) -> Plant:
-    """Add the zone of a text that speaks of a heat capacity."""
+def with_zone(
+    plant: Plant, draft: Draft, columns: Sequence[Column], nodes: "Sequence[Node]" = ()
+) -> Plant:
+    """Add the zone of a text that speaks of a heat capacity, or the several that it tells apart."""
     name = _zone_name(draft, columns)
-    if name is None:
+    if name is None and not nodes:
         return plant
     unit, concepts = card()
-    zone = Instance(name, unit, pattern_of(unit.nouns))
+    zones = [Instance(n.name, unit, finder_of(n.label), n.label) for n in nodes]
+    zones = zones or [Instance(str(name), unit, pattern_of(unit.nouns))]
     instances = tuple(
         i for i in plant.instances if i.unit.component not in ("heat_load", "cooling_load")
     )
     return replace(
         plant,
         units={**plant.units, "zone": unit},
-        instances=(*instances, zone),
+        instances=(*instances, *zones),
         concepts={**plant.concepts, **concepts},
     )
 
@@ -77,8 +81,10 @@ _REST: Final = re.compile(
     r"(?<![a-z0-9-])(?:at night|overnight|in the night|by night|before and after(?: that| it)?"
     r"|before or after|outside these (?:hours|times)|outside (?:of )?(?:this|that) time"
     r"|(?:at|on|for) (?:the|all|any) other (?:hours?|times?|marks?|hour marks?)"
-    r"|on the other marks|at other (?:times|marks|hours))(?![a-z0-9-])"
+    r"|on the other marks|at other (?:times|marks|hours)"
+    r"|(?:in|during) the (?:daytime|day)(?= [.,;(]|$)|by day|in daytime)(?![a-z0-9-])"
 )
+_BY_DAY: Final = re.compile(r"day(?:time)?$")
 
 
 def name_rests(draft: Draft) -> None:
@@ -94,7 +100,10 @@ def name_rests(draft: Draft) -> None:
             here = [t.period for i, t in enumerate(line.tokens)
                     if t.kind == "period" and t.period is not None]  # fmt: skip
             daily = [p for p in (*periods, *here) if len(p.ranges) == 1]
-            if not daily or (len(daily) < len(periods) and "night" in match[0]):
+            if _BY_DAY.search(match[0]):
+                if not here or not all(p.ranges and _nightly(p) for p in here):
+                    continue
+            elif not daily or (len(daily) < len(periods) and "night" in match[0]):
                 continue
             if any(line.tokens[i].kind not in ("word", "mark") for i in places):
                 continue
@@ -104,6 +113,11 @@ def name_rests(draft: Draft) -> None:
             tokens[places[0] : places[-1] + 1] = [rest]
             line = draft.lines[n] = relined(line, tokens)
         periods += [t.period for t in line.tokens if t.kind == "period" and t.period is not None]
+
+
+def _nightly(period: Period) -> bool:
+    """Whether a period is a night: it runs over midnight, or lies between evening and morning."""
+    return all(a >= 17 or b <= 10 for a, b in period.ranges)
 
 
 # --- how temperatures are stepped ----------------------------------------------------------------
@@ -249,9 +263,11 @@ def take_room(
             clock = line.tokens[moments[0]]
             assert clock.clock is not None
             period = Period(((clock.clock, clock.clock),), spans=(clock.span,))
-        _note(reader, n, some, period)
+        if not _note(reader, n, some, period):
+            return "of which room this is said is not clear"
     for some in always:
-        _note(reader, n, some, None)
+        if not _note(reader, n, some, None):
+            return "of which room this is said is not clear"
     draft.take(n, range(*span))
     return None
 
@@ -323,8 +339,10 @@ def _items(found: "Sequence[Found]") -> "list[list[Found]]":
     return items
 
 
-def _note(reader: "Numbers", n: int, some: "Sequence[Found]", period: Period | None) -> None:
+def _note(reader: "Numbers", n: int, some: "Sequence[Found]", period: Period | None) -> bool:
+    """Note limits, gains or a change for the rooms that they are of; False for none."""
     draft = reader.draft
+    owners = reader._owners(n, some[0])
     line = draft.lines[n]
     values = []
     for one in some:
@@ -333,9 +351,11 @@ def _note(reader: "Numbers", n: int, some: "Sequence[Found]", period: Period | N
         values.append((one.bound, amount_value(amount, draft.source(n, amount))))
     slot = some[0].slot
     if "gain" in slot.options:
-        draft.gains.append(Priced("zone", values[0][1], period, n, line.sentence.span))
+        draft.gains += [Priced(o, values[0][1], period, n, line.sentence.span) for o in owners]
     elif "band" in slot.options:
         inclusive = "includ" in line.line or "inclusive" in line.line
-        draft.bands.append(Band("zone", tuple(values), period, n, line.sentence.span, inclusive))
+        place = line.sentence.span
+        draft.bands += [Band(o, tuple(values), period, n, place, inclusive) for o in owners]
     else:
         reader.changes.append((values[0][1], period, n, "eachway" in some[0].said))
+    return bool(owners)

@@ -6,12 +6,13 @@ temperature or beyond it only. The temperature is that of a column of weather.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from engiagent.agents.offline.builder import Builder
-from engiagent.agents.offline.draft import Draft, Value, amount_value
+from engiagent.agents.offline.draft import Draft, Value, amount_value, source_span
 from engiagent.agents.offline.tokens import Line
+from engiagent.blueprint.units import parse_unit
 
 _NUMBER: Final = r"<(?:number|power_per_cold|power)#(?P<{0}>\d+)>"
 _T: Final = r"<temperature#(?P<at>\d+)>"
@@ -192,7 +193,8 @@ def weather_role(words: str) -> str | None:
 def add_slope(builder: Builder, name: str, slope: Slope, weather: str, said: str) -> str:
     """Add the series of a value that a temperature changes; return the parameter."""
     base = builder.value(f"{name}_base", slope.base, said)
-    change = builder.value(f"{name}_slope", slope.slope, f"change of the {said}")
+    stated = _per_degree(builder, slope)
+    change = builder.value(f"{name}_slope", stated, f"change of the {said}")
     inputs = [base, change, weather]
     if slope.at is not None:
         at = builder.value(f"{name}_reference", slope.at, f"temperature at which the {said} holds")
@@ -203,8 +205,28 @@ def add_slope(builder: Builder, name: str, slope: Slope, weather: str, said: str
     if slope.beyond:
         difference = f"max({weather}[t] - {at}, 0[K])"
     sign = "+" if slope.sign > 0 else "-"
-    difference = f"{difference}/1[{slope.scale}]"
+    if stated is slope.slope:
+        difference = f"{difference}/1[{slope.scale}]"
     return builder.derived(
         name, f"{base} {sign} {change}*{difference}", slope.base.unit, said, inputs, series=True,
         note="by the temperature of the same period",
     )  # fmt: skip
+
+
+def _per_degree(builder: Builder, slope: Slope) -> Value:
+    """Return a slope with the unit that its number stands in, where that is one per degree."""
+    value, span = slope.slope, source_span(slope.slope.source)
+    for quantity in builder.problem.quantities:
+        unit = quantity.unit
+        if quantity.number_span[0] != (span or (-1, -1))[0] or unit is None:
+            continue
+        base = parse_unit(slope.base.unit or "1").dimension
+        per = parse_unit(f"{slope.base.unit or '1'}/K").dimension
+        if unit.dimension == per and unit.dimension != base:
+            source = {
+                "kind": "text",
+                "span": list(quantity.span),
+                "quote": builder.draft.text[slice(*quantity.span)],
+            }
+            return replace(value, unit=unit.text, source=source)
+    return value

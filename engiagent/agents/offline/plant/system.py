@@ -133,9 +133,29 @@ def fill_slots(system: System, instance: Instance) -> None:
         from engiagent.agents.offline.plant.tapering import fill_tapered
 
         fill_tapered(system, instance)
+    outside = unit.component == "zone" and _outside(system, instance)
     for known in unit.slots.values():
-        if known.required and known.name not in filled:
+        inner = unit.component == "zone" and not outside and known.name in _TO_OUTSIDE
+        if known.required and known.name not in filled and not inner:
             filled[known.name] = lacking(system, instance, known.name)
+
+
+_TO_OUTSIDE = ("resistance", "ambient_temperature")
+
+
+def _outside(system: System, instance: Instance) -> bool:
+    """Whether a room is joined to the outside: all are but those that only others surround.
+
+    The temperature outside is the same for all rooms of a text that has several.
+    """
+    filled, zones = system.filled[instance.name], system.reader.plant.of("zone")
+    if len(zones) > 1 and "resistance" not in filled:
+        return not any(instance.name in (k.first, k.second) for k in system.reader.links)
+    if len(zones) > 1 and "ambient_temperature" not in filled:
+        weather = _weather(system, "outdoor")
+        if weather is not None:
+            filled["ambient_temperature"] = weather
+    return True
 
 
 def _offered(system: System, instance: Instance) -> None:

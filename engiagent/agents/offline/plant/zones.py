@@ -6,6 +6,7 @@ from typing import Final
 from engiagent.agents.offline.builder import for_owner
 from engiagent.agents.offline.climate import add_comfort, scheme_of
 from engiagent.agents.offline.draft import Json, Priced
+from engiagent.agents.offline.plant.piping import is_fed, own_limit, walls_of
 from engiagent.agents.offline.plant.system import CAPACITY, System
 from engiagent.agents.offline.plant.units import Instance
 from engiagent.agents.offline.storage import constrain, requirements
@@ -25,21 +26,20 @@ def add_zone(system: System, instance: Instance) -> None:
     if gains is not None:
         given["gains"] = gains
     for carrier, series in (("heat", "heating"), ("cooling", "cooling")):
-        if carrier not in system.supplies:
+        if carrier not in system.supplies or not is_fed(system, name, carrier):
             continue
-        most = _largest(system, name, carrier, series)
+        most = own_limit(system, name, carrier) or _largest(system, name, carrier, series)
         if most is not None:
             given[f"{series}_power_max"] = most
+        elif carrier == "cooling" or len(system.reader.plant.of("zone")) > 1:
+            builder.draft.doubt(0, f"the largest {series} of {name} is not given")
         system.demand(carrier, f"{name}_{series}[t]", most)
-    builder.components.append(
-        {
-            "name": name,
-            "model": "thermal_zone",
-            "index": "T",
-            "parameters": given,
-            "options": {"scheme": scheme_of(builder)},
-        }
-    )
+    component: Json = {"name": name, "model": "thermal_zone", "index": "T", "parameters": given}
+    walls = walls_of(system, name)
+    if walls:
+        component["connections"] = {"neighbours": walls}
+    component["options"] = {"scheme": scheme_of(builder)}
+    builder.components.append(component)
     requirements(builder, name, for_owner(builder.draft, "zone", name), filled)
     add_comfort(builder, name, filled)
     _changes(system, name)
@@ -77,7 +77,7 @@ def _gains(system: System, name: str) -> str | None:
     """Return the sum of all heat gains: each sentence, and a series, is one source of heat."""
     builder, draft = system.builder, system.builder.draft
     by_line: dict[int, list[Priced]] = {}
-    for entry in draft.gains:
+    for entry in (g for g in draft.gains if g.role in (name, "*")):
         by_line.setdefault(entry.line, []).append(entry)
     made: list[str] = []
     for k, entries in enumerate(by_line.values(), 1):
@@ -108,6 +108,10 @@ def _changes(system: System, name: str) -> None:
             builder.draft.doubt(line, "a change that is limited at some times only")
         made = builder.value(f"{name}_change_max", value, "largest change from step to step")
         text = builder.draft.lines[line].line
+        zones = system.reader.plant.of("zone")
+        named = [z.name for z in zones if len(zones) > 1 and z.finder.search(text)]
+        if named and name not in named:
+            continue
         up = re.search(r"warmer|rise|increase|heat up|up ", text) is not None
         down = re.search(r"colder|cooler|fall|drop|decrease|cool down|down", text) is not None
         ways = ("", "-") if both or up is down else ("",) if up else ("-",)

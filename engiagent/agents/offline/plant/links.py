@@ -1,0 +1,204 @@
+"""How the temperatures of a plant hang together: walls between rooms, and which room heat goes to.
+
+What is said here is read in closed phrases: every word between two names and an amount has to be
+one of those that a wall may be described with, or the phrase is left to the rules for numbers.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from engiagent.agents.offline.draft import Draft, Value, amount_value
+from engiagent.agents.offline.owners import topic
+from engiagent.agents.offline.plant.units import Instance, Plant
+from engiagent.agents.offline.tokens import Line
+
+_AMOUNT: Final = r"<(?P<kind>resistance|conductance)#(?P<place>\d+)>"
+_WALL: Final = (
+    r"(?:the|an?|of|is|are|has|there|with|in|each|single|common|shared|open|inner|internal|party"
+    r"|corridor|partition|dividing|thin|thick|wall|walls|door|ceiling|floor|partitions|wooden|glass"
+    r"|brick|heat|flows|passes|goes|leaks|conducts|conduct|transmits|lets|through|pass|thermal"
+    r"|conductance|resistance|conductances|transfer|coefficient|exchange|exchanges|exchanged|at|by|"
+    r"over|via|:|,|-|and)"
+)
+_GAP: Final = rf"(?:{_WALL} )*"
+_TAIL: Final = r"(?: (?:conducts?|pass|passes|leaks?|flows?)(?: heat)?(?= [.,;]|$))?"
+_PAIR: Final = (
+    r"(?:them|(?:the|these) (?:two|<number#\d+>)"
+    r"(?: (?:rooms|zones|halls|spaces|nodes|temperatures|parts))?"
+    r"|both(?: (?:rooms|zones|halls|spaces|nodes|parts))?"
+    r"|the (?:rooms|zones)|one and the other)"
+)
+_GIVES: Final = (
+    r"(?:passes|gives|conducts|transfers|exchanges|loses|leaks|releases|hands|sends|delivers)"
+    r"(?: on)?(?: its| the)?(?: heat)?(?: on)?"
+)
+
+
+@dataclass(frozen=True)
+class Link:
+    """A wall, or what else joins two temperatures."""
+
+    first: str
+    second: str
+    value: Value
+    conductance: bool
+    line: int
+
+
+@dataclass(frozen=True)
+class Feed:
+    """A unit whose heat, or cold, goes to some rooms and to no others."""
+
+    unit: str
+    zones: tuple[str, ...]
+    line: int
+
+
+def _named(zones: Sequence[Instance]) -> str:
+    """Return a pattern for the names of rooms, with an article."""
+    names = "|".join(z.finder.pattern for z in zones)
+    return rf"(?:(?:the|our) )?(?:{names})"
+
+
+def take_links(draft: Draft, zones: Sequence[Instance]) -> list[Link]:
+    """Return the walls between rooms that the text gives, and account for their words."""
+    if len(zones) < 2:
+        return []
+    name = _named(zones)
+    a, b = f"(?P<a>{name})", f"(?P<b>{name})"
+    patterns = [
+        re.compile(rf"(?<![a-z])(?:in ?)?between {a} and {b} {_GAP}{_AMOUNT}{_TAIL}"),
+        re.compile(rf"(?<![a-z]){_AMOUNT} {_GAP}(?:in ?)?between {a} and {b}"),
+        re.compile(rf"(?:^|(?<=[;,] )){a} and {b} (?:share|are joined|are separated|exchange) "
+                   rf"{_GAP}{_AMOUNT}"),
+        re.compile(rf"(?<![a-z])(?:in ?)?between {_PAIR} {_GAP}{_AMOUNT}{_TAIL}"),
+        re.compile(rf"(?<![a-z]){_AMOUNT} {_GAP}(?:in ?)?between {_PAIR}(?![a-z])"),
+        re.compile(rf"(?<![a-z]){_GIVES} (?:to|into|with) {b} (?:{_WALL} )*{_AMOUNT}"),
+        re.compile(rf"(?<![a-z])(?:with )?{_AMOUNT} (?:to|towards|into|with) {b}"),
+    ]  # fmt: skip
+    found = []
+    for n, line in enumerate(draft.lines):
+        if line.sentence.is_heading or n in draft.table_lines:
+            continue
+        for pattern in patterns:
+            for match in pattern.finditer(line.line):
+                link = _link(draft, zones, n, match)
+                if link is not None:
+                    found.append(link)
+    return found
+
+
+def _link(draft: Draft, zones: Sequence[Instance], n: int, match: re.Match[str]) -> Link | None:
+    """Return the wall of a match that nothing has taken; None where its rooms are not clear."""
+    line, groups = draft.lines[n], match.groupdict()
+    place = int(groups["place"])
+    amount = line.tokens[place].amount
+    if amount is None or draft.is_taken(n, place):
+        return None
+    finders = {z.name: z.finder for z in zones}
+    if groups.get("a"):
+        pair = [_which(finders, groups[k]) for k in ("a", "b")]
+    elif groups.get("b"):
+        before = topic(draft.lines, n, match.start(), _without(line, match, finders))
+        pair = [before, _which(finders, groups["b"])]
+    else:
+        pair = [z.name for z in zones]
+    if len(pair) != 2 or None in pair or pair[0] == pair[1]:
+        return None
+    draft.take(n, list(line.covered(*match.span())))
+    value = amount_value(amount, draft.source(n, amount))
+    return Link(str(pair[0]), str(pair[1]), value, amount.kind == "conductance", n)
+
+
+_ELSEWHERE: Final = (
+    r"(?<![a-z])(?:(?:to|towards|with|into) {room}|between {room} and {room})(?![a-z])"
+)
+_A_ROOM: Final = r"(?:the |an? |its |our |their )?(?:[a-z]+ ){{0,2}}?(?:{nouns})"
+
+
+def leads_elsewhere(line: Line, token: int, nouns: str) -> bool:
+    """Whether a resistance is said to lead to another room, and not to the outside."""
+    place = line.starts[token]
+    first = line.line.rfind(";", 0, place) + 1
+    last = line.line.find(";", place)
+    clause = line.line[first : last if last >= 0 else None]
+    room = _A_ROOM.format(nouns=nouns)
+    return re.search(_ELSEWHERE.format(room=room), clause) is not None
+
+
+def _which(finders: Mapping[str, re.Pattern[str]], text: str) -> str | None:
+    named = [name for name, finder in finders.items() if finder.search(text)]
+    longest = [n for n in named if finders[n].fullmatch(re.sub(r"^(?:the|our) ", "", text))]
+    return (longest or named)[0] if len(longest or named) == 1 else None
+
+
+def _without(
+    line: Line, match: re.Match[str], finders: Mapping[str, re.Pattern[str]]
+) -> dict[str, re.Pattern[str]]:
+    """Return the finders of all rooms but the one at the other end of a wall."""
+    other = _which(finders, match["b"])
+    return {name: finder for name, finder in finders.items() if name != other}
+
+
+# --- where heat goes -----------------------------------------------------------------------------
+
+_TAKES: Final = r"(?:gets?|receives?|takes|takes up|is (?:heated|cooled|fed|warmed|served) by)"
+_HEATS: Final = r"(?:heats?|warms?|cools?|feeds?|serves?|supplies|supply)"
+_INTO: Final = (
+    r"(?:(?:gives?|delivers?|puts?|passes|sends?|brings?)(?: all)?(?: of)?(?: its| the)?"
+    r"(?: (?:heat|cold|cooling|warmth))? (?:to|into)"
+    r"|(?:heat|cold) goes(?: only)? (?:to|into))"
+)
+_OF_HEAT: Final = r"(?:(?:all )?(?:the |its )?(?:heat|cold|cooling|warmth) (?:of|from) )?"
+_ASIDE: Final = r"(?: [(][^()<>]{1,30}[)])?"
+
+
+def take_feeds(draft: Draft, plant: Plant) -> list[Feed]:
+    """Return which rooms the heat of which unit goes to, and account for the words."""
+    zones = plant.of("zone")
+    units = [i for i in plant.instances if set(i.unit.card.get("supplies", {})) - {"electricity"}]
+    if len(zones) < 2 or not units:
+        return []
+    name = rf"{_named(zones)}{_ASIDE}"
+    some = rf"(?P<zones>{name}(?:(?: ,)? (?:and )?{name})*|both(?: (?:rooms|zones|of them))?"
+    some += r"|(?:all|each of) (?:the )?(?:rooms|zones))"
+    machine = "|".join(u.finder.pattern for u in units)
+    unit = rf"(?P<unit>(?:(?:the|our|an?|one|this|single) )*(?:[a-z]+-[a-z]+ )?(?:{machine}))"
+    end = r"(?= [.,;:)]| and | through | by |$)(?! only)"
+    patterns = [
+        re.compile(rf"(?:^|(?<=[;,:] )|(?<=and )){unit} {_HEATS} {some}{end}"),
+        re.compile(rf"(?:^|(?<=[;,:] )|(?<=and )){unit}(?:'s)? {_INTO} {some}{end}"),
+        re.compile(rf"(?:^|(?<=[;,:] )|(?<=and ))(?:(?P<zones>{name}|it) )?{_TAKES}"
+                   rf" {_OF_HEAT}{unit}{end}"),
+    ]  # fmt: skip
+    found = []
+    for n, line in enumerate(draft.lines):
+        if line.sentence.is_heading or n in draft.table_lines:
+            continue
+        for pattern in patterns:
+            for match in pattern.finditer(line.line):
+                feed = _feed(draft, zones, units, n, match)
+                if feed is not None:
+                    found.append(feed)
+    return found
+
+
+def _feed(
+    draft: Draft, zones: Sequence[Instance], units: Sequence[Instance], n: int,
+    match: re.Match[str],
+) -> Feed | None:  # fmt: skip
+    line = draft.lines[n]
+    finders = {z.name: z.finder for z in zones}
+    named: list[str] = [z.name for z in zones if z.finder.search(match["zones"] or "")]
+    if match["zones"] in (None, "it"):
+        about = topic(draft.lines, n, match.start(), finders)
+        named = [about] if about is not None else []
+    elif not named:
+        named = list(finders)
+    served = [u for u in units if u.finder.search(match["unit"])]
+    if not named or len(served) != 1:
+        return None
+    draft.take(n, list(line.covered(*match.span())))
+    return Feed(served[0].name, tuple(named), n)

@@ -1,0 +1,60 @@
+"""Numbers that say again what the data says, or that no equation needs: counts of rows, areas."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from engiagent.agents.offline.draft import Draft
+from engiagent.agents.offline.grids import Column
+from engiagent.agents.offline.timing import Axis
+
+_STEPS: Final = {
+    5.0: r"five[- ]minutes?|five-minute (?:steps|periods)", 15.0: r"quarters?[- ](?:of an )?hours?",
+    30.0: r"half[- ]hours?", 60.0: r"hours?|hourly",
+}  # fmt: skip
+_OF_THEM: Final = re.compile(r"<number#(?P<place>\d+)> (?:of (?:them|these)|in all|altogether)")
+_SIZES: Final = frozenset({"area", "volume", "length"})
+_ASKS: Final = re.compile(
+    r"(?<![a-z])(?:must|shall|should|may|can|at (?:least|most)|only|per|each|every|if|when|limit)"
+    r"(?![a-z])"
+)
+
+
+def take_step_counts(draft: Draft, axis: Axis) -> None:
+    """Account for '192 of them' behind the steps of the horizon, where there are as many."""
+    steps = _STEPS.get(axis.step_minutes)
+    for n, line in enumerate(draft.lines):
+        for match in _OF_THEM.finditer(line.line):
+            amount = line.tokens[int(match["place"])].amount
+            told = steps and re.search(rf"(?<![a-z])(?:{steps}|steps)", line.line[: match.start()])
+            if amount is None or not told or amount.value != axis.periods:
+                continue
+            draft.take(n, list(line.covered(*match.span())))
+            _explain(draft, amount.span, amount.quote, "counts the periods")
+
+
+def take_sizes(draft: Draft, columns: Sequence[Column]) -> None:
+    """Account for the size of a thing where nothing is measured by size.
+
+    A floor area enters no equation unless some other number, or column, is per square metre.
+    """
+    amounts = [t.amount for line in draft.lines for t in line.tokens if t.amount is not None]
+    units = [a.unit for a in amounts if a.kind not in _SIZES] + [c.unit for c in columns]
+    if any(re.search(r"m2|m²|m3|m³|ft|L(?![a-z])|/m(?![a-z])", unit or "") for unit in units):
+        return
+    if any(re.search(r"(?<![a-z])(?:square|cubic) (?:met|f)", line.line) for line in draft.lines):
+        return
+    for n, line in enumerate(draft.lines):
+        numbers = [i for i, t in enumerate(line.tokens) if t.amount is not None]
+        sizes = [i for i in numbers if line.tokens[i].amount.kind in _SIZES]  # type: ignore[union-attr]
+        if n in draft.table_lines or not sizes or sizes != numbers or _ASKS.search(line.line):
+            continue
+        for i in sizes:
+            amount = line.tokens[i].amount
+            assert amount is not None
+            draft.take(n, [i])
+            _explain(draft, amount.span, amount.quote, "a size; it enters no equation")
+
+
+def _explain(draft: Draft, span: tuple[int, int], quote: str, reason: str) -> None:
+    draft.unused.append({"span": list(span), "quote": quote, "reason": reason})

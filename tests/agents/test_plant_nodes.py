@@ -1,0 +1,130 @@
+"""Several temperatures in one text: told apart by words, joined by walls, fed by units."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from engiagent.agents.offline import Analysis
+from engiagent.agents.offline.plant.analyse import understand_plant
+from engiagent.problems import Problem
+from tests.agents.support import solved
+
+OUT = np.array([2.0, 1.0, 0.0, 1.0, 3.0, 5.0])
+PRICE = np.array([0.20, 0.20, 0.35, 0.35, 0.35, 0.20])
+LOW = np.array([18.0, 18.0, 20.0, 20.0, 20.0, 20.0, 18.0])
+
+PARTS = {
+    "nodes": (
+        "- the screed: 9 kWh/K; it gets the heat of the heat pump and passes heat to the room"
+        " through 1.5 K/kW;\n- the room: 3 kWh/K, with 5 K/kW to the outdoor air; a steady 0.4 kW"
+        " of people and appliances heat it directly.",
+        "The heat pump heats the screed. The screed stores 9 kWh/K and the room stores 3 kWh/K."
+        " Between the screed and the room there is a resistance of 1.5 K/kW. The room loses 200"
+        " W/K to the outdoors. In the room people give 0.4 kW of heat at all times.",
+        "Screed: 9000 Wh/K. Room: 3 kWh/K and 0.2 kW/K to the outside, with gains of 400 W."
+        " The heat pump feeds the screed. Between them 1.5 K/kW.",
+        "The room has a heat capacity of 3 kWh/K, a resistance of 5 K/kW to the outdoor air and"
+        " 0.4 kW of heat from appliances. The screed has a heat capacity of 9 kWh/K, gets the heat"
+        " from the heat pump and gives heat to the room through a resistance of 1.5 K/kW.",
+        "The heat pump gives its heat to the screed.\n\n- the screed: 32.4 MJ/K\n"
+        "- the room: 3 kWh/K, 5 K/kW towards the outdoors, people in it add 0.4 kW\n\n"
+        "Between the two 1.5 K/kW conduct heat.",
+    ),
+    "start": (
+        "At the start the screed has 25 °C and the room 20 °C.",
+        "At 06:00 the room is at 20 °C and the screed at 25 °C.",
+        "The screed begins with 25 °C. The room is at 68 °F at the beginning.",
+    ),
+    "band": (
+        "From 08:00 to 11:00, both marks included, the room must be between 20 °C and 24 °C, at"
+        " other times between 18 °C and 24 °C. The screed must not exceed 29 °C, ever. At the end"
+        " it must be at 25 °C or warmer.",
+        "The screed may never be above 29 °C, and it must have at least 25 °C at the end. The room"
+        " shall be between 20 °C and 24 °C from 08:00 to 11:00 and between 18 °C and 24 °C at"
+        " other times.",
+    ),
+    "heat": (
+        "The heat pump gives up to 8 kW of heat, as little as wanted, with a COP of 3.",
+        "The heat pump has a COP of 3 and at most 8 kW of heat.",
+    ),
+}
+TEXT = """
+Plan the floor heating of a house on 14 January 2026 from 06:00 to 12:00, hour by hour, with
+explicit Euler steps.
+
+{parts}
+
+Electricity costs 0.35 EUR/kWh from 08:00 to 11:00 and 0.20 EUR/kWh at other times.
+
+| Hour | Outside (°C) |
+|---|---|
+| 06:00 | 2 |
+| 07:00 | 1 |
+| 08:00 | 0 |
+| 09:00 | 1 |
+| 10:00 | 3 |
+| 11:00 | 5 |
+
+Minimise the electricity cost in EUR.
+"""
+
+
+def cheapest() -> float:
+    """Return the least cost with the temperatures as sums of responses."""
+    n = 6
+    screed, room = np.zeros((n + 1, n + 1)), np.zeros((n + 1, n + 1))  # last column: free
+    screed[0, n], room[0, n] = 25.0, 20.0
+    for t in range(n):
+        flow = (screed[t] - room[t]) / 1.5
+        screed[t + 1] = screed[t] - flow / 9
+        screed[t + 1, t] += 1 / 9
+        room[t + 1] = room[t] + (flow - room[t] / 5) / 3
+        room[t + 1, n] += (OUT[t] / 5 + 0.4) / 3
+    end = screed[n:, :]
+    rows = np.vstack([-room[:, :n], room[:, :n], screed[:, :n], -end[:, :n]])
+    free = np.concatenate([room[:, n] - LOW, 24 - room[:, n], 29 - screed[:, n], end[:, n] - 25])
+    found = linprog(PRICE / 3, rows, free, bounds=[(0, 8)] * n)
+    assert found.success
+    return float(found.fun)
+
+
+def analysed(folder: Path, body: str) -> Analysis:
+    """Return the analysis of a text by the reader of plants alone."""
+    (folder / "problem.md").write_text(body, encoding="utf-8")
+    return understand_plant(Problem.load(folder / "problem.md")).analysis
+
+
+def text_of(**changed: str) -> str:
+    """Return the text with the first wording of every part, or what replaces it."""
+    parts = {name: ways[0] for name, ways in PARTS.items()} | changed
+    return TEXT.format(parts="\n\n".join(parts.values()))
+
+
+@pytest.mark.parametrize(
+    ("part", "way"), [(part, k) for part, ways in PARTS.items() for k in range(len(ways))]
+)
+def test_a_screed_and_a_room_in_other_words(tmp_path: Path, part: str, way: int) -> None:
+    analysis = analysed(tmp_path, text_of(**{part: PARTS[part][way]}))
+    assert analysis.complete, (analysis.missing, analysis.not_understood, analysis.ambiguous)
+    assert solved(analysis, tmp_path)[1] == pytest.approx(cheapest(), rel=1e-7)
+
+
+NOT = (
+    ("gets the heat of the heat pump", "gets half of the heat of the heat pump"),
+    ("it gets the heat of the heat pump and passes heat", "it passes heat"),
+    ("passes heat to the room through 1.5 K/kW", "passes heat to the cellar through 1.5 K/kW"),
+    ("passes heat to the room", "passes heat only by day to the room"),
+    ("the room: 3 kWh/K", "the room: 3 kWh/K in winter"),
+    ("The screed must not", "One of the two must not"),
+    ("at the start the screed has 25 °C and the room 20 °C", "at the start one has 25 °C"),
+    ("At the end it must", "At the end of the second day it must"),
+)
+
+
+@pytest.mark.parametrize(("old", "new"), NOT)
+def test_what_changes_one_of_several_is_not_passed_over(tmp_path: Path, old: str, new: str) -> None:
+    text = text_of().replace("At the start", "at the start").replace(old, new)
+    assert new in text
+    assert not analysed(tmp_path, text).complete
