@@ -21,10 +21,10 @@ from engiagent.agents.offline.plant.constancy import take_constants
 from engiagent.agents.offline.plant.engine import Reader, owners_of
 from engiagent.agents.offline.plant.finding import find_units
 from engiagent.agents.offline.plant.formulas import take_curves
+from engiagent.agents.offline.plant.links import take_feeds, take_links
 from engiagent.agents.offline.plant.modes import take_goal, take_modes
 from engiagent.agents.offline.plant.moding import without_machines
 from engiagent.agents.offline.plant.needs import take_needs
-from engiagent.agents.offline.plant.links import take_feeds, take_links
 from engiagent.agents.offline.plant.nodes import has_capacities, nodes_of, of_nodes
 from engiagent.agents.offline.plant.retold import take_sizes, take_step_counts
 from engiagent.agents.offline.plant.rooms import card, name_rests, read_scheme, with_zone
@@ -113,8 +113,8 @@ def understand_plant(
     if axis is not None:
         take_run_ends(draft, axis)
         take_row_counts(problem, draft, axis)
-    plant = take_needs(draft, plant, modes, axis)
         take_step_counts(draft, axis)
+    plant = take_needs(draft, plant, modes, axis)
     take_sizes(draft, [*columns, *files[0]])
     spell_durations(draft)
     take_addresses(draft)

@@ -152,7 +152,7 @@ def _outside(system: System, instance: Instance) -> bool:
     if len(zones) > 1 and "resistance" not in filled:
         return not any(instance.name in (k.first, k.second) for k in system.reader.links)
     if len(zones) > 1 and "ambient_temperature" not in filled:
-        weather = _weather(system, "outdoor")
+        weather = weather_series(system, "outdoor")
         if weather is not None:
             filled["ambient_temperature"] = weather
     return True
