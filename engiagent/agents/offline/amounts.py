@@ -68,6 +68,7 @@ _WORDS: Final = {
     "ton-hours": "TR*h", "ton-hour": "TR*h", "ton hours": "TR*h", "ton-hrs": "TR*h",
     "kelvin difference": "K", "watt": "W", "watts": "W", "watt-hours": "Wh", "m²": "m2",
     "quarter hours": "quarter_hour", "quarter-hours": "quarter_hour",
+    "cubic metres": "m3", "cubic metre": "m3", "cubic meters": "m3", "cubic meter": "m3",
 }  # fmt: skip
 _REFUSED: Final = frozenset(
     [
@@ -209,6 +210,7 @@ _KINDS: Final[Mapping[str, str]] = {
     "K/kW": "resistance", "kW/K": "conductance", "1/h": "rate", "cycle": "cycles",
     "cycle/d": "daily_cycles", "kW/h": "ramp", "m2": "area", "m3": "volume", "m": "length",
     "kg": "mass", "kg/kWh": "intensity", "m3/kWh": "specific_volume", "K/h": "temperature_rate",
+    "m3/h": "volume_flow", "kg/s": "mass_flow", "kg/m3": "density", "kJ/(kg*K)": "specific_heat",
 }  # fmt: skip
 
 

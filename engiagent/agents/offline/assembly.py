@@ -80,13 +80,18 @@ def blueprint_of(
     builder: Builder,
     parts: Callable[[], Json | None],
     paradigm: str = "linear programme over time steps",
+    timeless: bool = False,
 ) -> Blueprint:
     """Return the blueprint of all that ``parts`` adds to a builder; it returns the objective."""
-    builder.sets.append(_time(builder.draft, builder.axis))
-    builder.sets.append({"name": "I", "kind": "instants", "of": "T"})
+    if not timeless:
+        builder.sets.append(_time(builder.draft, builder.axis))
+        builder.sets.append({"name": "I", "kind": "instants", "of": "T"})
     objective = parts()
     _nothing_lost(builder)
-    return Blueprint.from_dict(_document(problem, builder, objective, paradigm), problem.path.name)
+    document = _document(problem, builder, objective, paradigm)
+    if timeless:
+        document["modeling_context"]["solution_scope"] = "one choice for all times"
+    return Blueprint.from_dict(document, problem.path.name)
 
 
 def _parts(builder: Builder, owners: Owners, goal: Goal | None, currency: str) -> Json | None:

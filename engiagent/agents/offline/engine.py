@@ -82,9 +82,13 @@ def understand(problem: "Problem", overrides: Mapping[str, str] | None = None) -
     classic = _understand(problem, overrides)
     if classic.analysis.complete:
         return classic
+    from engiagent.agents.offline.claims.domains import understand_domain
     from engiagent.agents.offline.plant.analyse import preferred, understand_plant
 
-    return preferred(classic, understand_plant(problem, overrides))
+    plant = understand_plant(problem, overrides)
+    if plant.analysis.complete or overrides:
+        return preferred(classic, plant)
+    return understand_domain(problem) or preferred(classic, plant)
 
 
 def _understand(problem: "Problem", overrides: Mapping[str, str] | None) -> Understanding:

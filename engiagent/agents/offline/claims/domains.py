@@ -1,0 +1,15 @@
+"""Which domain of claims a problem is of."""
+
+from typing import TYPE_CHECKING
+
+from engiagent.agents.offline.engine import Understanding
+
+if TYPE_CHECKING:
+    from engiagent.problems.problem import Problem
+
+
+def understand_domain(problem: "Problem") -> Understanding | None:
+    """Read a problem by the card of its domain; None where it is of none."""
+    from engiagent.agents.offline.claims.water import understand_water
+
+    return understand_water(problem)
