@@ -70,7 +70,10 @@ def _near(line: str, sense_match: re.Match[str], sense: str) -> tuple[str, tuple
             gap, between = _gap(line, sense_match, match)
             if gap > _REACH or re.search(r"<|;", between):
                 continue
-            if match.start() < sense_match.start() and not _may_precede(sense_match[0]):
+            before = match.start() < sense_match.start()
+            if before and not (
+                _may_precede(sense_match[0]) or _is_said_to_be(line, match, sense_match)
+            ):
                 continue
             if best is None or gap < best[0]:
                 best = (gap, target, match.span())
@@ -128,6 +131,18 @@ def _may_precede(sense: str) -> bool:
     return sense.startswith(
         ("as ", "want", "least", "lowest", "minimal", "minimum", "most", "keep", "at the")
     )
+
+
+_WHEN: Final = re.compile(r"(?<![a-z])(?:when|where|while|whenever|hours?|if|as long as)(?![a-z])")
+
+
+def _is_said_to_be(line: str, target: re.Match[str], sense: re.Match[str]) -> bool:
+    """Whether a line says 'so that the profit is greatest', and not 'when the cost is lowest'."""
+    between = line[target.end() : sense.start()]
+    clause = line[: target.start()].rpartition(",")[2]
+    wanted = re.search(r"(?<![a-z])(?:so that|such that|until|to make|make)(?![a-z])", clause)
+    said = re.search(r"(?<![a-z])(?:is|are|be|becomes?) (?:the )?$", between)
+    return said is not None and wanted is not None and _WHEN.search(between) is None
 
 
 def wanted_currency(draft: Draft, goal: Goal, known: str) -> str:

@@ -1,5 +1,6 @@
 """From a problem to the blueprint of a plant."""
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -39,6 +40,7 @@ from engiagent.agents.offline.plant.spoken import (
     take_run_ends,
     take_years,
 )
+from engiagent.agents.offline.plant.steps import take_steps
 from engiagent.agents.offline.plant.system import System
 from engiagent.agents.offline.plant.tapers import take_tapers
 from engiagent.agents.offline.plant.timegrids import coarse_grids, on_blocks
@@ -55,6 +57,7 @@ RULES: Final = frozenset(
     (*TIME_FACTS, "final_at_least_initial", "final_equals_initial", "no_terminal", "inclusive",
      "same_price", "exclusive", "sqrt_split")
 )  # fmt: skip
+_SUN: Final = re.compile(r"(?:the )?sun(?: (?:offers|gives|power|offer|available))?")
 CLASSIC: Final = frozenset({"battery", "pv", "load", "grid"})
 
 
@@ -131,6 +134,7 @@ def understand_plant(
         modes=modes,
     )  # fmt: skip
     reader.shares = take_shares(draft, reader)
+    reader.steps = take_steps(draft, plant, axis)
     reader.tapers = take_tapers(draft, plant, grids)
     reader.constants = take_constants(draft, plant, axis, blocks)
     reader.links, reader.feeds = take_links(draft, plant.of("zone")), take_feeds(draft, plant)
@@ -199,6 +203,8 @@ def _with_columns(plant: Plant, columns: list[Column], bought: bool) -> Plant:
         if consumes(column.name) and column.unit and kind_of(column.unit) in ("power", "energy"):
             said = frozenset({"demand"})
         wanted = {c[1:] for c in said if c.startswith("@")}
+        sun = _SUN.fullmatch(plain_text(column.name)) is not None and not plant.of("zone")
+        wanted |= {"pv"} if sun and column.unit and kind_of(column.unit) == "power" else set()
         bare = said <= {"heat", "cool"} and len(said) == 1 and not plant.of("zone")
         if bare and column.unit and kind_of(column.unit) in ("power", "energy"):
             wanted |= {"heat_load" if "heat" in said else "cooling_load"} & _made(plant)
@@ -214,7 +220,8 @@ def _with_columns(plant: Plant, columns: list[Column], bought: bool) -> Plant:
             if unit is None or component in present or not unit.card.get("site"):
                 continue
             present.add(component)
-            added.append(Instance(component, unit, pattern_of(unit.nouns)))
+            noun = "sun" if sun and component == "pv" else ""
+            added.append(Instance(component, unit, pattern_of(unit.nouns), noun=noun))
     return replace(plant, instances=(*plant.instances, *added)) if added else plant
 
 

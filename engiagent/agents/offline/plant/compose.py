@@ -12,6 +12,7 @@ from engiagent.agents.offline.plant.machines import add_unit
 from engiagent.agents.offline.plant.moding import add_modes
 from engiagent.agents.offline.plant.reserve import add_contingency, add_reserve
 from engiagent.agents.offline.plant.site import add_grid, add_prices
+from engiagent.agents.offline.plant.steps import add_steps
 from engiagent.agents.offline.plant.storing import add_store, add_weather
 from engiagent.agents.offline.plant.system import (
     LOGIC,
@@ -51,6 +52,7 @@ def build(system: System, goal: Goal | None, currency: str) -> Json | None:
     for instance in plant.of("grid"):
         add_grid(system, instance)
     add_constants(system)
+    add_steps(system)
     _exclusive(system)
     _from_sources(system)
     add_timed(system)
@@ -162,8 +164,19 @@ def _checked(system: System) -> None:
     facts, draft = system.reader.facts, system.builder.draft
     if "shape" in facts and not system.reader.curves:
         draft.refuse(facts["shape"][0], "the shape of a curve that is not given")
+    _series_limit(system)
     if "untold" in facts and not draft.missing:
         draft.doubt(facts["untold"][0], "something is not known here, and nothing is missing")
+
+
+def _series_limit(system: System) -> None:
+    """Hold words on 'the limit of the line' against a limit that is given as a series."""
+    filled = system.filled.get("grid", {})
+    limits = {filled.get("import_power_max"), filled.get("export_power_max")} - {None}
+    for fact in ("limit_varies", "within_limit"):
+        for line in system.reader.facts.get(fact, []):
+            if not limits & system.builder.indexed:
+                system.builder.draft.doubt(line, "which limit, and where is it given?")
 
 
 def _balances(system: System) -> None:

@@ -35,6 +35,7 @@ from engiagent.agents.offline.schedules import period_of
 
 if TYPE_CHECKING:
     from engiagent.agents.offline.plant.constancy import Constant
+    from engiagent.agents.offline.plant.steps import Steps
 
 _STORES: Final = ("battery", "vehicle", "heat_store", "cold_store")
 _OF_STORES: Final = ("start_empty", "start_half", "start_full", "final_", "no_terminal")
@@ -52,6 +53,7 @@ class Reader(Numbers):
     offers: Mapping[str, Offer] = field(default_factory=dict)
     stays: Mapping[str, Mapping[str, tuple[str, Cell]]] = field(default_factory=dict)
     shares: Sequence[tuple[float, float, int]] = ()
+    steps: "Steps | None" = None
     tapers: Sequence[Taper] = ()
     modes: Modes | None = None
     constants: Sequence["Constant"] = ()

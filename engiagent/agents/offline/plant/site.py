@@ -48,7 +48,11 @@ def add_grid(system: System, instance: Instance) -> None:
     filled = parameters(builder, "grid", name, limits, wanted)
     for (owner, slot), value in draft.series.items():
         if owner == name:
-            filled[slot] = builder.value(slot, value, instance.unit.slots[slot].said)
+            made = builder.value(slot, value, instance.unit.slots[slot].said)
+            for target in instance.unit.slots[slot].options.get("fills", (slot,)):
+                if target in filled:
+                    draft.doubt(0, f"the {instance.unit.slots[slot].said} is given in two ways")
+                filled[target] = made
     if "both_price" in filled:
         filled["import_price"] = filled["export_price"] = filled.pop("both_price")
     system.filled[name] = filled
@@ -84,7 +88,8 @@ def add_grid(system: System, instance: Instance) -> None:
 
 def _nothing_needed(system: System) -> bool:
     """Whether the text says that electricity is not needed, and no unit takes any."""
-    lines = system.reader.facts.get("no_demand", [])
+    facts = system.reader.facts
+    lines = facts.get("no_demand", []) or facts.get("all_sold", [])
     if lines and system.demands.get("electricity"):
         system.builder.draft.doubt(lines[0], "a unit takes electricity, which is not needed here")
         return False
@@ -95,7 +100,7 @@ def _sealed(system: System, name: str, filled: dict[str, str]) -> None:
     """Add a connection through which nothing may be drawn."""
     builder, draft = system.builder, system.builder.draft
     facts = system.reader.facts
-    line = (facts.get("no_import") or facts["no_demand"])[0]
+    line = (facts.get("no_import") or facts.get("no_demand") or facts["all_sold"])[0]
     asked = {r.slot.name for r in draft.readings if r.slot.component == "grid"}
     asked |= {r.slot.name for r, _ in system.reader.priced if r.slot.component == "grid"}
     if asked & {"import_power_max", "import_price", "import_adder", "demand_charge"}:

@@ -193,6 +193,8 @@ def add_weather(system: System, instance: Instance) -> None:
     )
     if fixed:
         component["options"] = {"curtailable": False}
+    elif system.reader.steps is not None:
+        pass  # the steps say how far
     elif "curtailable" not in system.reader.facts and not draft.has("curtailable"):
         draft.assume(f"{name}: less than its available power may be used (curtailment)")
     system.builder.components.append(component)
