@@ -228,6 +228,7 @@ def clean_unit(text: str, currency: str | None) -> str:
     bare = text.strip().strip("`*")
     bare = bare[1:-1] if bare[:1] + bare[-1:] in ("()", "[]") else bare
     bare = bare.strip().removeprefix("in ").strip()
+    bare = re.sub(r"(?i)^(tons?) of (?:refrigeration|cooling)$", r"\1", bare)
     if not bare:
         return ""
     found = read_unit(bare, 0, currency)

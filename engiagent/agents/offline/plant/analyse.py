@@ -27,7 +27,7 @@ from engiagent.agents.offline.plant.modes import take_goal, take_modes
 from engiagent.agents.offline.plant.moding import without_machines
 from engiagent.agents.offline.plant.needs import take_needs
 from engiagent.agents.offline.plant.nodes import has_capacities, nodes_of, of_nodes
-from engiagent.agents.offline.plant.retold import take_sizes, take_step_counts
+from engiagent.agents.offline.plant.retold import take_leads, take_sizes, take_step_counts
 from engiagent.agents.offline.plant.rooms import card, name_rests, read_scheme, with_zone
 from engiagent.agents.offline.plant.rosters import labels_of, read_rosters, rosters_of
 from engiagent.agents.offline.plant.sites import with_demand, with_described, without_netted
@@ -119,6 +119,7 @@ def understand_plant(
         take_step_counts(draft, axis)
     plant = take_needs(draft, plant, modes, axis)
     take_sizes(draft, [*columns, *files[0]])
+    take_leads(draft)
     spell_durations(draft)
     take_addresses(draft)
     take_years(draft)

@@ -1,7 +1,7 @@
 """Numbers of a sentence as readings: what they are of, whose, and when they hold."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -34,6 +34,9 @@ _PICKED: Final = re.compile(
     r"(?<![a-z-])(?:one|either|any|only|neither)(?![a-z-])| or (?!to |until |up |more|less|<)"
 )
 _UNIVERSAL: Final = re.compile(r"(?:^|[^a-z])(?:no|none of the|any|all|all the|every) $")
+_EACH_ROOM: Final = re.compile(
+    r"(?<![a-z])(?:each|every|both|all|no|any|none)(?: of)?(?: the| these)?(?: <number#\d+>)? $"
+)
 _NONE: Final = re.compile(
     r"(?:^|[,;] |and |but )(?:none|no one|nobody|neither) (?:can|may|must|of)"
 )
@@ -316,7 +319,15 @@ class Numbers(Counts):
         if plural or "each" in found.said or self._universal(line.line, found.slot.component):
             return "*"
         finders = {u.name: u.finder for u in units}
+        if found.slot.component == "zone" and self._of_each_room(line.line, finders.values()):
+            return "*"
         return topic(self.draft.lines, n, line.starts[found.token], finders)
+
+    def _of_each_room(self, text: str, finders: Iterable[re.Pattern[str]]) -> bool:
+        """Whether a line speaks of each room before any number, and names none of several."""
+        pattern = self.kinds["zone"]
+        each = any(_EACH_ROOM.search(text[: m.start()]) for m in pattern.finditer(text))
+        return each and not any(finder.search(text) for finder in finders)
 
     def _universal(self, text: str, component: str) -> bool:
         """Whether a sentence is about all units of a kind: 'no engine may', 'any set must'."""

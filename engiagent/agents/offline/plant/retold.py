@@ -31,6 +31,44 @@ def take_step_counts(draft: Draft, axis: Axis) -> None:
                 continue
             draft.take(n, list(line.covered(*match.span())))
             _explain(draft, amount.span, amount.quote, "counts the periods")
+        for match in re.finditer(rf"<number#(?P<place>\d+)> (?:{steps}|steps)(?![a-z])", line.line):
+            amount = line.tokens[int(match["place"])].amount
+            if steps and amount is not None and amount.value == axis.periods:
+                draft.take(n, list(line.covered(*match.span())))
+                _explain(draft, amount.span, amount.quote, "counts the periods")
+    _take_bills(draft, axis)
+
+
+_MONTHS: Final = ("january", "february", "march", "april", "may", "june", "july", "august",
+                  "september", "october", "november", "december")  # fmt: skip
+_BILL: Final = re.compile(rf"bills? (?:for|of|in) (?P<month>{'|'.join(_MONTHS)})(?![a-z])")
+
+
+def _take_bills(draft: Draft, axis: Axis) -> None:
+    """Account for 'the bill for August' where the horizon lies in that month."""
+    month = _MONTHS[int(axis.start[5:7]) - 1] if "T" in axis.start else None
+    for n, line in enumerate(draft.lines):
+        for match in _BILL.finditer(line.line):
+            if match["month"] == month:
+                draft.take(n, list(line.covered(*match.span())))
+
+
+_LEADS: Final = re.compile(
+    r"<number#(?P<place>\d+)> (?:figures|numbers|prices|parts|items|things|amounts|values|terms) :"
+)
+
+
+def take_leads(draft: Draft) -> None:
+    """Account for 'two figures:' before as many amounts in the same sentence."""
+    for n, line in enumerate(draft.lines):
+        match = _LEADS.search(line.line)
+        amount = line.tokens[int(match["place"])].amount if match else None
+        if match is None or amount is None or amount.unit:
+            continue
+        behind = range(line.covered(*match.span())[-1] + 1, len(line.tokens))
+        if sum(line.tokens[i].amount is not None for i in behind) == amount.value:
+            draft.take(n, [int(match["place"])])
+            _explain(draft, amount.span, amount.quote, "counts what follows")
 
 
 def take_sizes(draft: Draft, columns: Sequence[Column]) -> None:

@@ -7,10 +7,7 @@ import numpy as np
 from engiagent.agents.offline.amounts import currency_of
 from engiagent.agents.offline.builder import for_owner
 from engiagent.agents.offline.draft import Json, Priced, Reading
-from engiagent.agents.offline.plant.system import (
-    LOGIC,
-    System,
-)
+from engiagent.agents.offline.plant.system import LOGIC, STORES, System
 from engiagent.agents.offline.plant.timed import in_period
 from engiagent.agents.offline.plant.units import Instance
 from engiagent.agents.offline.plant.words import mark
@@ -221,6 +218,7 @@ def _enough(system: System) -> str | None:
 def _peak(system: System, name: str, reading: Reading, period: Period | None, k: int) -> None:
     if k in (2, 3):
         system.builder.draft.doubt(reading.line, "there are two demand charges at all times")
+    _of_one_unit(system, reading)
     made = system.builder.value("demand_charge", reading.value, reading.slot.said)
     if "/d" in reading.value.unit or "/month" in reading.value.unit or "/yr" in reading.value.unit:
         system.builder.draft.doubt(reading.line, "a demand charge per time over this horizon")
@@ -246,6 +244,18 @@ def _peak(system: System, name: str, reading: Reading, period: Period | None, k:
         constrain(system.builder, "demand billed at least", f"{peak} >= {floor}", LOGIC,
                   system.line_of(name, "ratchet_share", "ratchet_record"))  # fmt: skip
     system.costs.append(("+", f"{made}*{peak}"))
+
+
+def _of_one_unit(system: System, reading: Reading) -> None:
+    """Report a charge for the peak of a unit that is not alone behind the meter."""
+    named = {w[1:] for w in reading.words.split() if w.startswith("@")} - {"grid", "zone"}
+    kinds = {i.unit.component for i in system.reader.plant.instances
+             if i.unit.component in STORES or "electricity" in
+             {*i.unit.card.get("demands", {}), *i.unit.card.get("supplies", {})}
+             or i.unit.component in ("pv", "wind")}  # fmt: skip
+    thermal = {"heat_store", "cold_store"}
+    if named and kinds - named - thermal:
+        system.builder.draft.doubt(reading.line, "the peak of this unit, or of all that is bought?")
 
 
 def _ratchet(system: System, name: str, readings: Mapping[str, list[Reading]]) -> None:
