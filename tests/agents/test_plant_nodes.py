@@ -128,3 +128,132 @@ def test_what_changes_one_of_several_is_not_passed_over(tmp_path: Path, old: str
     text = text_of().replace("At the start", "at the start").replace(old, new)
     assert new in text
     assert not analysed(tmp_path, text).complete
+
+
+# --- rooms in a table ----------------------------------------------------------------------------
+
+COLUMNS = """
+| | North hall | South hall |
+|---|---|---|
+| Capacity (kWh/°F) | 6.7 | 8.4 |
+| Conductance to outdoors (kW/°F) | 0.39 | 0.56 |
+| Temperature at 6 a.m. (°F) | 75 | 76 |
+| Most cooling (tons of refrigeration) | 14 | 13 |
+"""
+ROWS = """
+| Room | Capacity (kWh/°F) | Conductance to the outside (kW/°F) | Temperature at 06:00 (°F) | Largest cooling (tons) |
+|---|---|---|---|---|
+| North hall | 6.7 | 0.39 | 75 | 14 |
+| South hall | 8.4 | 0.56 | 76 | 13 |
+"""  # noqa: E501
+COOLED = """
+One chiller serves the north hall and the south hall. Plan 12 August 2026 from 06:00 to 10:00 in
+hours. Both halls are plain capacities, stepped explicitly every hour.
+{table}
+{wall}
+
+{chiller} {band}
+
+Electricity costs $92/MWh, and $17.80 per kW of the {peak}. What is the smallest sum of energy and
+demand charge, in dollars?
+
+| Hour | Outside (°F) | North sun (tons) | South people (tons) |
+|---|---|---|---|
+| 06:00 | 76 | 1 | 2 |
+| 07:00 | 79 | 2 | 3 |
+| 08:00 | 85 | 4 | 3 |
+| 09:00 | 88 | 5 | 4 |
+"""
+WAYS = {
+    "table": (COLUMNS, ROWS),
+    "wall": (
+        "Between them the wall conducts 0.18 kW/°F.",
+        "The wall between the north hall and the south hall has 0.18 kW/°F.",
+        "The two halls exchange heat through a partition: 0.18 kW/°F between the two.",
+    ),
+    "chiller": (
+        "The chiller makes 18 tons at most for both halls together and draws 1.15 kW/ton at any"
+        " load.",
+        "The chiller gives at most 18 tons of cooling and draws 1.15 kW per ton.",
+    ),
+    "band": (
+        "From 8 a.m. to 10 a.m., both marks included, each hall is kept between 69 °F and 75.5 °F;"
+        " outside these hours at or below 80 °F will do, and nowhere below 69 °F.",
+        "Each hall must be between 69 °F and 75.5 °F from 08:00 to 10:00, both marks included, and"
+        " between 69 °F and 80 °F at other times.",
+    ),
+    "peak": ("highest hour", "highest hour of the chiller"),
+}
+
+
+def cooled(**changed: str) -> str:
+    """Return the text on two halls with the first wording of every part, or other ones."""
+    return COOLED.format(**({name: ways[0] for name, ways in WAYS.items()} | changed))
+
+
+def halls() -> float:
+    """Return the least cost of the two halls by a linear programme of our own."""
+    ton = 3.516852842067  # kW
+    out, sun = [76.0, 79.0, 85.0, 88.0], [[1, 2, 4, 5], [2, 3, 3, 4]]
+    size = 9  # cooling of both halls in kW, by hour, and the peak
+    temp = np.zeros((5, 2, size + 1))  # the last entry is free of the cooling
+    temp[0, 0, -1], temp[0, 1, -1] = 75, 76
+    for t in range(4):
+        for z, (c, u) in enumerate(((6.7, 0.39), (8.4, 0.56))):
+            flow = 0.18 * (temp[t, 1 - z] - temp[t, z]) - u * temp[t, z]
+            flow[-1] += u * out[t] + sun[z][t] * ton
+            flow[4 * z + t] -= 1
+            temp[t + 1, z] = temp[t, z] + flow / c
+    rows, free = [], []
+    for t in range(5):
+        for z in range(2):
+            rows += [temp[t, z, :-1], -temp[t, z, :-1]]
+            free += [(75.5 if t in (2, 3, 4) else 80) - temp[t, z, -1], temp[t, z, -1] - 69]
+    per = 1.15 / ton
+    for t in range(4):
+        both = np.zeros(size)
+        both[[t, 4 + t]] = 1
+        rows.append(both)
+        free.append(18 * ton)
+        rows.append(both * per - np.eye(size)[8])
+        free.append(0)
+    cost = np.array([per * 0.092] * 8 + [17.8])
+    bounds = [(0, 14 * ton)] * 4 + [(0, 13 * ton)] * 4 + [(0, None)]
+    found = linprog(cost, np.array(rows), np.array(free), bounds=bounds)
+    assert found.success
+    return float(found.fun)
+
+
+HALLS = halls()
+
+
+@pytest.mark.parametrize(
+    ("part", "way"),
+    [(p, k) for p, ways in WAYS.items() for k in range(len(ways)) if k or p == "table"],
+)
+def test_two_halls_in_a_table(tmp_path: Path, part: str, way: int) -> None:
+    analysis = analysed(tmp_path, cooled(**{part: WAYS[part][way]}))
+    assert analysis.complete, (analysis.missing, analysis.not_understood, analysis.ambiguous)
+    assert analysis.blueprint is not None
+    zones = {c.name: c for c in analysis.blueprint.core.components if c.model == "thermal_zone"}
+    assert set(zones) == {"north_hall", "south_hall"}
+    assert sum(bool(z.connections) for z in zones.values()) == 1
+    assert solved(analysis, tmp_path)[1] == pytest.approx(HALLS, rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("serves the north hall and the south hall", "serves the north hall"),
+        ("Between them the wall", "To the cellar the wall"),
+        ("each hall is kept", "one hall is kept"),
+        ("North sun (tons)", "Mean sun (tons)"),
+        ("for both halls together", "for the north hall"),
+        ("at any load", "at full load"),
+    ],
+)
+def test_what_is_said_of_one_hall_is_not_said_of_both(tmp_path: Path, old: str, new: str) -> None:
+    assert old in cooled()
+    analysis = analysed(tmp_path, cooled().replace(old, new))
+    if analysis.complete:  # another model, but not this one
+        assert solved(analysis, tmp_path)[1] != pytest.approx(HALLS, rel=1e-4)

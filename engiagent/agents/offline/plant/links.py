@@ -167,7 +167,9 @@ def take_feeds(draft: Draft, plant: Plant) -> list[Feed]:
     machine = "|".join(u.finder.pattern for u in units)
     unit = rf"(?P<unit>(?:(?:the|our|an?|one|this|single) )*(?:[a-z]+-[a-z]+ )?(?:{machine}))"
     verbs = "passes|gives|draws|has|takes|it|they|makes|is|are|can|uses|loses|costs|needs|stores"
-    end = rf"(?= [.,;:)]| and (?:{verbs}) | of | through | by |$)(?! only)(?!(?: ,)?(?: and)? {name})"
+    end = (
+        rf"(?= [.,;:)]| and (?:{verbs}) | of | through | by |$)(?! only)(?!(?: ,)?(?: and)? {name})"
+    )
     patterns = [
         re.compile(rf"(?:^|(?<=[;,:] )|(?<=and )){unit} {_HEATS} {some}{end}"),
         re.compile(rf"(?:^|(?<=[;,:] )|(?<=and )){unit}(?:'s)? {_INTO} {some}{end}"),

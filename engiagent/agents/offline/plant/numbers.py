@@ -29,6 +29,7 @@ from engiagent.agents.offline.plant.words import NEUTRAL, THING, Marked, group
 from engiagent.agents.offline.schedules import Item as PriceItem
 from engiagent.agents.offline.schedules import assign, period_of
 from engiagent.agents.offline.slots import plausible
+from engiagent.agents.offline.tokens import Line
 
 _PICKED: Final = re.compile(
     r"(?<![a-z-])(?:one|either|any|only|neither)(?![a-z-])| or (?!to |until |up |more|less|<)"
@@ -250,6 +251,8 @@ class Numbers(Counts):
         walls = found.slot.component == "zone" and amount.kind in ("resistance", "conductance")
         if walls and leads_elsewhere(line, found.token, self.plant.units["zone"].nouns):
             return f"{amount.quote}: a wall to another room"
+        if self._for_one_room(line, found):
+            return f"{amount.quote}: for one of several rooms alone?"
         shared = "shared" in self.facts or "share" in self.marked(n).said()
         if _of_all(found) and not shared:
             return f"{amount.quote}: of what together is this the limit?"
@@ -322,6 +325,17 @@ class Numbers(Counts):
         if found.slot.component == "zone" and self._of_each_room(line.line, finders.values()):
             return "*"
         return topic(self.draft.lines, n, line.starts[found.token], finders)
+
+    def _for_one_room(self, line: Line, found: Found) -> bool:
+        """Whether a power of a unit stands beside some of several rooms that it serves."""
+        zones = self.plant.of("zone")
+        kinds = {"power", "energy", "percent"} & set(found.slot.kinds)
+        if len(zones) < 2 or found.slot.component == "zone" or not kinds:
+            return False
+        named = {z.name for z in zones if z.finder.search(line.line)}
+        units = {u.name for u in self.plant.of(found.slot.component)}
+        fed = {z for feed in self.feeds if feed.unit in units for z in feed.zones}
+        return bool(named) and named != {z.name for z in zones} and not (fed and fed <= named)
 
     def _of_each_room(self, text: str, finders: Iterable[re.Pattern[str]]) -> bool:
         """Whether a line speaks of each room before any number, and names none of several."""
