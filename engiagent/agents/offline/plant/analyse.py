@@ -10,11 +10,13 @@ from engiagent.agents.offline.builder import Builder
 from engiagent.agents.offline.draft import Draft, Priced, Reading, Value
 from engiagent.agents.offline.engine import Understanding, currency_of_text, open_draft
 from engiagent.agents.offline.files import file_columns
-from engiagent.agents.offline.goals import Goal, read_goal
+from engiagent.agents.offline.goals import Goal
 from engiagent.agents.offline.grids import Column, Grid, Times
 from engiagent.agents.offline.overrides import source
 from engiagent.agents.offline.phrases import TIME_FACTS, apply_rules, take_definitions
+from engiagent.agents.offline.plant.asking import asked
 from engiagent.agents.offline.plant.blocks import take_offers
+from engiagent.agents.offline.plant.changes import take_changes
 from engiagent.agents.offline.plant.clocklists import take_clock_lists
 from engiagent.agents.offline.plant.columns import bare_demand, read_lists, read_series
 from engiagent.agents.offline.plant.compose import build
@@ -27,11 +29,14 @@ from engiagent.agents.offline.plant.modes import take_goal, take_modes
 from engiagent.agents.offline.plant.moding import without_machines
 from engiagent.agents.offline.plant.needs import take_needs
 from engiagent.agents.offline.plant.nodes import has_capacities, nodes_of, of_nodes
+from engiagent.agents.offline.plant.remarks import take_open_ends, take_remarks
 from engiagent.agents.offline.plant.retold import take_leads, take_sizes, take_step_counts
+from engiagent.agents.offline.plant.reversible import take_fractions, with_reversible
 from engiagent.agents.offline.plant.rooms import card, name_rests, read_scheme, with_zone
 from engiagent.agents.offline.plant.rosters import labels_of, read_rosters, rosters_of
 from engiagent.agents.offline.plant.sites import with_demand, with_described, without_netted
 from engiagent.agents.offline.plant.slopes import take_slopes
+from engiagent.agents.offline.plant.spans import name_parts, name_rows, take_not_before, take_spans
 from engiagent.agents.offline.plant.spoken import (
     spell_durations,
     take_addresses,
@@ -66,7 +71,8 @@ def preferred(classic: Understanding, plant: Understanding) -> Understanding:
 
     What is reported of an incomplete problem is what the reader says that knows all its units.
     """
-    if plant.analysis.complete:
+    read = not plant.analysis.not_understood  # what is amiss then lies in the problem
+    if plant.analysis.complete or (read and classic.analysis.not_understood):
         return plant
     if plant.owners.present - CLASSIC and not classic.owners.present & {"zone"}:
         return plant
@@ -87,6 +93,7 @@ def understand_plant(
     timed = take_clock_lists(draft)
     apply_rules(draft, RULES)
     take_definitions(draft)
+    take_remarks(draft)
     rosters = rosters_of(problem)
     modes = take_modes(draft, grids)
     nodes = nodes_of(draft, grids, rosters, card()[0].nouns)
@@ -99,7 +106,11 @@ def understand_plant(
     plant = with_zone(plant, draft, [*columns, *files[0]], nodes)
     if plant.of("zone"):
         name_rests(draft)
+        name_rows(draft)
         read_scheme(draft)
+        plant = with_reversible(plant, draft)
+        take_fractions(draft, plant)
+    changes = take_changes(draft) if len(plant.of("zone")) == 1 else []
     plant = _with_columns(plant, [*columns, *files[0]], _bought(draft))
     plant = with_described(
         _with_load(_with_lists(plant, draft), draft), [*columns, *files[0]], draft
@@ -112,11 +123,14 @@ def understand_plant(
     offers = take_offers(draft, plant)
     fine, blocks = coarse_grids(draft, [*times, *timed, *files[1]])
     on_blocks(draft, blocks)
+    take_spans(draft)
     axis = read_axis(draft, fine, lengths)
     if axis is not None:
         take_run_ends(draft, axis)
         take_row_counts(problem, draft, axis)
         take_step_counts(draft, axis)
+        name_parts(draft, axis)
+        take_not_before(draft, axis)
     plant = take_needs(draft, plant, modes, axis)
     take_sizes(draft, [*columns, *files[0]])
     take_leads(draft)
@@ -125,7 +139,8 @@ def understand_plant(
     take_years(draft)
     take_no_limits(draft)
     over_midnight(draft, axis)
-    goal = read_goal(draft)
+    take_open_ends(draft, axis.end_clock if axis is not None else None)
+    goal = asked(draft)
     take_goal(draft, goal, modes)
     stays = read_rosters(draft, plant, rosters, currency)
     curves = take_curves(draft, frozenset(i.name for i in plant.instances))
@@ -134,6 +149,7 @@ def understand_plant(
         draft, plant, axis, goal=goal, curves=curves, offers=offers, slopes=slopes, stays=stays,
         modes=modes,
     )  # fmt: skip
+    reader.changes += changes
     reader.shares = take_shares(draft, reader)
     reader.steps = take_steps(draft, plant, axis)
     reader.tapers = take_tapers(draft, plant, grids)

@@ -214,6 +214,34 @@ def _lets_trade(marked: Marked, first: int, last: int, end: int) -> bool:
     return _TRADES.search(text) is not None and all(c.startswith("@") for c in rest)
 
 
+_HAPPENS: Final = re.compile(
+    r"(?:while|as long as|whenever|when) (?:the |our )?"
+    r"(?:[a-z]+s|people|children|staff|choir|orchestra|team|audience|class|school)"
+    r" [a-z]+(?: [a-z]+)? "
+)
+
+
+def of_a_period(marked: Marked, first: int, last: int) -> list[int]:
+    """Return the words that tell what happens at the times that stand right behind them.
+
+    'While clubs train, from 16:00 to 22:00, …' says nothing more than 'from 16:00 to 22:00, …'.
+    """
+    tokens = marked.line.tokens
+    for i in range(first, last):
+        if marked.concepts[i] != "cond" or (i > first and tokens[i - 1].text not in (",", ":")):
+            continue
+        end = next((k for k in range(i, last) if tokens[k].text == ","), last)
+        behind = next((k for k in range(end + 1, last) if tokens[k].text == ","), last)
+        times = [k for k in range(end, behind) if tokens[k].kind == "period"]
+        text = "".join(f"{t.text} " for t in tokens[i:end])
+        plain = all(token.kind == "word" for token in tokens[i:end])
+        said = marked.said(i, end) - {"cond", "gain"}
+        numbers = any(t.amount is not None for t in tokens[end:behind])
+        if plain and not said and len(times) == 1 and not numbers and _HAPPENS.fullmatch(text):
+            return list(range(i, end))
+    return []
+
+
 def _is_sentence(tokens: Sequence[Token], first: int, last: int) -> bool:
     """Whether a piece has a subject of its own and a verb of those that say nothing of a plant."""
     words = [t.text for t in tokens[first:last] if t.kind == "word"]

@@ -11,6 +11,7 @@ from engiagent.agents.offline.plant.emissions import add_emissions
 from engiagent.agents.offline.plant.machines import add_unit
 from engiagent.agents.offline.plant.moding import add_modes
 from engiagent.agents.offline.plant.reserve import add_contingency, add_reserve
+from engiagent.agents.offline.plant.reversible import check_both_at_once
 from engiagent.agents.offline.plant.site import add_grid, add_prices
 from engiagent.agents.offline.plant.steps import add_steps
 from engiagent.agents.offline.plant.storing import add_store, add_weather
@@ -53,6 +54,7 @@ def build(system: System, goal: Goal | None, currency: str) -> Json | None:
         add_grid(system, instance)
     add_constants(system)
     add_steps(system)
+    check_both_at_once(system)
     _exclusive(system)
     _from_sources(system)
     add_timed(system)

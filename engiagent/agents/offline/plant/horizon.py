@@ -19,7 +19,7 @@ _OPENING: Final = re.compile(
     r"(?![a-z])"
 )
 _PART: Final = re.compile(
-    r"(?:of|in|during|over|for|throughout) the (?:whole |entire )?"
+    r"(?:(?:of|in|during|over|for|throughout) the (?:whole |entire )?|all )"
     r"(?P<part>morning|afternoon|evening|night)(?![a-z])"
 )
 _WHOLE: Final = re.compile(
@@ -33,6 +33,10 @@ _LAST_DAY: Final = re.compile(
 _NTH: Final = {
     "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7,
 }  # fmt: skip
+_OCCASION: Final = re.compile(
+    r"(?:when|as) (?:the |our |a )?[a-z]+(?: [a-z]+)? (?:begins|starts|opens|arrives?|ends|closes"
+    r"|is due|is held)(?: at)?(?= <clock#\d+>)"
+)
 _DAY: Final = re.compile(
     rf"(?:on )?(?P<day>{'|'.join(_DAYS)})(?: (?:at )?<clock#(?P<clock>\d+)>"
     r"| (?P<late>night|evening|at the end))"
@@ -77,6 +81,8 @@ def horizon_words(line: Line, axis: Axis) -> dict[int, str]:
     for match in _LAST_DAY.finditer(line.line):
         if abs(_NTH.get(match["day"], hours / 24) * 24 - hours) < 1e-9:
             found |= _marks(line, match, "end")
+    for match in _OCCASION.finditer(line.line):  # the time behind it says when that is
+        found |= dict.fromkeys(line.covered(*match.span()), NEUTRAL)
     for match in _DAY.finditer(line.line):
         edge = _edge_of(line, match, axis)
         if edge is not None:

@@ -48,7 +48,8 @@ def add_unit(system: System, instance: Instance) -> None:
         cold = system.text(name, "({cop} - 1)*{c}_electric_power[t]")
         system.supply("cooling", cold)
     for carrier, text in card.get("demands", {}).items():
-        upper = next((filled.get(v["upper"]) for v in card.get("variables", ())), None)
+        tops = [filled.get(v["upper"]) for v in card.get("variables", ())]
+        upper = tops[0] if len(tops) == 1 else None
         plain = re.fullmatch(r"\{(\w+)\}", text)
         limit = filled.get(plain[1]) if plain else upper
         system.demand(carrier, system.text(name, text), limit)

@@ -13,8 +13,10 @@ from engiagent.agents.offline.plant.background import (
     cost_labels,
     demanded,
     described,
+    of_a_period,
     quieted,
 )
+from engiagent.agents.offline.plant.changes import Change
 from engiagent.agents.offline.plant.counts import Counts
 from engiagent.agents.offline.plant.discourse import PRONOUNS, STRANGER
 from engiagent.agents.offline.plant.horizon import PARTS_OF_DAY
@@ -22,7 +24,7 @@ from engiagent.agents.offline.plant.limits import TIMES, Ban, Timed, while_price
 from engiagent.agents.offline.plant.links import Feed, Link, leads_elsewhere
 from engiagent.agents.offline.plant.ratios import Ratio, ratio_in
 from engiagent.agents.offline.plant.reading import Found, Scene, items_of, read
-from engiagent.agents.offline.plant.rooms import TIMED, Change, take_room
+from engiagent.agents.offline.plant.rooms import TIMED, take_room
 from engiagent.agents.offline.plant.slopes import Slope
 from engiagent.agents.offline.plant.wearing import Growing, growing_wear, unknown_beside
 from engiagent.agents.offline.plant.words import NEUTRAL, THING, Marked, group
@@ -83,6 +85,7 @@ class Numbers(Counts):
     growing: list[Growing] = field(default_factory=list)
     labels: set[str] = field(default_factory=set)
     changes: list[Change] = field(default_factory=list)
+    by_time: dict[str, list[Priced]] = field(default_factory=dict)
     slopes: list[Slope] = field(default_factory=list)
     links: Sequence[Link] = ()
     feeds: Sequence[Feed] = ()
@@ -219,6 +222,7 @@ class Numbers(Counts):
         """Return a clause with numbers without the asides in it, which are accounted for."""
         if not (piece.unknown() or "cond" in piece.said()):
             return piece
+        piece = quieted(piece, of_a_period(piece, *span))
         piece = demanded(piece, *span)
         for first, last in asides(piece, *span):
             self._background(n, first, last)

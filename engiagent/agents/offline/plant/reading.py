@@ -127,7 +127,7 @@ def _cuts(marked: Marked, left: Item, right: Item) -> Iterator[tuple[int, int]]:
         places: Sequence[int] = [a, *separators, b]
     else:
         places = range(a, b + 1)
-    ranks = {";": 0, ".": 0, ",": 1, "(": 1, "and": 2, "but": 1, "while": 1, "/": 1,
+    ranks = {";": 0, ".": 0, ",": 1, "(": 1, "and": 2, "or": 3, "but": 1, "while": 1, "/": 1,
              "that": 3, "which": 2, "with": 4, "at": 4, "whose": 2, ")": 3}  # fmt: skip
     for place in places:
         if place == b and place > a:

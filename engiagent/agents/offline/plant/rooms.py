@@ -8,9 +8,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from engiagent.agents.offline.cards import load_card
-from engiagent.agents.offline.draft import Band, Draft, Fact, Priced, Value, amount_value
+from engiagent.agents.offline.draft import Band, Draft, Fact, Priced, amount_value
 from engiagent.agents.offline.grids import Column
 from engiagent.agents.offline.phrases import relined
+from engiagent.agents.offline.plant.changes import Change, direction, span_in
 from engiagent.agents.offline.plant.limits import TIMES
 from engiagent.agents.offline.plant.nodes import Node, finder_of
 from engiagent.agents.offline.plant.units import Instance, Plant, Unit, pattern_of, unit_of
@@ -26,9 +27,7 @@ _CAPACITY_OF: Final = re.compile(
     r"(?:heat|thermal) (?:capacity|mass) of the (?P<name>[a-z-]+)(?: [a-z]| [,.]|$)"
 )
 _MARKS: Final[Mapping[str, float]] = {"mark60": 60.0, "mark30": 30.0, "mark15": 15.0}
-Change = tuple[Value, Period | None, int, bool]
-"""What a temperature may change by, when, the line that says so, and whether both ways."""
-TIMED: Final = ("band", "gain", "change")
+TIMED: Final = ("band", "gain", "change", "by_time")
 
 
 @lru_cache(maxsize=1)
@@ -226,7 +225,10 @@ def take_room(
     for mark, minutes in _MARKS.items():
         if mark in said and axis is not None and axis.step_minutes != minutes:
             return "the marks that it speaks of are not those of the steps"
-    timed = [f for f in found if set(TIMED) & set(f.slot.options)]
+    times = any(line.tokens[i].kind in TIMES and not draft.is_taken(n, i)
+                and not reader.whole(line.tokens[i]) for i in range(*span))  # fmt: skip
+    timed = [f for f in found if set(TIMED) & set(f.slot.options)
+             and (times or "by_time" not in f.slot.options)]  # fmt: skip
     gains = [f for f in timed if "gain" in f.slot.options]
     if gains and not _nothing_else(draft, n, span, "not" in said, len(gains) == len(found)):
         return "whether heat is released at the other times is not clear"
@@ -352,10 +354,16 @@ def _note(reader: "Numbers", n: int, some: "Sequence[Found]", period: Period | N
     slot = some[0].slot
     if "gain" in slot.options:
         draft.gains += [Priced(o, values[0][1], period, n, line.sentence.span) for o in owners]
+    elif "by_time" in slot.options:
+        entry = Priced(slot.name, values[0][1], period, n, line.sentence.span)
+        reader.by_time.setdefault(slot.name, []).append(entry)
     elif "band" in slot.options:
         inclusive = "includ" in line.line or "inclusive" in line.line
         place = line.sentence.span
         draft.bands += [Band(o, tuple(values), period, n, place, inclusive) for o in owners]
     else:
-        reader.changes.append((values[0][1], period, n, "eachway" in some[0].said))
+        both = "eachway" in some[0].said
+        for owner in owners:
+            change = Change(values[0][1], period, n, both, both, span_in(line.line), owner)
+            reader.changes.append(change if both else direction(change, line.line))
     return bool(owners)

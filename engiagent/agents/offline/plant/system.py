@@ -11,6 +11,7 @@ from engiagent.agents.offline.plant.slopes import add_slope
 from engiagent.agents.offline.plant.units import Instance
 from engiagent.agents.offline.results import Missing
 from engiagent.agents.offline.storage import constrain, parameters
+from engiagent.agents.offline.tariffs import scheduled
 
 STORES = ("battery", "vehicle", "heat_store", "cold_store")
 SWITCHING = (
@@ -128,6 +129,7 @@ def fill_slots(system: System, instance: Instance) -> None:
             filled[slot] = builder.value(f"{name}_{slot}", value, unit.slots[slot].said,
                                          unit.slots[slot].unit)  # fmt: skip
     system.filled[name] = filled
+    _by_time(system, instance)
     _offered(system, instance)
     if instance.unit.component in STORES:
         from engiagent.agents.offline.plant.tapering import fill_tapered
@@ -136,7 +138,8 @@ def fill_slots(system: System, instance: Instance) -> None:
     outside = unit.component == "zone" and _outside(system, instance)
     for known in unit.slots.values():
         inner = unit.component == "zone" and not outside and known.name in _TO_OUTSIDE
-        if known.required and known.name not in filled and not inner:
+        spared = inner or str(known.options.get("spared_by", "")) in filled
+        if known.required and known.name not in filled and not spared:
             filled[known.name] = lacking(system, instance, known.name)
 
 
@@ -156,6 +159,19 @@ def _outside(system: System, instance: Instance) -> bool:
         if weather is not None:
             filled["ambient_temperature"] = weather
     return True
+
+
+def _by_time(system: System, instance: Instance) -> None:
+    """Fill the slots of a room whose value depends on the time of the day."""
+    name, filled = instance.name, system.filled[instance.name]
+    for slot, entries in system.reader.by_time.items() if instance.unit.card.get("rooms") else ():
+        known = instance.unit.slots[slot]
+        if slot in filled:
+            system.builder.draft.doubt(entries[0].line, f"the {known.said} is given in two ways")
+            continue
+        made = scheduled(system.builder, f"{name}_{slot}", entries, known.unit, known.said, None)
+        if made is not None:
+            filled[slot] = made
 
 
 def _offered(system: System, instance: Instance) -> None:

@@ -3,14 +3,19 @@
 import re
 from typing import Final
 
-from engiagent.agents.offline.builder import for_owner
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.agents.offline.builder import Builder, for_owner
 from engiagent.agents.offline.climate import add_comfort, scheme_of
-from engiagent.agents.offline.draft import Json, Priced
+from engiagent.agents.offline.draft import Band, Json, Priced, Value, source_span
+from engiagent.agents.offline.plant.changes import add_changes
 from engiagent.agents.offline.plant.piping import is_fed, own_limit, walls_of
-from engiagent.agents.offline.plant.system import CAPACITY, System
+from engiagent.agents.offline.plant.system import System
 from engiagent.agents.offline.plant.units import Instance
-from engiagent.agents.offline.storage import constrain, requirements
+from engiagent.agents.offline.storage import requirements
 from engiagent.agents.offline.tariffs import scheduled
+from engiagent.agents.offline.tokens import Period
 
 _SLOTS: Final = (
     "capacitance", "resistance", "initial_temperature", "ambient_temperature",
@@ -41,8 +46,49 @@ def add_zone(system: System, instance: Instance) -> None:
     component["options"] = {"scheme": scheme_of(builder)}
     builder.components.append(component)
     requirements(builder, name, for_owner(builder.draft, "zone", name), filled)
+    _contradicted(builder, name)
     add_comfort(builder, name, filled)
-    _changes(system, name)
+    add_changes(system, name)
+
+
+def _contradicted(builder: Builder, name: str) -> None:
+    """Report two limits of one kind for the same times that are not the same."""
+    bands = [b for b in builder.draft.bands if b.owner in (name, "*")]
+    said = [b.period for b in bands if b.period is not None and not b.period.rest]
+    seen: dict[tuple[str, bytes], tuple[Band, Value]] = {}
+    at_end: set[str] = set()
+    for band in bands:
+        inside = _instants(builder, band.period, [p for p in said if p is not None])
+        for kind, value in band.limits:
+            first = seen.setdefault((kind, inside.tobytes()), (band, value))
+            values = [float(builder._canonical(v)) for v in (first[1], value)]
+            at_end |= {kind} if inside[-1] else set()
+            if abs(values[0] - values[1]) < 1e-9:
+                continue
+            slot = "lowest_temperature" if kind == "lower" else "highest_temperature"
+            spans = tuple(source_span(v.source) or (0, 0) for v in (first[1], value))
+            builder.draft.clash(
+                band.line, "two-values", (name, slot),
+                f"{name}: two values for the {slot.replace('_', ' ')} at the same times", spans,
+            )  # fmt: skip
+    free = builder.draft.fact("open_end")
+    if free is not None and at_end != {kind for band in bands for kind, _ in band.limits}:
+        builder.draft.doubt(free.line, "which of the limits hold at the end?")
+
+
+def _instants(
+    builder: Builder, period: Period | None, named: list[Period]
+) -> npt.NDArray[np.bool_]:
+    """Return at which instants of the horizon a limit holds."""
+    axis = builder.axis
+    clocks = np.array([*axis.clocks(), axis.end_clock % 24])
+    if period is None:
+        return np.ones(clocks.shape, dtype=bool)
+    ranges = period.ranges or tuple(r for p in named for r in p.ranges)
+    inside = np.zeros(clocks.shape, dtype=bool)
+    for a, b in ranges:
+        inside |= (a - 1e-9 <= clocks) & (clocks <= b + 1e-9)
+    return inside != period.rest
 
 
 def _largest(system: System, name: str, carrier: str, series: str) -> str | None:
@@ -97,25 +143,3 @@ def _gains(system: System, name: str) -> str | None:
         f"{name}_gains_total", " + ".join(builder.at(m) for m in made), "kW", "all heat gains",
         made, any(m in builder.indexed for m in made), note="sum of all heat gains",
     )  # fmt: skip
-
-
-def _changes(system: System, name: str) -> None:
-    """Limit what a temperature may change by from one step to the next."""
-    builder = system.builder
-    temperature = f"{name}_temperature"
-    for value, period, line, both in system.reader.changes:
-        if period is not None:
-            builder.draft.doubt(line, "a change that is limited at some times only")
-        made = builder.value(f"{name}_change_max", value, "largest change from step to step")
-        text = builder.draft.lines[line].line
-        zones = system.reader.plant.of("zone")
-        named = [z.name for z in zones if len(zones) > 1 and z.finder.search(text)]
-        if named and name not in named:
-            continue
-        up = re.search(r"warmer|rise|increase|heat up|up ", text) is not None
-        down = re.search(r"colder|cooler|fall|drop|decrease|cool down|down", text) is not None
-        ways = ("", "-") if both or up is down else ("",) if up else ("-",)
-        for sign in ways:
-            change = f"({temperature}[t+1] - {temperature}[t])"
-            constrain(builder, "change of the temperature", f"{sign}{change} <= {made}", CAPACITY,
-                      line, ["t in T"])  # fmt: skip

@@ -1,0 +1,45 @@
+"""What is to be small, in sentences that name no cost: 'which gives the smallest total?'."""
+
+import re
+from typing import Final
+
+from engiagent.agents.offline.draft import Draft
+from engiagent.agents.offline.goals import Goal, read_goal
+
+_SMALL: Final = (
+    r"(?:as (?:small|low|little) as (?:possible|it gets|can be)|smallest|lowest|minimal|least)"
+)
+_IS: Final = r"(?:is|are|be|becomes?|is to be|are to be|should be|shall be|has to be|must be)"
+_PARTS: Final = r"(?:two|both|these|all|them|<number#\d+>)"
+_SUM: Final = rf"(?:the )?(?:sum|total)(?: of (?:the )?(?:{_PARTS}|all of them|them all))?"
+_LEAST: Final = (
+    re.compile(rf"{_SUM} {_IS} {_SMALL}"),
+    re.compile(rf"(?:the )?{_SMALL} (?:total|sum)(?: of (?:the )?{_PARTS})?(?! of)(?![a-z])"),
+    re.compile(
+        r"^(?:and )?what (?:does|will|would|must|do) (?:the|this|that|one|it) ?(?:whole |entire )?"
+        r"(?:(?:day|night|week|month|year|heating|cooling|plan|operation|morning|evening) )?"
+        r"(?:then )?cost(?: us)? (?:at (?:the )?(?:very )?least|at a minimum)(?= ?[,(]|$)"
+    ),
+)
+_DIFFERENCE: Final = re.compile(
+    r"(?P<what>electricity|energy|power|costs?|bill)(?: costs?| bill)?"
+    rf" (?:less|minus|net of|plus|and) (?:[a-z]+ ){{1,4}}(?P<small>{_IS} {_SMALL})"
+)
+
+
+def asked(draft: Draft) -> Goal | None:
+    """Return the objective, also where it is a total or a question."""
+    found = read_goal(draft)
+    for n, line in enumerate(draft.lines):
+        if line.sentence.is_heading or n in draft.table_lines:
+            continue
+        match = next((m for p in _LEAST if (m := p.search(line.line))), None)
+        sums = _DIFFERENCE.search(line.line) if match is None else None
+        if match is None and sums is None:
+            continue
+        if found is not None and found.target != "cost":
+            continue
+        span = match.span() if match is not None else sums.span("small") if sums else (0, 0)
+        draft.take(n, list(line.covered(*span)))
+        found = found or Goal("cost", n)
+    return found
