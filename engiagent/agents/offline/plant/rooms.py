@@ -225,10 +225,10 @@ def take_room(
     for mark, minutes in _MARKS.items():
         if mark in said and axis is not None and axis.step_minutes != minutes:
             return "the marks that it speaks of are not those of the steps"
-    times = any(line.tokens[i].kind in TIMES and not draft.is_taken(n, i)
+    timely = any(line.tokens[i].kind in TIMES and not draft.is_taken(n, i)
                 and not reader.whole(line.tokens[i]) for i in range(*span))  # fmt: skip
     timed = [f for f in found if set(TIMED) & set(f.slot.options)
-             and (times or "by_time" not in f.slot.options)]  # fmt: skip
+             and (timely or "by_time" not in f.slot.options)]  # fmt: skip
     gains = [f for f in timed if "gain" in f.slot.options]
     if gains and not _nothing_else(draft, n, span, "not" in said, len(gains) == len(found)):
         return "whether heat is released at the other times is not clear"

@@ -88,7 +88,7 @@ def _instants(
     inside = np.zeros(clocks.shape, dtype=bool)
     for a, b in ranges:
         inside |= (a - 1e-9 <= clocks) & (clocks <= b + 1e-9)
-    return inside != period.rest
+    return np.asarray(inside != period.rest, dtype=bool)
 
 
 def _largest(system: System, name: str, carrier: str, series: str) -> str | None:
