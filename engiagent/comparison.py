@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import xarray
 
 SCHEMA: Final = "engiagent-comparison/1"
-_NAMES: Final = ("name", "constraint_id", "claim_id", "param_id")
+_NAMES: Final = ("constraint_id", "name", "claim_id", "param_id")
 """By what elements of a blueprint's lists are recognised, so that order does not matter."""
 
 
@@ -104,15 +104,22 @@ def compare_runs(one: Path, two: Path) -> Comparison:
     )  # fmt: skip
 
 
-def changes(before: Any, after: Any, path: str = "") -> Iterator[Change]:
-    """Yield where two JSON documents differ, lists of named elements compared by name."""
+def changes(
+    before: Any, after: Any, path: str = "", *, whole: frozenset[str] = frozenset()
+) -> Iterator[Change]:
+    """Yield where two JSON documents differ, lists of named elements compared by name.
+
+    What stands under a key in ``whole`` is one thing, and not searched for what differs in it.
+    """
     if isinstance(before, list) and isinstance(after, list):
         named = _by_name(before), _by_name(after)
         if named[0] is not None and named[1] is not None:
             before, after = named
-    if isinstance(before, Mapping) and isinstance(after, Mapping):
+    divisible = path.rpartition(".")[2] not in whole
+    if isinstance(before, Mapping) and isinstance(after, Mapping) and divisible:
         for key in dict.fromkeys([*before, *after]):
-            yield from changes(before.get(key), after.get(key), f"{path}.{key}" if path else key)
+            place = f"{path}.{key}" if path else key
+            yield from changes(before.get(key), after.get(key), place, whole=whole)
     elif before != after:
         yield Change(path, before, after)
 

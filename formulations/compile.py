@@ -445,7 +445,10 @@ def coordinate(index_set: IndexSet) -> Coordinate:
     kind = index_set.root.kind
     if axis is not None and axis.dated and kind in ("time", "instants"):
         seconds = axis.edges[index_set.in_root]
-        values: npt.NDArray[Any] = np.round(seconds * 1e9).astype("int64").astype("M8[ns]")
+        ticks = seconds.astype(np.int64)
+        whole = np.array_equal(ticks, seconds)
+        ticks = ticks * 10**9 if whole else np.rint(seconds * 1e9).astype(np.int64)
+        values: npt.NDArray[Any] = ticks.view("M8[ns]")
         return Coordinate(index_set.name, kind, values, axis.zone)
     labels = index_set.labels
     if labels and all(isinstance(label, int) for label in labels):

@@ -29,7 +29,10 @@ KINKED: Final = ("abs", "max", "min", "piecewise")
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """Coefficients of columns: one per row when ``rows`` is None, else at the rows named."""
+    """Coefficients of columns: one per row when ``rows`` is None, else at the rows named.
+
+    ``coefficients`` has the shape of ``columns``, or () where all are the same.
+    """
 
     rows: Rows | None
     columns: Ints
@@ -216,7 +219,7 @@ class Form:
 
 def variables(columns: Ints) -> Form:
     """Return the form that is one column on each row."""
-    return Form(len(columns), np.zeros(()), (Term(None, columns, np.ones(len(columns))),))
+    return Form(len(columns), np.zeros(()), (Term(None, columns, np.ones(())),))
 
 
 def constant(value: Floats | float, size: int) -> Form:

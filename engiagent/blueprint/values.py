@@ -222,9 +222,11 @@ def check_stamps(column: FileColumn, axis: TimeAxis) -> None:
     if zoned and axis.zone is None:
         return
     edges = axis.edges if zoned else axis.local
-    off = [np.flatnonzero(~(np.abs(seconds - e) < 0.5)) for e in (edges[:-1], edges[1:])]
-    if not (len(off[0]) and len(off[1])):
-        return
+    off = []
+    for expected in (edges[:-1], edges[1:]):
+        off.append(np.flatnonzero(~(np.abs(seconds - expected) < 0.5)))
+        if not len(off[-1]):
+            return
     first, last = stamps.texts()[0], stamps.texts()[-1]
     ends = int(abs(seconds[0] - edges[1]) < 0.5)
     if {0, len(seconds) - 1} & set(off[ends].tolist()):

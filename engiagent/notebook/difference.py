@@ -1,11 +1,12 @@
 """What is different between two blueprints, two plans or two runs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from engiagent import comparison
 from engiagent.blueprint import Blueprint as PlainBlueprint
 from engiagent.charts.series import solution_dimensions
 from engiagent.errors import InputError
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from engiagent.notebook.solution import Solution
 
 _LONGEST: Final = 90
-_KEYS: Final = ("name", "constraint_id", "claim_id", "param_id")
+_SOURCE: Final = "source_reference"
 _NEGLIGIBLE: Final = 1e-9
 
 
@@ -93,7 +94,8 @@ def diff(a: Any, b: Any) -> Difference:
 def blueprint_difference(a: PlainBlueprint, b: PlainBlueprint) -> Difference:
     """Return what is different in another blueprint, element by element."""
     first, second = (_plain(item).to_dict() for item in (a, b))
-    return Difference("Blueprints", tuple(_changes("", first, second)))
+    found = comparison.changes(first, second, whole=frozenset({_SOURCE}))
+    return Difference("Blueprints", tuple(_shown(change) for change in found))
 
 
 def solution_difference(a: "Solution", b: "Solution") -> Difference:
@@ -170,34 +172,18 @@ def _amount(value: float | None, unit: str) -> str:
     return "" if value is None else amount(value, unit)
 
 
-def _changes(path: str, a: Any, b: Any) -> Iterator[Change]:
-    """Yield where two plain documents differ; elements of lists go by their names."""
-    if path.endswith(".source_reference") and a != b:
-        before, after = ("" if side is None else words.source(side) for side in (a, b))
-        yield Change(path.removeprefix("core_model_elements."), before, after)
-    elif isinstance(a, Mapping) and isinstance(b, Mapping):
-        for key in dict.fromkeys([*a, *b]):
-            yield from _changes(f"{path}.{key}" if path else key, a.get(key), b.get(key))
-    elif isinstance(a, list) and isinstance(b, list) and _are_named([*a, *b]):
-        first, second = ({_name(item): item for item in items} for items in (a, b))
-        for key in dict.fromkeys([*first, *second]):
-            yield from _changes(f"{path}[{key}]", first.get(key), second.get(key))
-    elif a != b:
-        yield Change(path.removeprefix("core_model_elements."), _short(a), _short(b))
-
-
-def _are_named(items: list[Any]) -> bool:
-    return bool(items) and all(isinstance(i, Mapping) and _name(i) is not None for i in items)
-
-
-def _name(item: Mapping[str, Any]) -> Any:
-    return next((item[key] for key in ("constraint_id", *_KEYS) if key in item), None)
+def _shown(change: comparison.Change) -> Change:
+    """Return a change as people read it: sources by their words, values on one line."""
+    is_source = change.path.endswith(f".{_SOURCE}")
+    sides = [
+        "" if side is None else words.source(side) if is_source else _short(side)
+        for side in (change.before, change.after)
+    ]
+    return Change(change.path.removeprefix("core_model_elements."), *sides)
 
 
 def _short(value: Any) -> str:
     from engiagent.jsontext import dumps_canonical
 
-    if value is None:
-        return ""
     text = value if isinstance(value, str) else " ".join(dumps_canonical(value).split())
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
