@@ -196,19 +196,19 @@ def test_schema_errors_name_the_path_and_what_was_expected(
     ],
 )
 def test_broken_and_hostile_json_is_refused_at_once(text: str, words: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(InputError) as caught:
         Blueprint.from_json(text, "x.json")
     assert words in str(caught.value)
-    assert time.perf_counter() - start < 2.0
+    assert time.process_time() - start < 2.0
 
 
 def test_a_hundred_thousand_keys_with_one_twice_are_refused_at_once() -> None:
     text = "{" + ",".join(f'"k{n}":1' for n in range(100_000)) + ',"k99999":2}'
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(InputError, match="'k99999'"):
         loads_strict(text)
-    assert time.perf_counter() - start < 2.0
+    assert time.process_time() - start < 2.0
 
 
 def test_a_byte_order_mark_is_no_error() -> None:

@@ -171,10 +171,10 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_text_is_refused_or_read_at_once(name: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     with suppress(GrammarError):
         list(walk(parse(HOSTILE[name])))
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 1.0
 
 
 @given(

@@ -66,6 +66,6 @@ def test_a_thousand_constraints_with_mistakes_are_all_found_at_once() -> None:
         decision_variables=[variable("x")],
         constraints=[constraint("x <= y", constraint_id=f"C{n}") for n in range(1000)],
     )
-    start = time.perf_counter()
+    start = time.process_time()
     assert len(analyse(wrong).errors) == 1000
-    assert time.perf_counter() - start < 5.0
+    assert time.process_time() - start < 5.0

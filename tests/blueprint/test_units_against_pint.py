@@ -153,10 +153,10 @@ HOSTILE = {
 
 @pytest.mark.parametrize("case", HOSTILE)
 def test_hostile_text_is_refused_at_once(case: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(UnitError):
         parse_unit(HOSTILE[case])
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5
 
 
 @given(st.text(max_size=80))

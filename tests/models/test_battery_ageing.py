@@ -83,12 +83,12 @@ def test_long_series_of_every_kind_equal_the_package(shape: str) -> None:
 
 
 def test_fifteen_years_of_hours_are_counted_in_a_second() -> None:
-    from time import perf_counter
+    from time import process_time
 
     soc = np.random.default_rng(1).uniform(size=131_401)
-    begin = perf_counter()
+    begin = process_time()
     cycles = rainflow(soc)
-    assert perf_counter() - begin < 1.0
+    assert process_time() - begin < 1.0
     # Every turning point but the ends of the residue closes: ranges hold the whole travel.
     assert 2 * (cycles.count * cycles.range).sum() == pytest.approx(
         2 * np.abs(np.diff(soc)).sum() / 2, rel=1e-9

@@ -1,6 +1,6 @@
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta, timezone
-from time import perf_counter
+from time import process_time
 from typing import Any, Literal, cast
 from zoneinfo import ZoneInfo
 
@@ -460,9 +460,9 @@ def test_fifteen_years_of_hours_are_billed_in_a_second() -> None:
         energy=(EnergyCharge(periods=tiers, schedule=PEAK, tiers_by="total"),),
         demand=(DemandCharge.flat(10.0, ratchet=Ratchet(fraction=0.8)),),
     )
-    begin = perf_counter()
+    begin = process_time()
     result = bill(tariff, clock, power)
-    assert perf_counter() - begin < 1.0
+    assert process_time() - begin < 1.0
     assert len(result.by_month) == 180
 
 

@@ -194,7 +194,7 @@ def test_links_and_pipes_are_refused(tmp_path: Path) -> None:
 def test_hostile_texts_end_soon_and_never_in_a_traceback(hostile: str, tmp_path: Path) -> None:
     path = tmp_path / "hostile.md"
     path.write_text(hostile, "utf-8")
-    started = time.perf_counter()
+    started = time.process_time()
     with contextlib.suppress(EngiagentError):
         Problem.load(path)
-    assert time.perf_counter() - started < 10  # quadratic ones took minutes
+    assert time.process_time() - started < 10  # quadratic ones took minutes

@@ -265,7 +265,7 @@ def test_a_large_quadratic_program_is_classified_at_once() -> None:
         np.concatenate([weights, np.full(n - 1, -2.0)]),
     )
     made = program(n, products=entries)
-    started = time.perf_counter()
+    started = time.process_time()
     found = classify(made)
     assert (found.problem_class, found.convexity) == ("QP", "convex")
-    assert time.perf_counter() - started < 2.0
+    assert time.process_time() - started < 2.0

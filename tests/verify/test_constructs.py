@@ -369,7 +369,7 @@ def test_a_year_of_quarter_hours_is_summed_by_day_without_trying_every_pair() ->
     window = rule("sum(p[s] for s in Q if pos(q) - 4 < pos(s) <= pos(q)) <= 8[kW]", "q in Q")
     data = np.ones(35040)
     data[96 * 200 + 5] = 5.0
-    began = time.perf_counter()
+    began = time.process_time()
     for constraint, place, amount in (
         (day, {"d": "2025-07-20T00:00+00:00"}, 1.0),
         (window, {"q": "2025-07-20T01:15+00:00"}, None),
@@ -381,7 +381,7 @@ def test_a_year_of_quarter_hours_is_summed_by_day_without_trying_every_pair() ->
         (violation,) = found.violations
         assert violation["where"] == place
         assert violation["amount"] == pytest.approx(amount)
-    assert time.perf_counter() - began < 10.0  # trying all pairs would be 1.2 thousand millions
+    assert time.process_time() - began < 10.0  # trying all pairs would be 1.2 thousand millions
 
 
 def test_a_minus_before_a_temperature_is_its_own() -> None:

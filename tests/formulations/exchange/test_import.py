@@ -203,10 +203,10 @@ def random_model(rows: int, nonzeros: int) -> str:
 def test_fifty_thousand_nonzeros_without_structure(tmp_path: Path) -> None:
     path = tmp_path / "noise.mps.gz"
     path.write_bytes(gzip.compress(random_model(5000, 50_000).encode()))
-    start = time.perf_counter()
+    start = time.process_time()
     blueprint = import_model(path)
     program = compile_blueprint(blueprint)
-    assert time.perf_counter() - start < 20.0
+    assert time.process_time() - start < 20.0
     solver = highs_of(path)
     solver.run()
     assert program.nonzero_count == solver.getNumNz() + (program.row_count - 5000)

@@ -408,10 +408,10 @@ def test_no_file_and_no_regular_file(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("form", PARSERS)
 def test_hostile_sizes_end_quickly(form: str, text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     with contextlib.suppress(InputError):
         PARSERS[form](source_of(text))
-    assert time.perf_counter() - start < 3.0
+    assert time.process_time() - start < 3.0
 
 
 WORDS = st.sampled_from(
