@@ -15,6 +15,7 @@ from engiagent.agents.offline.grids import Column, Grid, Times
 from engiagent.agents.offline.overrides import source
 from engiagent.agents.offline.phrases import TIME_FACTS, apply_rules, take_definitions
 from engiagent.agents.offline.plant.asking import asked
+from engiagent.agents.offline.plant.balancing import read_balancing, take_products
 from engiagent.agents.offline.plant.blocks import take_offers
 from engiagent.agents.offline.plant.changes import take_changes
 from engiagent.agents.offline.plant.clocklists import take_clock_lists
@@ -118,7 +119,8 @@ def understand_plant(
     plant = without_netted(plant, [*columns, *files[0]], draft, currency)
     plant, settled = with_demand(plant, [*columns, *files[0]], draft, currency)
     plant = without_machines(plant, modes)
-    read_series(draft, plant, [*columns, *files[0]], currency, settled)
+    balancing, series = take_products(draft, [*columns, *files[0]])
+    read_series(draft, plant, series, currency, settled)
     lengths = read_lists(draft, plant, currency)
     offers = take_offers(draft, plant)
     fine, blocks = coarse_grids(draft, [*times, *timed, *files[1]])
@@ -153,6 +155,8 @@ def understand_plant(
     reader.shares = take_shares(draft, reader)
     reader.steps = take_steps(draft, plant, axis)
     reader.tapers = take_tapers(draft, plant, grids)
+    read_balancing(draft, plant, balancing, blocks, -1 if goal is None else goal.line)
+    reader.balancing = balancing
     reader.constants = take_constants(draft, plant, axis, blocks)
     reader.links, reader.feeds = take_links(draft, plant.of("zone")), take_feeds(draft, plant)
     reader.read_all()

@@ -34,6 +34,7 @@ from engiagent.agents.offline.plant.words import NEUTRAL, UNKNOWN, Marked, group
 from engiagent.agents.offline.schedules import period_of
 
 if TYPE_CHECKING:
+    from engiagent.agents.offline.plant.balancing import Balancing
     from engiagent.agents.offline.plant.constancy import Constant
     from engiagent.agents.offline.plant.steps import Steps
 
@@ -57,6 +58,7 @@ class Reader(Numbers):
     tapers: Sequence[Taper] = ()
     modes: Modes | None = None
     constants: Sequence["Constant"] = ()
+    balancing: "Balancing | None" = None
 
     def read_all(self) -> None:
         """Read every line; report those that are not understood."""

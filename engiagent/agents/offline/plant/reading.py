@@ -16,7 +16,7 @@ from engiagent.agents.offline.plant.units import Plant
 from engiagent.agents.offline.plant.words import NEUTRAL, THING, Marked, exclusive, group
 
 LINKS: Final = frozenset({"and", "to", "-", "or"})
-_ANYWHERE: Final = frozenset({"may", "@zone"})
+_ANYWHERE: Final = frozenset({"may", "@zone", "plate"})
 _MOST_GAP: Final = 14
 
 
@@ -145,6 +145,7 @@ def _pieces(
     shared = _distributed(marked, items, edges)
     for k, item in enumerate(items):
         said = shared[k] if shared else marked.said(edges[k], edges[k + 1])
+        said |= {"plate"} & head  # 'nameplate:' leads in all that follows
         named = [c[1:] for c in marked.concepts[edges[k] : edges[k + 1]] if c.startswith("@")]
         named = [c for c in named if c != "zone"] or named
         mentioned = named[0] if named else None

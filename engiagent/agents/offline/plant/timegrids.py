@@ -107,7 +107,7 @@ def _of_blocks(fact: Fact, blocks: Blocks) -> bool:
 def on_blocks(draft: Draft, blocks: Sequence[Blocks]) -> None:
     """Put the series of files with blocks on their own grid."""
     for key, value in list(draft.series.items()):
-        grid = _grid_of(value, blocks)
+        grid = grid_of(value, blocks)
         if grid is None:
             continue
         if kind_of(value.unit) not in _KINDS:
@@ -117,7 +117,8 @@ def on_blocks(draft: Draft, blocks: Sequence[Blocks]) -> None:
         draft.series[key] = replace(value, blocks=grid)
 
 
-def _grid_of(value: Value, blocks: Sequence[Blocks]) -> Blocks | None:
+def grid_of(value: Value, blocks: Sequence[Blocks]) -> Blocks | None:
+    """Return the grid of the file or table that a series comes from; None for the finest."""
     source = value.source[0] if isinstance(value.source, list) else value.source
     table = source.get("table") if isinstance(source, dict) else None
     origin = (value.data or "").split("#", 1)[0] if value.data else f"table {table}"
