@@ -22,6 +22,7 @@ from engiagent.agents.offline.plant.clocklists import take_clock_lists
 from engiagent.agents.offline.plant.columns import bare_demand, read_lists, read_series
 from engiagent.agents.offline.plant.compose import build
 from engiagent.agents.offline.plant.constancy import take_constants
+from engiagent.agents.offline.plant.duties import take_duties
 from engiagent.agents.offline.plant.engine import Reader, owners_of
 from engiagent.agents.offline.plant.finding import find_units
 from engiagent.agents.offline.plant.formulas import take_curves
@@ -30,6 +31,7 @@ from engiagent.agents.offline.plant.modes import take_goal, take_modes
 from engiagent.agents.offline.plant.moding import without_machines
 from engiagent.agents.offline.plant.needs import take_needs
 from engiagent.agents.offline.plant.nodes import has_capacities, nodes_of, of_nodes
+from engiagent.agents.offline.plant.phrased import take_phrased
 from engiagent.agents.offline.plant.remarks import take_open_ends, take_remarks
 from engiagent.agents.offline.plant.retold import take_leads, take_sizes, take_step_counts
 from engiagent.agents.offline.plant.reversible import take_fractions, with_reversible
@@ -136,6 +138,7 @@ def understand_plant(
     plant = take_needs(draft, plant, modes, axis)
     take_sizes(draft, [*columns, *files[0]])
     take_leads(draft)
+    stated = [*take_phrased(draft, plant, axis), *take_duties(draft, plant, axis)]
     spell_durations(draft)
     take_addresses(draft)
     take_years(draft)
@@ -152,6 +155,10 @@ def understand_plant(
         modes=modes,
     )  # fmt: skip
     reader.changes += changes
+    for fact in stated:
+        reader.state(fact.fact, fact.about, fact.line)
+        if fact.about is not None and fact.fact == "always_on":
+            reader.hints[fact.line] = fact.about
     reader.shares = take_shares(draft, reader)
     reader.steps = take_steps(draft, plant, axis)
     reader.tapers = take_tapers(draft, plant, grids)

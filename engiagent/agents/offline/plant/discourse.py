@@ -27,6 +27,7 @@ class Discourse:
     axis: Axis | None
 
     def __post_init__(self) -> None:
+        self.hints: dict[int, str] = {}
         self.words = vocabulary(nouns(self.plant), self.plant.concepts)
         self.cache: dict[int, Marked] = {}
         self.kinds = {
@@ -52,6 +53,8 @@ class Discourse:
         before = [c for i, c in here if i < token]
         if before:
             return before[-1]
+        if n in self.hints:
+            return self.hints[n]
         sentence = self.draft.lines[n].sentence
         if here and not pronoun:
             return here[0][1]

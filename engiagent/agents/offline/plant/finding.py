@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from engiagent.agents.offline.cards import load_card
+from engiagent.agents.offline.plant.coldness import cold_nouns, with_cold_stores
 from engiagent.agents.offline.plant.naming import instances_of, labels_for, mentions_in, plain_label
 from engiagent.agents.offline.plant.units import (
     GENERIC,
@@ -37,6 +38,8 @@ def find_units(lines: Sequence[Line], tabled: Sequence[tuple[str, tuple[str, ...
     patterns = {c: pattern_of(u.nouns) for c, u in known.items()}
     plain = _plain_engines(patterns, lines, tabled)
     kind = "chiller" if _is_cold(patterns, lines) else "genset"
+    if not plain and (cold := cold_nouns(lines, patterns["chiller"])):
+        kind, plain = "chiller", cold
     if plain:
         patterns[kind] = pattern_of(f"{known[kind].nouns}|{plain}")
     present: dict[str, list[tuple[Line, re.Match[str]]]] = {}
@@ -57,6 +60,7 @@ def find_units(lines: Sequence[Line], tabled: Sequence[tuple[str, tuple[str, ...
     if "chiller" not in kinds and _has_cold_ratio(lines):
         plant = known["chiller"]
         instances.append(Instance("chiller", plant, pattern_of("plants?"), "plant"))
+    instances, kinds = _with_cold(known, lines, instances)
     stores = set(GENERIC["@store"][1])
     if not kinds & {*stores, "vehicle", "heat_load", "cooling_load"}:
         instances += _plain_store(known, lines)
@@ -69,12 +73,22 @@ def find_units(lines: Sequence[Line], tabled: Sequence[tuple[str, tuple[str, ...
     extra = {kind: plain} if plain else {}
     if "vehicle" in kinds and "battery" not in kinds:
         extra["vehicle"] = known["battery"].nouns  # 'its battery' is that of the vehicle
+    if any(i.noun for i in instances if i.unit.component == "cold_store"):
+        extra["cold_store"] = known["heat_store"].nouns  # 'the buffer' is one of cold
     if cold_room:
         extra["load"] = known["cold_store"].nouns
     concepts = load_card("words")["of_vehicles"] if "vehicle" in kinds else {}
     if "battery" in kinds and "vehicle" not in kinds:
         concepts = {"charge": "chargers?"}
     return Plant(known, tuple(instances), generic, extra, concepts)
+
+
+def _with_cold(
+    known: Mapping[str, Unit], lines: Sequence[Line], instances: list[Instance]
+) -> tuple[list[Instance], set[str]]:
+    """Return the units, and their kinds, with tanks as stores of cold where only cold is made."""
+    found = with_cold_stores(known, lines, instances, _NEGATED)
+    return found, {i.unit.component for i in found}
 
 
 def _cold_room(present: dict[str, list[tuple[Line, re.Match[str]]]]) -> bool:

@@ -62,7 +62,7 @@ def horizon_words(line: Line, axis: Axis) -> dict[int, str]:
     first, hours = axis.start_clock, axis.hours
     for match in _PART.finditer(line.line):
         low, high = PARTS_OF_DAY[match["part"]]
-        if low <= first and first + hours <= high:
+        if any(low <= at and at + hours <= high for at in (first, first + 24)):
             found |= _marks(line, match, NEUTRAL)
     for match in _WHOLE.finditer(line.line):
         amount = line.tokens[int(match["count"])].amount if match["count"] else None

@@ -123,6 +123,7 @@ def _switching(system: System, instance: Instance) -> None:
         any(f == "not_curtailable" and unit == kind for f, unit, _ in system.reader.fact_units)
         and system.said("not_curtailable", name, kind) is not None
     )
+    stays = stays or system.said("always_on", name, kind) is not None
     if stays:
         _always_on(system, instance)
         return

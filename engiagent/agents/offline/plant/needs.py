@@ -6,6 +6,7 @@ from typing import Final
 
 from engiagent.agents.offline.amounts import Amount
 from engiagent.agents.offline.draft import Draft, Reading, amount_value
+from engiagent.agents.offline.plant.duties import lasts
 from engiagent.agents.offline.plant.modes import Modes
 from engiagent.agents.offline.plant.units import Instance, Plant, nouns, pattern_of
 from engiagent.agents.offline.timing import Axis
@@ -53,7 +54,7 @@ def take_needs(draft: Draft, plant: Plant, modes: Modes | None, axis: Axis | Non
             continue
         numbers = [t for t in line.tokens if t.amount is not None or t.period or t.kind == "clock"]
         known = _RESTRICTS.search(line.line) or machines.search(match["who"])
-        if known or len(numbers) != 1 or not _lasts(match["part"], axis):
+        if known or len(numbers) != 1 or not lasts(match["part"], axis):
             continue
         if modes is not None and _of_cold(match):
             _aside(draft, n, line, match, amount)
@@ -77,13 +78,6 @@ def _of_cold(match: re.Match[str]) -> bool:
     if match["gives"]:
         return bool(match["heat"])
     return not match["heat"] and bool(match["cold"] or match["ever"])
-
-
-def _lasts(part: str | None, axis: Axis | None) -> bool:
-    """Whether 'all day' or 'all night' is all of the horizon."""
-    if part != "night" or axis is None:
-        return True
-    return axis.hours <= 16 and (axis.start_clock >= 16 or axis.start_clock <= 4)
 
 
 def _aside(draft: Draft, n: int, line: Line, match: re.Match[str], amount: Amount) -> None:

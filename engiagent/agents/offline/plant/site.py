@@ -194,8 +194,10 @@ def _unpaid(system: System) -> bool:
 
 def _sale(system: System) -> int | None:
     """Return the first line that speaks of selling or feeding in, other than a heading."""
-    words = system.reader.words
+    words, gone = system.reader.words, system.reader.facts.get("gone", [])
     for n, line in enumerate(system.builder.draft.lines):
+        if n in gone and "export" not in system.reader.marked(n).said():
+            continue  # a machine that was sold
         if not line.sentence.is_heading and "export" in mark(line, words).said():
             return n
     return None

@@ -32,6 +32,8 @@ def add_store(system: System, instance: Instance) -> None:
     _never_filled(system, instance)
     _words_for_start(system, instance)
     _lossless(system, instance)
+    if carrier == "cooling":
+        _bounded(system, name)
     slots = [
         "energy_capacity", "charge_power_max", "discharge_power_max", "charge_efficiency",
         "discharge_efficiency", "initial_energy", "minimum_energy", "maximum_energy",
@@ -65,6 +67,27 @@ def add_store(system: System, instance: Instance) -> None:
     _final(system, instance, bool({"final_energy", "final_fraction"} & set(readings)))
     if "minimum_energy" not in filled:
         builder.draft.assume(f"{name}: the content may fall to 0")
+
+
+def _bounded(system: System, name: str) -> None:
+    """Bound what goes in and out of a store without losses by what it can hold.
+
+    No limit is stated, and a proof that nothing works needs one. Within a period the content cannot
+    change by more than all of it; going in and out at once would come to the same.
+    """
+    builder, filled = system.builder, system.filled[name]
+    ways = [builder.numbers.get(filled[f"{way}_efficiency"]) for way in ("charge", "discharge")]
+    capacity = filled["energy_capacity"]
+    if any(v is None or np.any(v != 1) for v in ways) or builder.axis.step_minutes < 60:
+        return
+    if capacity not in builder.numbers:
+        return
+    for slot in ("charge_power_max", "discharge_power_max"):
+        if slot not in filled:
+            filled[slot] = builder.derived(
+                f"{name}_{slot}", f"{capacity}/1[h]", "kW", slot.replace("_", " "), [capacity],
+                note="no limit is stated; the content cannot change by more than all of it",
+            )  # fmt: skip
 
 
 def _one_day(system: System, instance: Instance) -> None:

@@ -124,6 +124,8 @@ def nouns(plant: "Plant | None" = None) -> dict[str, str]:
     if plant is not None and plant.of("battery") and not plant.of("vehicle"):
         # A charger is part of the battery where there are no vehicles.
         found["vehicle"] = found["vehicle"].replace(f"|{known['vehicle'].card['chargers']}", "")
+    if plant is not None and "cold_store" in plant.extra:
+        found["heat_store"] = "(?!)x"
     if plant is not None and "load" in plant.extra:
         found["cold_store"] = "(?!)x"
     for component, more in plant.extra.items() if plant is not None else ():

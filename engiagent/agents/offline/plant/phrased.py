@@ -1,0 +1,103 @@
+"""Values of stores of cold and heat that whole phrases give: 'there are 90 kBTU in it at 00:00'."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from engiagent.agents.offline.draft import Draft, Fact, Reading, amount_value
+from engiagent.agents.offline.plant.duties import TANKS, Stated, at_edge, clause, only_of
+from engiagent.agents.offline.plant.units import Plant
+from engiagent.agents.offline.timing import Axis
+
+_OF: Final = r"(?: of (?:cold|ice|heat|cooling|chilled water))?(?: as ice)?"
+_STORE: Final = r"(?:it|(?:the|our|its) (?:[a-z-]+ )?(?:buffer|tank|store|storage|bank))"
+_IN_IT: Final = (
+    r"(?: (?:in it|in there|in stock|left(?: in it)?|in the (?:[a-z-]+ )?(?:tank|store|buffer)))?"
+)
+_LIMITS: Final = re.compile(
+    r"(?<![a-z-])(?:if|when|whenever|unless|except|until|must|not|never|least|roughly|about"
+    r"|between)(?![a-z-])"
+)
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """A phrase that fills a slot of the only store of a plant; ``edge`` is 'start' or 'end'."""
+
+    slot: str
+    bound: str
+    pattern: str
+    edge: str = ""
+
+
+PHRASES: Final = (
+    Phrase(
+        "energy_capacity",
+        "value",
+        rf"{_STORE} (?:takes(?: up)?|can take|has (?:room|space) for)(?: up to| at most)?"
+        rf" <energy#(?P<x>\d+)>{_OF}"
+        r"(?: (?:in all|in total|altogether|when full)| at (?:the )?most)?",
+    ),
+    Phrase(
+        "initial_energy",
+        "value",
+        r"at <clock#(?P<clock>\d+)>(?: on <date#\d+>)? (?:there (?:are|is)(?: still)?"
+        rf"|{_STORE} (?:holds|contains|has)(?: still)?) <energy#(?P<x>\d+)>{_OF}{_IN_IT}",
+        "start",
+    ),
+    Phrase(
+        "charge_efficiency",
+        "value",
+        r"<percent#(?P<x>\d+)> of (?:the |all )?(?:cold|heat|cooling|energy|what)"
+        r"(?: (?:that|which))?"
+        r" (?:is |goes )?(?:put in|charged|fed in|filled in|put into (?:it|the tank|the store))"
+        r" (?:can be (?:used|taken out|recovered)|is usable|remains usable|is available)"
+        r"(?: later| again| afterwards)?",
+    ),
+)
+_EMPTY: Final = re.compile(
+    rf"(?:{_STORE} is |with {_STORE} )(?:still |completely )?empty"
+    r"(?: (?:then|by then|at that time))"
+)
+_FROM: Final = re.compile(
+    r"(?:it|(?:the|our) [a-z]+(?: [a-z]+)?|they) (?:may|can|could)(?: be)? start(?:ed)?(?: up)?"
+    r"(?: at| from) <clock#(?P<clock>\d+)>"
+)
+
+
+def take_phrased(draft: Draft, plant: Plant, axis: Axis | None) -> list[Stated]:
+    """Add the values that phrases give to the draft; return what they state besides."""
+    store = only_of(plant, TANKS)
+    if store is None:
+        return []
+    found = []
+    for n, line in enumerate(draft.lines):
+        if line.sentence.is_heading or n in draft.table_lines:
+            continue
+        for phrase in PHRASES:
+            match = re.search(rf"(?<![a-z]){phrase.pattern}(?![a-z])", line.line)
+            if match is None or draft.is_taken(n, int(match["x"])):
+                continue
+            around = clause(line, match).replace(match[0], "", 1)
+            place = match.groupdict().get("clock")
+            if _LIMITS.search(around) or not at_edge(line, place, axis, phrase.edge == "end"):
+                continue
+            amount = line.tokens[int(match["x"])].amount
+            if amount is None:
+                continue
+            value = amount_value(amount, draft.source(n, amount))
+            slot = store.unit.slots[phrase.slot]
+            span = line.sentence.span
+            draft.readings.append(Reading(store.name, slot, value, phrase.bound, n, span, "start"
+                                          if phrase.edge else ""))  # fmt: skip
+            draft.take(n, list(line.covered(*match.span())))
+        begins, empty = _FROM.search(line.line), _EMPTY.search(line.line)
+        if begins is None or empty is None or begins.end() > empty.start():
+            continue
+        if at_edge(line, begins["clock"], axis, end=False):
+            covered = line.covered(begins.start(), empty.end())
+            draft.take(n, list(covered))
+            span = (line.tokens[covered[0]].span[0], line.tokens[covered[-1]].span[1])
+            draft.facts.append(Fact("start_empty", n, span, {}, empty[0]))
+            found.append(Stated("start_empty", store.unit.component, n))
+    return found
