@@ -113,7 +113,8 @@ def take_duties(draft: Draft, plant: Plant, axis: Axis | None) -> list[Stated]:
             for match, fact in reader(draft, plant, axis, n, line):
                 covered = line.covered(*match.span())
                 tokens = [line.tokens[i] for i in covered]
-                draft.take(n, list(covered))
+                named = set() if fact.fact == "gone" else nouns_in(plant, line)
+                draft.take(n, [i for i in covered if i not in named])
                 place = (tokens[0].span[0], tokens[-1].span[1])
                 shown = "background" if fact.fact == "gone" else fact.fact
                 draft.facts.append(Fact(shown, n, place, {}, match[0]))
@@ -125,6 +126,14 @@ def only_of(plant: Plant, kinds: tuple[str, ...]) -> Instance | None:
     """Return the only unit of some kinds; None where there is none, or more than one."""
     units = [i for i in plant.instances if i.unit.component in kinds]
     return units[0] if len(units) == 1 else None
+
+
+def nouns_in(plant: Plant, line: Line) -> set[int]:
+    """Return the tokens that name units of a plant: the sentences behind may be about these."""
+    return {
+        i for unit in plant.instances for match in unit.finder.finditer(line.line)
+        for i in line.covered(*match.span())
+    }  # fmt: skip
 
 
 def clause(line: Line, match: re.Match[str]) -> str:

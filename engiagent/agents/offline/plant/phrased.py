@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from engiagent.agents.offline.draft import Draft, Fact, Reading, amount_value
-from engiagent.agents.offline.plant.duties import TANKS, Stated, at_edge, clause, only_of
+from engiagent.agents.offline.plant.duties import TANKS, Stated, at_edge, clause, nouns_in, only_of
 from engiagent.agents.offline.plant.units import Plant
 from engiagent.agents.offline.timing import Axis
 
@@ -90,7 +90,8 @@ def take_phrased(draft: Draft, plant: Plant, axis: Axis | None) -> list[Stated]:
             span = line.sentence.span
             draft.readings.append(Reading(store.name, slot, value, phrase.bound, n, span, "start"
                                           if phrase.edge else ""))  # fmt: skip
-            draft.take(n, list(line.covered(*match.span())))
+            named = nouns_in(plant, line)
+            draft.take(n, [i for i in line.covered(*match.span()) if i not in named])
         begins, empty = _FROM.search(line.line), _EMPTY.search(line.line)
         if begins is None or empty is None or begins.end() > empty.start():
             continue
