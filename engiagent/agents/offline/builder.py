@@ -1,6 +1,7 @@
 """A blueprint under construction: parameters with their numbers, sets, components, rows."""
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,11 @@ CANONICAL = {
 
 @dataclass
 class Builder:
-    """Collects the parts of a blueprint; :attr:`numbers` holds values in canonical units."""
+    """Collects the parts of a blueprint; :attr:`numbers` holds values in canonical units.
+
+    ``variants`` are the series that a series stands for in other scenarios, by the identity of its
+    source; its numbers are then those of all of them.
+    """
 
     problem: "Problem"
     draft: Draft
@@ -41,6 +46,7 @@ class Builder:
     numbers: dict[str, Floats] = field(default_factory=dict)
     indexed: set[str] = field(default_factory=set)
     used: list[Json] = field(default_factory=list)
+    variants: Mapping[int, Sequence[Value]] = field(default_factory=dict)
 
     # -- parameters ---------------------------------------------------------------------------
 
@@ -220,6 +226,12 @@ class Builder:
     # -- numbers ------------------------------------------------------------------------------
 
     def _canonical(self, value: Value) -> Floats:
+        others = self.variants.get(id(value.source), ())
+        if others:
+            return np.stack([self._one_canonical(other) for other in others])
+        return self._one_canonical(value)
+
+    def _one_canonical(self, value: Value) -> Floats:
         if value.data is not None:
             file, column = value.data.split("#", 1)
             raw = np.asarray(self.problem.data[file].column(column).numbers(), dtype=float)

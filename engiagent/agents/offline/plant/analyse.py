@@ -14,6 +14,7 @@ from engiagent.agents.offline.goals import Goal
 from engiagent.agents.offline.grids import Column, Grid, Times
 from engiagent.agents.offline.overrides import source
 from engiagent.agents.offline.phrases import TIME_FACTS, apply_rules, take_definitions
+from engiagent.agents.offline.plant.ahead import take_ahead, variants, weighed, with_commitment
 from engiagent.agents.offline.plant.asking import asked
 from engiagent.agents.offline.plant.balancing import read_balancing, take_products
 from engiagent.agents.offline.plant.blocks import take_offers
@@ -32,11 +33,13 @@ from engiagent.agents.offline.plant.moding import without_machines
 from engiagent.agents.offline.plant.needs import take_needs
 from engiagent.agents.offline.plant.nodes import has_capacities, nodes_of, of_nodes
 from engiagent.agents.offline.plant.phrased import take_phrased
+from engiagent.agents.offline.plant.ratings import take_ratings
 from engiagent.agents.offline.plant.remarks import take_open_ends, take_remarks
 from engiagent.agents.offline.plant.retold import take_leads, take_sizes, take_step_counts
 from engiagent.agents.offline.plant.reversible import take_fractions, with_reversible
 from engiagent.agents.offline.plant.rooms import card, name_rests, read_scheme, with_zone
 from engiagent.agents.offline.plant.rosters import labels_of, read_rosters, rosters_of
+from engiagent.agents.offline.plant.scenarios import told_apart
 from engiagent.agents.offline.plant.sites import with_demand, with_described, without_netted
 from engiagent.agents.offline.plant.slopes import take_slopes
 from engiagent.agents.offline.plant.spans import name_parts, name_rows, take_not_before, take_spans
@@ -48,6 +51,7 @@ from engiagent.agents.offline.plant.spoken import (
     take_run_ends,
     take_years,
 )
+from engiagent.agents.offline.plant.spreading import over_scenarios
 from engiagent.agents.offline.plant.steps import take_steps
 from engiagent.agents.offline.plant.system import System
 from engiagent.agents.offline.plant.tapers import take_tapers
@@ -102,11 +106,11 @@ def understand_plant(
     nodes = nodes_of(draft, grids, rosters, card()[0].nouns)
     tabled = [g for g in grids if not (nodes and of_nodes(g))]
     listed = [r for r in rosters if not (nodes and has_capacities(r))]
-    plant = find_units(draft.lines, [*_labels(draft, tabled), *labels_of(listed)])
-    columns: list[Column] = [c for g in grids for c in g.columns]
     times: list[Times] = [g.times for g in grids if g.times is not None]
     files = file_columns(problem, currency, frozenset(r.file for r in rosters))
-    plant = with_zone(plant, draft, [*columns, *files[0]], nodes)
+    ahead, columns = take_ahead(draft, grids, files[0])
+    plant = find_units(draft.lines, [*_labels(draft, tabled), *labels_of(listed)])
+    plant = with_zone(plant, draft, columns, nodes)
     if plant.of("zone"):
         name_rests(draft)
         name_rows(draft)
@@ -114,15 +118,14 @@ def understand_plant(
         plant = with_reversible(plant, draft)
         take_fractions(draft, plant)
     changes = take_changes(draft) if len(plant.of("zone")) == 1 else []
-    plant = _with_columns(plant, [*columns, *files[0]], _bought(draft))
-    plant = with_described(
-        _with_load(_with_lists(plant, draft), draft), [*columns, *files[0]], draft
-    )
-    plant = without_netted(plant, [*columns, *files[0]], draft, currency)
-    plant, settled = with_demand(plant, [*columns, *files[0]], draft, currency)
-    plant = without_machines(plant, modes)
-    balancing, series = take_products(draft, [*columns, *files[0]])
+    plant = _with_columns(plant, columns, _bought(draft))
+    plant = with_described(_with_load(_with_lists(plant, draft), draft), columns, draft)
+    plant = without_netted(plant, columns, draft, currency)
+    plant, settled = with_demand(plant, columns, draft, currency)
+    plant = with_commitment(without_machines(plant, modes), ahead)
+    balancing, series = take_products(draft, columns)
     read_series(draft, plant, series, currency, settled)
+    take_ratings(problem, draft, plant, variants(draft, ahead))
     lengths = read_lists(draft, plant, currency)
     offers = take_offers(draft, plant)
     fine, blocks = coarse_grids(draft, [*times, *timed, *files[1]])
@@ -136,7 +139,7 @@ def understand_plant(
         name_parts(draft, axis)
         take_not_before(draft, axis)
     plant = take_needs(draft, plant, modes, axis)
-    take_sizes(draft, [*columns, *files[0]])
+    take_sizes(draft, columns)
     take_leads(draft)
     stated = [*take_phrased(draft, plant, axis), *take_duties(draft, plant, axis)]
     spell_durations(draft)
@@ -147,6 +150,7 @@ def understand_plant(
     take_open_ends(draft, axis.end_clock if axis is not None else None)
     goal = asked(draft)
     take_goal(draft, goal, modes)
+    weighed(draft, goal, ahead)
     stays = read_rosters(draft, plant, rosters, currency)
     curves = take_curves(draft, frozenset(i.name for i in plant.instances))
     slopes = take_slopes(draft, [pattern_of(i.unit.nouns) for i in plant.instances])
@@ -159,6 +163,7 @@ def understand_plant(
         reader.state(fact.fact, fact.about, fact.line)
         if fact.about is not None and fact.fact == "always_on":
             reader.hints[fact.line] = fact.about
+    reader.ahead = ahead
     reader.shares = take_shares(draft, reader)
     reader.steps = take_steps(draft, plant, axis)
     reader.tapers = take_tapers(draft, plant, grids)
@@ -167,6 +172,8 @@ def understand_plant(
     reader.constants = take_constants(draft, plant, axis, blocks)
     reader.links, reader.feeds = take_links(draft, plant.of("zone")), take_feeds(draft, plant)
     reader.read_all()
+    if ahead is not None:
+        told_apart(draft, ahead.scenarios)
     reader.plant = _without_grid(reader)
     _given(reader, overrides or {})
     analysis = _analysis(problem, reader, axis, goal, currency or "EUR", overrides or {})
@@ -374,12 +381,12 @@ def _analysis(
     elif not kinds - {"grid", "fuel", "load", "heat_load", "cooling_load"} and not reader.modes:
         draft.missing.append(Missing("problem", "component", "no unit of a plant is recognised"))
     else:
-        builder = Builder(problem, draft, axis)
+        builder = Builder(problem, draft, axis, variants=variants(draft, reader.ahead))
         system = System(builder, reader)
         blueprint = blueprint_of(
             problem,
             builder,
-            lambda: build(system, goal, currency),
+            lambda: over_scenarios(system, build(system, goal, currency)),
             "mixed-integer linear programme",
         )
     for clash in draft.conflicts:

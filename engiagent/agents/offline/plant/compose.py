@@ -4,6 +4,7 @@ import numpy as np
 
 from engiagent.agents.offline.draft import Json
 from engiagent.agents.offline.goals import Goal, wanted_currency
+from engiagent.agents.offline.plant.committing import add_settlement, never_burns
 from engiagent.agents.offline.plant.constancy import add_constants
 from engiagent.agents.offline.plant.curves import least_fuel
 from engiagent.agents.offline.plant.drawing import least_energy, without_supply
@@ -35,7 +36,7 @@ def build(system: System, goal: Goal | None, currency: str) -> Json | None:
     plant = system.reader.plant
     # Rooms first: what depends on the weather rests on their outdoor temperature.
     for instance in sorted(plant.instances, key=lambda i: i.unit.component != "zone"):
-        if instance.unit.component not in ("grid", "fuel"):
+        if instance.unit.component not in ("grid", "fuel", "commitment"):
             fill_slots(system, instance)
     for instance in plant.of("fuel"):
         fill_slots(system, instance)
@@ -46,13 +47,14 @@ def build(system: System, goal: Goal | None, currency: str) -> Json | None:
             add_store(system, instance)
         elif component in ("pv", "wind"):
             add_weather(system, instance)
-        elif component not in ("grid", "fuel", "zone"):
+        elif component not in ("grid", "fuel", "zone", "commitment"):
             add_unit(system, instance)
     for instance in plant.of("zone"):
         add_zone(system, instance)
     add_modes(system)
     for instance in plant.of("grid"):
-        add_grid(system, instance)
+        if not add_settlement(system, instance):
+            add_grid(system, instance)
     add_constants(system)
     add_steps(system)
     check_both_at_once(system)
@@ -120,6 +122,7 @@ def _exclusive(system: System) -> None:
     surplus = bool(units & {"pv", "wind", "chp"}) or any(
         system.has(i.name, "min_power") for i in system.reader.plant.instances
     )
+    surplus = surplus and not never_burns(system)
     electric = (
         [c for c in stores if f"{c['name']}_charge[t]" in system.demands["electricity"]]
         if "electricity" in system.demands

@@ -10,6 +10,7 @@ from engiagent.agents.offline.cards import lexicon
 from engiagent.agents.offline.draft import Cell, Fact
 from engiagent.agents.offline.goals import Goal
 from engiagent.agents.offline.owners import Owners
+from engiagent.agents.offline.plant.ahead import Ahead
 from engiagent.agents.offline.plant.background import (
     gives_reason,
     says_nothing,
@@ -59,6 +60,7 @@ class Reader(Numbers):
     modes: Modes | None = None
     constants: Sequence["Constant"] = ()
     balancing: "Balancing | None" = None
+    ahead: Ahead | None = None
 
     def read_all(self) -> None:
         """Read every line; report those that are not understood."""

@@ -10,7 +10,6 @@ from engiagent.agents.offline.draft import Json, Priced, Reading
 from engiagent.agents.offline.plant.system import LOGIC, STORES, System
 from engiagent.agents.offline.plant.timed import in_period
 from engiagent.agents.offline.plant.units import Instance
-from engiagent.agents.offline.plant.words import mark
 from engiagent.agents.offline.results import Missing
 from engiagent.agents.offline.storage import constrain, parameters
 from engiagent.agents.offline.tariffs import scheduled
@@ -36,8 +35,8 @@ def add_prices(system: System, instance: Instance) -> None:
             filled[slot] = made
 
 
-def add_grid(system: System, instance: Instance) -> None:
-    """Add the connection to a grid with its prices, limits and peaks."""
+def price_grid(system: System, instance: Instance) -> dict[str, list[Reading]]:
+    """Fill the prices and limits of a connection; return all that was read of it."""
     builder, draft, name = system.builder, system.builder.draft, instance.name
     readings = for_owner(draft, "grid", name)
     wanted = {"import_power_max": "kW", "export_power_max": "kW"}
@@ -54,6 +53,14 @@ def add_grid(system: System, instance: Instance) -> None:
         filled["import_price"] = filled["export_price"] = filled.pop("both_price")
     system.filled[name] = filled
     add_prices(system, instance)
+    return readings
+
+
+def add_grid(system: System, instance: Instance) -> None:
+    """Add the connection to a grid with its prices, limits and peaks."""
+    builder, draft, name = system.builder, system.builder.draft, instance.name
+    readings = price_grid(system, instance)
+    filled = system.filled[name]
     others = {i.unit.component for i in system.reader.plant.instances} - {"grid", "battery"}
     shared = not others or draft.has("same_price")
     shared = shared and "no_export" not in system.reader.facts
@@ -194,11 +201,9 @@ def _unpaid(system: System) -> bool:
 
 def _sale(system: System) -> int | None:
     """Return the first line that speaks of selling or feeding in, other than a heading."""
-    words, gone = system.reader.words, system.reader.facts.get("gone", [])
+    reader = system.reader
     for n, line in enumerate(system.builder.draft.lines):
-        if n in gone and "export" not in system.reader.marked(n).said():
-            continue  # a machine that was sold
-        if not line.sentence.is_heading and "export" in mark(line, words).said():
+        if not line.sentence.is_heading and "export" in reader.marked(n).said():
             return n
     return None
 

@@ -138,6 +138,7 @@ def nouns(plant: "Plant | None" = None) -> dict[str, str]:
     return found | {name.removeprefix("@"): text for name, (text, _) in GENERIC.items()}
 
 
+@lru_cache(maxsize=4096)
 def pattern_of(text: str) -> re.Pattern[str]:
     """Return a pattern for nouns as words of their own."""
     return re.compile(rf"(?<![a-z0-9'-])(?:{longest_first(text)})(?![a-z0-9'-])")

@@ -96,12 +96,14 @@ def card_words() -> frozenset[str]:
     return frozenset(word for text in texts for word in re.findall(r"[a-z][a-z'-]+", text.lower()))
 
 
-@lru_cache(maxsize=4)
 def _compiled(entries: tuple[tuple[str, str], ...]) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    return tuple(
-        (name, re.compile(rf"(?<![a-z0-9'-])(?:{longest_first(text)})(?![a-z0-9'-])"))
-        for name, text in entries
-    )
+    return tuple((name, _phrases(text)) for name, text in entries)
+
+
+@lru_cache(maxsize=4096)
+def _phrases(text: str) -> re.Pattern[str]:
+    """Return a pattern for alternatives as words of their own."""
+    return re.compile(rf"(?<![a-z0-9'-])(?:{longest_first(text)})(?![a-z0-9'-])")
 
 
 def vocabulary(nouns: Mapping[str, str], first: Mapping[str, str] | None = None) -> Vocabulary:
