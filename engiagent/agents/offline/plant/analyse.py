@@ -34,13 +34,9 @@ from engiagent.agents.offline.plant.needs import take_needs
 from engiagent.agents.offline.plant.nodes import has_capacities, nodes_of, of_nodes
 from engiagent.agents.offline.plant.phrased import take_phrased
 from engiagent.agents.offline.plant.ratings import take_ratings
-<<<<<<< HEAD
 from engiagent.agents.offline.plant.remarks import take_open_ends, take_remarks
 from engiagent.agents.offline.plant.retold import take_leads, take_sizes, take_step_counts
 from engiagent.agents.offline.plant.reversible import take_fractions, with_reversible
-=======
-from engiagent.agents.offline.plant.retold import take_sizes, take_step_counts
->>>>>>> 3991687 (Imports in order)
 from engiagent.agents.offline.plant.rooms import card, name_rests, read_scheme, with_zone
 from engiagent.agents.offline.plant.rosters import labels_of, read_rosters, rosters_of
 from engiagent.agents.offline.plant.scenarios import told_apart
