@@ -68,6 +68,7 @@ def _near(line: str, sense_match: re.Match[str], sense: str) -> tuple[str, tuple
     for target, pattern in words.targets.items():
         for match in pattern.finditer(line):
             gap, between = _gap(line, sense_match, match)
+            between = re.sub(r"<number#\d+> $", "", between)  # 'the sum of the four bills'
             if gap > _REACH or re.search(r"<|;", between):
                 continue
             before = match.start() < sense_match.start()

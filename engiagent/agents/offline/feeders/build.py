@@ -142,7 +142,8 @@ def _enough(network: Network) -> tuple[str | None, str | None]:
 def _objective(network: Network, goal: Goal | None, currency: str) -> Json | None:
     if goal is None:
         return None
-    if goal.target not in ("cost", "profit"):
+    asked = set(network.reader.marked(goal.line).concepts)
+    if goal.target not in ("cost", "profit") or asked & {"most", "least", "peak"}:
         network.draft.refuse(goal.line, "the engine has no such objective for a feeder")
         return None
     profit = goal.target == "profit"

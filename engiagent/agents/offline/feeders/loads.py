@@ -13,7 +13,7 @@ from engiagent.agents.offline.feeders.sheets import Sheet
 from engiagent.agents.offline.grids import Column
 from engiagent.agents.offline.passages import Sentence
 from engiagent.agents.offline.plant.reading import plain_text
-from engiagent.agents.offline.plant.words import mark, vocabulary
+from engiagent.agents.offline.plant.words import Vocabulary, mark, vocabulary
 from engiagent.agents.offline.results import NotUnderstood
 from engiagent.agents.offline.series import _unit_in, description
 from engiagent.agents.offline.tokens import tokenise
@@ -65,14 +65,19 @@ def node_data(
     return found
 
 
-def role_of(text: str) -> str | None:
-    """Return what words on a column say that it holds: a load, reactive load, sun or wind."""
+def feeder_words() -> Vocabulary:
+    """Return the words of feeders."""
     from engiagent.agents.offline.feeders.analyse import units
 
+    nouns = {name: unit.nouns for name, unit in units().items()}
+    return vocabulary(nouns, load_card("feeder")["concepts"])
+
+
+def role_of(text: str, words: Vocabulary) -> str | None:
+    """Return what words on a column say that it holds: a load, reactive load, sun or wind."""
     plain = re.sub(r"[^\w\s-]", " ", text.lower())
     line = tokenise(plain, Sentence((0, len(plain)), plain, 0, "", "", False), None)
-    nouns = {name: unit.nouns for name, unit in units().items()}
-    said = mark(line, vocabulary(nouns, load_card("feeder")["concepts"])).said()
+    said = mark(line, words).said()
     makes = {role for role in ("pv", "wind") if f"@{role}" in said}
     takes = bool(said & {"@load", "demand", "into"})
     if makes and not takes and "reactive" not in said:
@@ -86,9 +91,24 @@ def _series(
     draft: Draft, sheet: Sheet, lines: Lines, currency: str | None
 ) -> list[NodeData] | str | None:
     """Read a table with a column for each node and a row for each period."""
+    read = wide(draft, sheet, lines.nodes, feeder_words(), currency)
+    if isinstance(read, NodeData):
+        return "it has values at the source" if lines.source in read.nodes else [read]
+    return read
+
+
+def wide(
+    draft: Draft, sheet: Sheet, among: Sequence[str], words: Vocabulary, currency: str | None
+) -> NodeData | str | None:
+    """Read a table whose columns are some of several nodes, with a row for each period.
+
+    Returns
+    -------
+    What it holds, why it cannot be read, or None where its rows are no periods.
+    """
     if sheet.times is None:
         return None
-    names = {plain_text(n): n for n in lines.nodes}
+    names = {plain_text(n): n for n in among}
     bare = [" ".join(plain_text(re.sub(r"[(\[].*", "", h)).split()) for h in sheet.heads]
     places = [c for c, head in enumerate(bare) if head in names]
     others = [c for c in range(len(bare)) if c not in places and sheet.numbers(c) is not None]
@@ -103,7 +123,7 @@ def _series(
         column = Column(sheet.names[places[0]], "", "", {}, data=f"{sheet.file}#{bare[places[0]]}")
         behind, around = description(draft, column)
         texts = [behind, *texts, around]
-    role = next((r for text in texts if text and (r := role_of(text)) is not None), None)
+    role = next((r for text in texts if text and (r := role_of(text, words)) is not None), None)
     unit = sheet.units[places[0]] or next(
         (u for text in texts if (u := _unit_in(text, currency))), ""
     )
@@ -115,9 +135,7 @@ def _series(
         return f"its unit {unit} is none of what it is said to be"
     stamp = next((c for c in range(len(bare)) if c not in places), 0)
     nodes = tuple(names[bare[c]] for c in places)
-    if lines.source in nodes:
-        return "it has values at the source"
-    return [NodeData(role, sheet, nodes, tuple(places), unit, True, stamp)]
+    return NodeData(role, sheet, nodes, tuple(places), unit, True, stamp)
 
 
 def _rows(sheet: Sheet, lines: Lines) -> list[NodeData] | str:
@@ -136,10 +154,8 @@ def _rows(sheet: Sheet, lines: Lines) -> list[NodeData] | str:
     for c, head in enumerate(sheet.heads):
         if c == keys[0] or sheet.words(c) <= _LABELS:
             continue
-        role, unit = (
-            role_of(" ".join(sorted(sheet.words(c), key=head.lower().find))),
-            sheet.units[c],
-        )
+        words = " ".join(sorted(sheet.words(c), key=head.lower().find))
+        role, unit = role_of(words, feeder_words()), sheet.units[c]
         reactive = "var" in unit
         role = {"p": "load", "pd": "load", "pl": "load", "q": "reactive", "qd": "reactive",
                 "ql": "reactive"}.get("".join(sheet.words(c)), role)  # fmt: skip

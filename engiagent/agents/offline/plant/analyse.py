@@ -90,11 +90,12 @@ def understand_plant(
     problem: "Problem", overrides: Mapping[str, str] | None = None
 ) -> Understanding:
     """Read a problem as a plant: units on balances of electricity, heat and cooling."""
+    from engiagent.agents.offline.communities.analyse import understand_community
     from engiagent.agents.offline.feeders.analyse import understand_feeder
 
-    feeder = understand_feeder(problem)
-    if feeder is not None:
-        return feeder
+    network = understand_feeder(problem) or understand_community(problem)
+    if network is not None:
+        return network
     currency = currency_of_text(problem)
     draft, grids = open_draft(problem, currency)
     timed = take_clock_lists(draft)

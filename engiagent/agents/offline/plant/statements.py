@@ -39,7 +39,7 @@ def rules() -> tuple[Rule, ...]:
             bool(entry.get("units", True)),
             bool(entry.get("any", False)),
         )
-        for card in ("statements", "feeder")
+        for card in ("statements", "feeder", "community")
         for entry in load_card(card)["rules"]
     )
 

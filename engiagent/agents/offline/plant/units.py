@@ -121,7 +121,8 @@ def nouns(plant: "Plant | None" = None) -> dict[str, str]:
     found = {unit.component: unit.nouns for unit in known.values()}
     if plant is not None and "vehicle" in plant.extra:
         found["battery"] = "(?!)x"
-    if plant is not None and plant.of("battery") and not plant.of("vehicle"):
+    alone = plant is not None and plant.of("battery") and not plant.of("vehicle")
+    if alone and "vehicle" in found:
         # A charger is part of the battery where there are no vehicles.
         found["vehicle"] = found["vehicle"].replace(f"|{known['vehicle'].card['chargers']}", "")
     if plant is not None and "cold_store" in plant.extra:

@@ -77,7 +77,7 @@ def neutral() -> frozenset[str]:
 @lru_cache(maxsize=8)
 def group(name: str) -> frozenset[str]:
     """Return a group of concepts, as those that a later piece of a sentence inherits."""
-    cards = (*_cards(), load_card("feeder"))
+    cards = (*_cards(), load_card("feeder"), load_card("community"))
     texts = (str(card.get("groups", {}).get(name, "")) for card in cards)
     return frozenset(word for text in texts for word in text.split())
 

@@ -1,0 +1,1 @@
+"""The reader of energy communities: members by columns, trade among them, fees, fuses, a store."""
