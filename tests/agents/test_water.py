@@ -1,13 +1,10 @@
 """Pumps, reservoirs and mains: paraphrases read alike, near misses read otherwise or not at all."""
 
-import re
 from pathlib import Path
 
 import pytest
 
-from engiagent.agents.offline.claims.domains import understand_domain
-from engiagent.agents.offline.results import Analysis
-from engiagent.problems import Problem
+from tests.agents.claims_texts import read, shape
 from tests.agents.support import solved
 
 HOURS = ((5, 260, 0.11), (6, 420, 0.24), (7, 560, 0.28), (8, 390, 0.16))
@@ -34,34 +31,6 @@ def tower(**parts: str) -> str:
     said = {**known, **parts}
     words = " ".join(said[k] for k in known if k not in ("fill", "goal"))
     return f"{said['fill']}\n\n{TABLE}\n{words}\n\n{said['goal']}\n"
-
-
-def read(folder: Path, text: str) -> Analysis:
-    """Return what the reader of domains makes of a text."""
-    (folder / "problem.md").write_text(text, encoding="utf-8")
-    found = understand_domain(Problem.load(folder / "problem.md"))
-    assert found is not None
-    return found.analysis
-
-
-def shape(analysis: Analysis) -> tuple[object, ...]:
-    """Return what a blueprint says, whatever it rests on and in whatever order."""
-    assert analysis.complete, (analysis.missing, analysis.not_understood, analysis.ambiguous)
-    assert analysis.blueprint is not None
-    core = analysis.blueprint.to_dict()["core_model_elements"]
-    goal = core["objective_function"]
-    values = sorted((p["name"], repr(p.get("value", p.get("data")))) for p in core["parameters"])
-    bounds = sorted((v["name"], str(v.get("lower")), str(v.get("upper")))
-                    for v in core["decision_variables"])  # fmt: skip
-    rows = sorted(_sides(c["expression"]) for c in core["constraints"])
-    return goal["sense"], _sides(goal["expression"]), values, bounds, rows
-
-
-def _sides(text: str) -> str:
-    """Return an expression with its summands in order."""
-    return re.sub(
-        r"\(([^()]*)\)", lambda m: "(" + " + ".join(sorted(m[1].split(" + "))) + ")", text
-    )
 
 
 @pytest.fixture(scope="module")

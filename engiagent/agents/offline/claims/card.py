@@ -75,9 +75,12 @@ def domain(name: str) -> Domain:
     given = {key for key, _ in entries} | {
         word for text in (own.get("without", ""),) for word in text.split()
     }
-    entries += [
-        (key, common[key]) for key in str(base["borrowed"]).split() if key not in given
-    ]  # fmt: skip
+    more = {key: _flat(text) for key, text in base["concepts"].items() if key.endswith("+")}
+    entries = [(key, text) for key, text in entries if key not in more]
+    for key in str(base["borrowed"]).split():
+        if key not in given:
+            added = more.get(f"{key}+", "")
+            entries.append((key, f"{common[key]}|{added}" if added else common[key]))
     neutral = frozenset(str(base["neutral"]).split()) | frozenset(
         str(own.get("neutral", "")).split()
     )

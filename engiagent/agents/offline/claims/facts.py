@@ -136,6 +136,17 @@ class Facts:
         made = Value(units.pop(), sources, numbers=numbers)
         return self.builder.value(parameter, made, description)
 
+    def restated(self, said: Said, other: Said | None, what: str, name: str = "value") -> None:
+        """Hold a value that is said again against the one that was said first."""
+        self.use(said)
+        value = said.values[name]
+        first = other.values["value"] if other is not None else None
+        if first is None or (first.number, first.unit) != (value.number, value.unit):
+            self.builder.used.append(value.source)
+            self.builder.draft.doubt(max(said.line, 0), f"this is another {what} than elsewhere")
+            return
+        note_repeat(self.builder, value)
+
     # -- rows ---------------------------------------------------------------------------------
 
     def row(
@@ -156,7 +167,7 @@ class Facts:
         """Report every claim that was read and entered nothing."""
         draft = self.builder.draft
         for said in self.reader.found:
-            if id(said) in self.used or said.claim in ("holds", "ask"):
+            if id(said) in self.used or said.claim in ("holds", "ask", "no_waiver"):
                 continue
             what = said.claim.replace("_", " ")
             if said.line >= 0:

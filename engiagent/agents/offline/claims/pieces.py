@@ -81,7 +81,9 @@ def cut(marked: Marked, domain: Domain, scope: Scope) -> list[Piece] | str:
                 continue
             cost, before, subject, twin = best[start]
             price = _CUTS.get(tokens[start].text, 0) if start else 0
-            for piece in _readings(marked, domain, replace(scope, subject=subject), start, end):
+            here = replace(scope, subject=subject)
+            found = list(_readings(marked, domain, here, start, end))
+            for piece in found or _continued(marked, before, scope, start, end):
                 total = (cost[0] + price + (piece.claim is None), cost[1] - piece.score)
                 known = best.get(end)
                 behind = _subject(marked, start, end) or subject
@@ -89,12 +91,30 @@ def cut(marked: Marked, domain: Domain, scope: Scope) -> list[Piece] | str:
                     best[end] = (total, [*before, piece], behind, twin)
                 elif total == known[0] and not _alike([*before, piece], known[1]):
                     best[end] = (*known[:3], True)
-    found = best.get(len(tokens))
-    if found is None:
+    done = best.get(len(tokens))
+    if done is None:
         return _why(marked, domain, scope)
-    if found[3]:
+    if done[3]:
         return "this can be read in two ways"
-    return found[1]
+    return done[1]
+
+
+def _continued(
+    marked: Marked, before: Sequence[Piece], scope: Scope, start: int, end: int
+) -> Iterator[Piece]:
+    """Yield the next value of a series that was begun: ', 19 °C at 08:00'."""
+    last = before[-1] if before else None
+    tokens = marked.line.tokens
+    inside = [i for i in range(start, end) if i not in scope.taken]
+    amounts = [a for i in inside if (a := tokens[i].amount) is not None]
+    clocks = tuple(i for i in inside if tokens[i].kind == "clock")
+    plain = not marked.said(start, end) and "?" not in marked.concepts[start:end]
+    if last is None or last.claim is None or not (last.claim.points and last.clocks):
+        return
+    name, kinds = last.claim.numbers[0]
+    if plain and len(amounts) == len(clocks) == 1 and amounts[0].kind in kinds:
+        named = ((name, amounts[0]),)
+        yield Piece(last.claim, start, end, named, last.bound, last.said, clocks, (), 1)
 
 
 def _alike(a: Sequence[Piece], b: Sequence[Piece]) -> bool:

@@ -110,8 +110,12 @@ class ClaimReader:
         tabled = str(cell.get("owner", "")) if cell is not None else ""
         kind = next((k for k, names in self.names.items() if tabled in names), "")
         self._counts(n)
+        self.draft.take(n, _file_notes(line))
         taken = frozenset(i for i in range(len(line.tokens)) if self.draft.is_taken(n, i))
         marked = self.marked(n, taken, cell is not None)
+        if cell is None and (_leads(line, marked, taken) or _describes_file(line, marked, taken)):
+            self._nothing(line.tokens)
+            return subject, owner
         edges, whole = self._times(line, taken)
         place = "table" if cell is not None else "text"
         scope = Scope(kind or (subject if cell is None else ""), place, edges, whole, taken)
@@ -138,7 +142,14 @@ class ClaimReader:
             i: NEUTRAL for i, t in enumerate(line.tokens)
             if t.kind == "word" and (i in taken or (tabled and self._label(t)))
         }  # fmt: skip
-        return mark(line, self.words, extra)
+        found = mark(line, self.words, extra)
+        concepts = list(found.concepts)
+        for i, concept in enumerate(concepts):
+            # 'one air handler', where there is one
+            ahead = next((c for c in concepts[i + 1 : i + 3] if c.startswith("@")), "")
+            if concept == "oneword" and len(self.names.get(ahead[1:], ())) == 1:
+                concepts[i] = NEUTRAL
+        return Marked(line, tuple(concepts), found.joints)
 
     def _label(self, token: Token) -> bool:
         return any(a <= token.span[0] and token.span[1] <= b for a, b in self.labels)
@@ -207,7 +218,7 @@ class ClaimReader:
             return
         for i, token in enumerate(line.tokens):
             amount = token.amount
-            if amount is None or amount.unit not in ("", "h", "min", "d"):
+            if amount is None or (amount.unit and amount.kind != "duration"):
                 continue
             if self.draft.is_taken(n, i):
                 continue
@@ -319,6 +330,47 @@ class ClaimReader:
         a, b = first.get("span", [0, 0])
         what = f"column {column.data or column.name}"
         self.draft.not_understood.append(NotUnderstood(what, (a, b), "nothing takes this column"))
+
+
+_ASKING: Final = frozenset(
+    ("must", "not", "only", "cond", "least", "most", "exact", "same", "above", "below")
+)  # fmt: skip
+
+
+def _data(line: Line, taken: frozenset[int]) -> bool:
+    return any(
+        (t.amount is not None or t.kind in ("list", "clock")) and i not in taken
+        for i, t in enumerate(line.tokens)
+    )
+
+
+def _leads(line: Line, marked: Marked, taken: frozenset[int]) -> bool:
+    """Whether a sentence only leads into a table or a list, and sets no limit itself."""
+    ends = line.sentence.text.rstrip().endswith(":")
+    return ends and not _data(line, taken) and not marked.said() & _ASKING
+
+
+def _describes_file(line: Line, marked: Marked, taken: frozenset[int]) -> bool:
+    """Whether a sentence only says what stands in a file."""
+    files = any(t.kind == "code" for t in line.tokens)
+    return files and not _data(line, taken) and not marked.said() & {*_ASKING, "ask"}
+
+
+def _file_notes(line: Line) -> list[int]:
+    """Return the words in brackets that name a file and say what its columns are."""
+    found: list[int] = []
+    start = None
+    for i, token in enumerate(line.tokens):
+        if token.text == "(":
+            start = i
+        elif token.text == ")" and start is not None:
+            inside = line.tokens[start : i + 1]
+            words = {t.text for t in inside}
+            plain = not words & {"must", "not", "only", "least", "most", "if", "never", "no"}
+            if any(t.kind == "code" for t in inside) and plain:
+                found += [k for k in range(start, i + 1) if line.tokens[k].amount is None]
+            start = None
+    return found
 
 
 def _is_all(period: Period | None, axis: Axis) -> bool:

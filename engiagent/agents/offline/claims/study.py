@@ -1,6 +1,7 @@
 """From a problem to the blueprint of a domain of claims."""
 
 import re
+from calendar import month_name, monthrange
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -49,6 +50,7 @@ class Opened:
         times = [g.times for g in self.grids if g.times is not None]
         block = blocks(self.draft)
         self.axis: Axis | None = block or read_axis(self.draft, [*times, *timed, *files[1]], [])
+        self.axis = dated(self.draft, self.axis)
         give_back(self.draft)
         spelled(self.draft)
         over_midnight(self.draft, self.axis)
@@ -135,6 +137,41 @@ def percents(draft: Draft, problem: "Problem") -> None:
         draft.lines[n] = relined(line, tokens)
 
 
+_A_MONTH = re.compile(
+    rf"(?P<month>{'|'.join(m.lower() for m in month_name[1:])}) <number#(?P<year>\d+)>"
+)
+
+
+def dated(draft: Draft, axis: Axis | None) -> Axis | None:
+    """Return an axis with the start that a month, or a date with its hours beside it, gives."""
+    if axis is None:
+        return None
+    dates = dates_in(draft)
+    for n, line in enumerate(draft.lines):
+        match = _A_MONTH.search(line.line) if not line.sentence.is_heading else None
+        year = line.tokens[int(match["year"])].amount if match is not None else None
+        if match is not None and year is not None and re.fullmatch(r"(?:19|20)\d\d", year.quote):
+            month = list(month_name).index(match["month"].capitalize())
+            draft.take(n, list(line.covered(*match.span())))
+            entry = {"span": list(year.span), "quote": year.quote, "reason": "a year"}
+            draft.unused.append(entry)
+            whole = axis.hours == 24 * monthrange(int(year.value), month)[1]
+            if whole and not axis.known_start and not dates:
+                start = f"{int(year.value):04d}-{month:02d}-01T00:00"
+                axis = replace(axis, start=start, known_start=True)
+        spans = [t.period for t in line.tokens if t.kind == "period" and t.period is not None]
+        told = any(t.kind == "date" for t in line.tokens) and len(spans) == len(dates) == 1
+        if told and not axis.known_start and len(spans[0].ranges) == 1:
+            a, b = spans[0].ranges[0]
+            if abs(b - a - axis.hours) < 1e-9:
+                clock = f"{int(a):02d}:{round(a % 1 * 60):02d}"
+                axis = replace(axis, start=f"{dates[0]}T{clock}", known_start=True)
+    first = "the first period begins at midnight"
+    if axis.known_start and first in draft.assumptions:
+        draft.assumptions.remove(first)
+    return axis
+
+
 _OF_THE_AXIS = ("horizon", "horizon_hours", "step")
 
 
@@ -181,6 +218,9 @@ def plain_words(draft: Draft, currency: str | None) -> None:
         for i, token in enumerate(tokens):
             if token.kind == "rest" and token.text.lower() == "at rest":
                 tokens[i] = Token("word", "at rest", token.span)
+            behind = tokens[i + 1].text if i + 1 < len(tokens) else ""
+            if token.kind == "rest" and token.text.lower() == "the rest" and behind != "of":
+                tokens[i] = Token("word", "the rest", token.span)  # of the air, not of the day
             if token.kind == "list" and not token.amounts[0].unit:
                 before = draft.text[line.sentence.span[0] : token.span[0]]
                 unit = _unit_before(before, currency)
