@@ -159,7 +159,8 @@ def _piece_of(text: str, name: str) -> list[str]:
     'day.csv holds the outdoor temperature (°C), the price (ct/kWh)' says which unit is whose.
     """
     words = [w for w in re.split(r"[^a-z]+", name.lower()) if len(w) > 3]
-    pieces = [p for p in re.split(r"[,;:](?!\d)| and (?=the |a |an |its )", text) if p.strip()]
+    parts = re.split(r"[,;:](?!\d)| and (?=the |a |an |its |what )", text)
+    pieces = [p for p in parts if p.strip()]
     fits = [p for p in pieces if any(re.search(rf"\b{w}", p.lower()) for w in words)]
     return fits if len(fits) == 1 and len(pieces) > 1 else []
 

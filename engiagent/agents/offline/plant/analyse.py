@@ -18,6 +18,7 @@ from engiagent.agents.offline.plant.ahead import take_ahead, variants, weighed, 
 from engiagent.agents.offline.plant.asking import asked
 from engiagent.agents.offline.plant.balancing import read_balancing, take_products
 from engiagent.agents.offline.plant.blocks import take_offers
+from engiagent.agents.offline.plant.carnot import take_carnots
 from engiagent.agents.offline.plant.changes import take_changes
 from engiagent.agents.offline.plant.clocklists import take_clock_lists
 from engiagent.agents.offline.plant.columns import bare_demand, read_lists, read_series
@@ -54,6 +55,7 @@ from engiagent.agents.offline.plant.spoken import (
 from engiagent.agents.offline.plant.spreading import over_scenarios
 from engiagent.agents.offline.plant.steps import take_steps
 from engiagent.agents.offline.plant.system import System
+from engiagent.agents.offline.plant.tanks import take_ranges
 from engiagent.agents.offline.plant.tapers import take_tapers
 from engiagent.agents.offline.plant.timegrids import coarse_grids, on_blocks
 from engiagent.agents.offline.plant.units import Plant, nouns, pattern_of
@@ -143,6 +145,7 @@ def understand_plant(
     take_sizes(draft, columns)
     take_leads(draft)
     stated = [*take_phrased(draft, plant, axis), *take_duties(draft, plant, axis)]
+    take_ranges(draft)
     spell_durations(draft)
     take_addresses(draft)
     take_years(draft)
@@ -171,6 +174,7 @@ def understand_plant(
     read_balancing(draft, plant, balancing, blocks, -1 if goal is None else goal.line)
     reader.balancing = balancing
     reader.constants = take_constants(draft, plant, axis, blocks)
+    reader.carnots = take_carnots(draft, [pattern_of(i.unit.nouns) for i in plant.instances])
     reader.links, reader.feeds = take_links(draft, plant.of("zone")), take_feeds(draft, plant)
     reader.read_all()
     if ahead is not None:

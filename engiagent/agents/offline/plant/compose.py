@@ -24,6 +24,7 @@ from engiagent.agents.offline.plant.system import (
     System,
     fill_slots,
 )
+from engiagent.agents.offline.plant.tanks import bound_stores, check_through
 from engiagent.agents.offline.plant.timed import add_timed
 from engiagent.agents.offline.plant.words import mark
 from engiagent.agents.offline.plant.zones import add_zone
@@ -49,6 +50,7 @@ def build(system: System, goal: Goal | None, currency: str) -> Json | None:
             add_weather(system, instance)
         elif component not in ("grid", "fuel", "zone", "commitment"):
             add_unit(system, instance)
+    bound_stores(system)
     for instance in plant.of("zone"):
         add_zone(system, instance)
     add_modes(system)
@@ -71,6 +73,7 @@ def build(system: System, goal: Goal | None, currency: str) -> Json | None:
     _balances(system)
     add_emissions(system)
     _denied(system)
+    check_through(system)
     if goal is not None and goal.target == "energy":
         return least_energy(system, goal, drawn)
     return _objective(system, goal, currency)

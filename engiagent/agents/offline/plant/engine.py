@@ -301,7 +301,7 @@ class Reader(Numbers):
         words = {tokens[i].text for i in range(first, last) if marked.concepts[i] == "timeword"}
         short = self.axis is not None and self.axis.hours <= 14 and words <= _DAYTIMES
         strange += sorted(said - group("objective") - ({"timeword"} if short else set()))
-        times = [t.text for t in tokens[first:last] if t.kind in TIMES]
+        times = [t.text for t in tokens[first:last] if t.kind in TIMES and not self.whole(t)]
         if not strange and not times:
             return None
         return f"the objective says more than is understood: {', '.join((*strange, *times))}"

@@ -52,6 +52,10 @@ def find_units(lines: Sequence[Line], tabled: Sequence[tuple[str, tuple[str, ...
     _wheels(present, lines)
     cold_room = _cold_room(present)
     instances: list[Instance] = []
+    if "pv" not in present and _yields(lines):
+        patterns["pv"] = _ROOF
+        present["pv"] = [(line, m) for line in lines for m in _ROOF.finditer(line.line)
+                         if not line.sentence.is_heading]  # fmt: skip
     for component in known:
         if component in present:
             labels = labels_for(known, patterns, component, tabled)
@@ -75,6 +79,8 @@ def find_units(lines: Sequence[Line], tabled: Sequence[tuple[str, tuple[str, ...
         extra["vehicle"] = known["battery"].nouns  # 'its battery' is that of the vehicle
     if any(i.noun for i in instances if i.unit.component == "cold_store"):
         extra["cold_store"] = known["heat_store"].nouns  # 'the buffer' is one of cold
+    if patterns.get("pv") is _ROOF:
+        extra["pv"] = "roofs?"
     if cold_room:
         extra["load"] = known["cold_store"].nouns
     concepts = load_card("words")["of_vehicles"] if "vehicle" in kinds else {}
@@ -115,6 +121,17 @@ def _is_cold(patterns: Mapping[str, re.Pattern[str]], lines: Sequence[Line]) -> 
     chillers = any(patterns["chiller"].search(line.line) for line in lines)
     engines = any(patterns[m].search(line.line) for m in GENERIC["@engine"][1] for line in lines)
     return chillers and not engines
+
+
+_ROOF: Final = re.compile(r"(?<![a-z-])roofs?(?![a-z-])")
+_YIELDS: Final = re.compile(
+    r"(?<![a-z-])roofs? (?:yields?|generates?|produces?|delivers?|makes?|gives?|offers?)(?![a-z])"
+)
+
+
+def _yields(lines: Sequence[Line]) -> bool:
+    """Whether a text speaks of what the roof yields: panels on it."""
+    return any(_YIELDS.search(line.line) for line in lines if not line.sentence.is_heading)
 
 
 _CHARGING: Final = re.compile(

@@ -3,7 +3,9 @@
 import re
 from typing import Final
 
-from engiagent.agents.offline.draft import Json
+import numpy as np
+
+from engiagent.agents.offline.draft import Json, source_span
 from engiagent.agents.offline.plant.alike import before_first, several, whole
 from engiagent.agents.offline.plant.curves import add_curve, add_offer, burn
 from engiagent.agents.offline.plant.system import (
@@ -117,6 +119,9 @@ def _switching(system: System, instance: Instance) -> None:
     """Add on, start and stop of a unit that has a least output, costs or times of its runs."""
     name, builder = instance.name, system.builder
     given = [slot for slot in SWITCHING if system.has(name, slot)]
+    if given == ["min_power"] and not np.any(builder.numbers[system.filled[name]["min_power"]]):
+        given = []  # 'from 0 to 3.2 kW' is no least output
+        _no_least(system, name)
     kind = instance.unit.component
     shared = any("shareload" in r.words.split() for r in system.builder.draft.readings)
     stays = (shared and name in system.reader.curves) or (
@@ -153,6 +158,19 @@ def _switching(system: System, instance: Instance) -> None:
                       system.filled[name]["no_load_power"])  # fmt: skip
     if any(system.has(name, slot) for slot in BEFORE):
         _starts(system, instance, on)
+
+
+def _no_least(system: System, name: str) -> None:
+    """Account for a least output of nothing, which limits nothing."""
+    builder = system.builder
+    made = system.filled[name].pop("min_power")
+    builder.parameters[:] = [p for p in builder.parameters if p["name"] != made]
+    for reading in builder.draft.readings:
+        span = source_span(reading.value.source)
+        if reading.slot.name == "min_power" and reading.owner in (name, "*") and span is not None:
+            entry = {"span": list(span), "quote": builder.draft.text[slice(*span)],
+                     "reason": "a least output of nothing limits nothing"}  # fmt: skip
+            builder.draft.unused.append(entry)
 
 
 def _always_on(system: System, instance: Instance) -> None:

@@ -16,6 +16,7 @@ from engiagent.agents.offline.plant.background import (
     of_a_period,
     quieted,
 )
+from engiagent.agents.offline.plant.carnot import Carnot
 from engiagent.agents.offline.plant.changes import Change
 from engiagent.agents.offline.plant.counts import Counts
 from engiagent.agents.offline.plant.discourse import PRONOUNS, STRANGER
@@ -87,6 +88,7 @@ class Numbers(Counts):
     changes: list[Change] = field(default_factory=list)
     by_time: dict[str, list[Priced]] = field(default_factory=dict)
     slopes: list[Slope] = field(default_factory=list)
+    carnots: Sequence[Carnot] = ()
     links: Sequence[Link] = ()
     feeds: Sequence[Feed] = ()
 

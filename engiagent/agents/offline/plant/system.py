@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engiagent.agents.offline.builder import Builder, for_owner
+from engiagent.agents.offline.plant.carnot import fill_carnot
 from engiagent.agents.offline.plant.engine import Reader
 from engiagent.agents.offline.plant.slopes import add_slope
 from engiagent.agents.offline.plant.units import Instance
@@ -118,6 +119,7 @@ def fill_slots(system: System, instance: Instance) -> None:
     }  # fmt: skip
     sloped: dict[str, str] = {}
     _sloped(system, instance, sloped)
+    fill_carnot(system, instance, sloped)
     filled = parameters(builder, unit.component, name, plain, wanted, sloped)
     for (owner, slot), value in builder.draft.series.items():
         if owner == name:

@@ -1,6 +1,5 @@
 """Zones in a plant: the room as a component, its limits, its gains, and the heat that it takes."""
 
-import re
 from typing import Final
 
 import numpy as np
@@ -12,6 +11,7 @@ from engiagent.agents.offline.draft import Band, Json, Priced, Value, source_spa
 from engiagent.agents.offline.plant.changes import add_changes
 from engiagent.agents.offline.plant.piping import is_fed, own_limit, walls_of
 from engiagent.agents.offline.plant.system import System
+from engiagent.agents.offline.plant.tanks import largest_made
 from engiagent.agents.offline.plant.units import Instance
 from engiagent.agents.offline.storage import requirements
 from engiagent.agents.offline.tariffs import scheduled
@@ -93,28 +93,14 @@ def _instants(
 
 def _largest(system: System, name: str, carrier: str, series: str) -> str | None:
     """Return the most that all units together can give; None where one of them has no limit."""
-    builder = system.builder
-    terms: list[str] = []
-    inputs: list[str] = []
-    for unit in system.reader.plant.instances:
-        text = dict(unit.unit.card.get("supplies", {})).get(carrier)
-        if unit.unit.card.get("carrier") == carrier:
-            return None
-        if text is None:
-            continue
-        for variable in unit.unit.card.get("variables", ()):
-            text = text.replace(f"{{c}}_{variable['name']}[t]", f"{{{variable['upper']}}}")
-        slots = re.findall(r"\{(\w+)\}", text)
-        filled = system.filled[unit.name]
-        if any(slot not in filled for slot in slots):
-            return None
-        inputs += [filled[slot] for slot in slots]
-        terms.append(system.text(unit.name, text))
-    if not terms:
+    builder, plant = system.builder, system.reader.plant
+    made = largest_made(system, carrier)
+    if made is None or any(i.unit.card.get("carrier") == carrier for i in plant.instances):
         return None
+    text, inputs = made
     return builder.derived(
-        f"{name}_{series}_power_max", " + ".join(terms), "kW", f"largest {series}",
-        list(dict.fromkeys(inputs)), any(i in builder.indexed for i in inputs),
+        f"{name}_{series}_power_max", text, "kW", f"largest {series}",
+        inputs, any(i in builder.indexed for i in inputs),
         note="what all units together can give",
     )  # fmt: skip
 
