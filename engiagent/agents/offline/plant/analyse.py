@@ -26,8 +26,10 @@ from engiagent.agents.offline.plant.compose import build
 from engiagent.agents.offline.plant.constancy import take_constants
 from engiagent.agents.offline.plant.duties import take_duties
 from engiagent.agents.offline.plant.engine import Reader, owners_of
+from engiagent.agents.offline.plant.events import CREDITED, take_events
 from engiagent.agents.offline.plant.finding import find_units
 from engiagent.agents.offline.plant.formulas import take_curves
+from engiagent.agents.offline.plant.leads import lead_lists, led_prices
 from engiagent.agents.offline.plant.links import take_feeds, take_links
 from engiagent.agents.offline.plant.modes import take_goal, take_modes
 from engiagent.agents.offline.plant.moding import without_machines
@@ -35,7 +37,12 @@ from engiagent.agents.offline.plant.needs import take_needs
 from engiagent.agents.offline.plant.nodes import has_capacities, nodes_of, of_nodes
 from engiagent.agents.offline.plant.phrased import take_phrased
 from engiagent.agents.offline.plant.ratings import take_ratings
-from engiagent.agents.offline.plant.remarks import take_open_ends, take_remarks
+from engiagent.agents.offline.plant.remarks import (
+    take_absent,
+    take_open_ends,
+    take_questions,
+    take_remarks,
+)
 from engiagent.agents.offline.plant.retold import take_leads, take_sizes, take_step_counts
 from engiagent.agents.offline.plant.reversible import take_fractions, with_reversible
 from engiagent.agents.offline.plant.rooms import card, name_rests, read_scheme, with_zone
@@ -104,6 +111,7 @@ def understand_plant(
     apply_rules(draft, RULES)
     take_definitions(draft)
     take_remarks(draft)
+    take_questions(draft)
     rosters = rosters_of(problem)
     modes = take_modes(draft, grids)
     nodes = nodes_of(draft, grids, rosters, card()[0].nouns)
@@ -129,6 +137,7 @@ def understand_plant(
     balancing, series = take_products(draft, columns)
     read_series(draft, plant, series, currency, settled)
     take_ratings(problem, draft, plant, variants(draft, ahead))
+    lead_lists(draft, currency)
     lengths = read_lists(draft, plant, currency)
     offers = take_offers(draft, plant)
     fine, blocks = coarse_grids(draft, [*times, *timed, *files[1]])
@@ -155,6 +164,8 @@ def understand_plant(
     goal = asked(draft)
     take_goal(draft, goal, modes)
     weighed(draft, goal, ahead)
+    events = take_events(draft, plant)
+    take_absent(draft, any(e.baseline is not None and e.credit is None for e in events))
     stays = read_rosters(draft, plant, rosters, currency)
     curves = take_curves(draft, frozenset(i.name for i in plant.instances))
     slopes = take_slopes(draft, [pattern_of(i.unit.nouns) for i in plant.instances])
@@ -163,6 +174,8 @@ def understand_plant(
         modes=modes,
     )  # fmt: skip
     reader.changes += changes
+    reader.events += events
+    reader.labels |= {*CREDITED, "aggregator"} if any(e.baseline for e in events) else set()
     for fact in stated:
         reader.state(fact.fact, fact.about, fact.line)
         if fact.about is not None and fact.fact == "always_on":
@@ -176,6 +189,7 @@ def understand_plant(
     reader.constants = take_constants(draft, plant, axis, blocks)
     reader.carnots = take_carnots(draft, [pattern_of(i.unit.nouns) for i in plant.instances])
     reader.links, reader.feeds = take_links(draft, plant.of("zone")), take_feeds(draft, plant)
+    led_prices(reader)
     reader.read_all()
     if ahead is not None:
         told_apart(draft, ahead.scenarios)

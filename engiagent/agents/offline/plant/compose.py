@@ -9,6 +9,7 @@ from engiagent.agents.offline.plant.constancy import add_constants
 from engiagent.agents.offline.plant.curves import least_fuel
 from engiagent.agents.offline.plant.drawing import least_energy, without_supply
 from engiagent.agents.offline.plant.emissions import add_emissions
+from engiagent.agents.offline.plant.events import add_events
 from engiagent.agents.offline.plant.holding import add_balancing
 from engiagent.agents.offline.plant.machines import add_unit
 from engiagent.agents.offline.plant.moding import add_modes
@@ -60,6 +61,7 @@ def build(system: System, goal: Goal | None, currency: str) -> Json | None:
     add_constants(system)
     add_steps(system)
     check_both_at_once(system)
+    add_events(system, system.reader.events)
     add_balancing(system)
     _exclusive(system)
     _from_sources(system)

@@ -18,6 +18,9 @@ STRANGER: Final = "?"
 PRONOUNS: Final = frozenset({"it", "its", "they", "their"})
 
 
+_THE_UNIT: Final = re.compile(r"(?:the|our|this) (?:unit|machine|device)(?![a-z-])")
+
+
 @dataclass
 class Discourse:
     """The lines of a draft, what their words mean, and what they are about."""
@@ -58,6 +61,9 @@ class Discourse:
         sentence = self.draft.lines[n].sentence
         if here and not pronoun:
             return here[0][1]
+        machines = {i.unit.component for i in self.plant.instances if i.unit.card.get("output")}
+        if len(machines) == 1 and _THE_UNIT.match(self.draft.lines[n].line):
+            return machines.pop()
         for k in range(n - 1, -1 if sentence.passage >= 0 else n - 1, -1):
             other = self.draft.lines[k].sentence
             if other.is_heading or other.heading != sentence.heading:

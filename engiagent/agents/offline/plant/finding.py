@@ -51,6 +51,7 @@ def find_units(lines: Sequence[Line], tabled: Sequence[tuple[str, tuple[str, ...
                 present.setdefault(component, []).append((line, match))
     _wheels(present, lines)
     cold_room = _cold_room(present)
+    heaters = _short_heaters(present)
     instances: list[Instance] = []
     if "pv" not in present and _yields(lines):
         patterns["pv"] = _ROOF
@@ -75,6 +76,7 @@ def find_units(lines: Sequence[Line], tabled: Sequence[tuple[str, tuple[str, ...
         if len(there) == 1:
             generic[name] = f"@{there[0]}"
     extra = {kind: plain} if plain else {}
+    extra |= {"electric_heater": heaters} if heaters else {}
     if "vehicle" in kinds and "battery" not in kinds:
         extra["vehicle"] = known["battery"].nouns  # 'its battery' is that of the vehicle
     if any(i.noun for i in instances if i.unit.component == "cold_store"):
@@ -95,6 +97,28 @@ def _with_cold(
     """Return the units, and their kinds, with tanks as stores of cold where only cold is made."""
     found = with_cold_stores(known, lines, instances, _NEGATED)
     return found, {i.unit.component for i in found}
+
+
+_HEATING_PARTS: Final = re.compile(
+    r"(?<![a-z])(panel|coil|rod|element|convector|heater)s?(?![a-z])"
+)
+
+
+def _short_heaters(present: dict[str, list[tuple[Line, re.Match[str]]]]) -> str:
+    """Return what electric heaters are called in short: 'the panels' for electric panel heaters.
+
+    Panels are these, and none of the sun, where nothing else speaks of it.
+    """
+    named = {
+        word[1] for _, match in present.get("electric_heater", ())
+        for word in _HEATING_PARTS.finditer(match[0])
+    }  # fmt: skip
+    sunny = [match[0] for _, match in present.get("pv", ())]
+    if "panel" in named and set(sunny) <= {"panels", "panel"}:
+        present.pop("pv", None)
+    elif "panel" in named:
+        named.discard("panel")
+    return "|".join(f"{name}s?" for name in sorted(named))
 
 
 def _cold_room(present: dict[str, list[tuple[Line, re.Match[str]]]]) -> bool:

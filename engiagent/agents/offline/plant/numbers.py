@@ -20,6 +20,7 @@ from engiagent.agents.offline.plant.carnot import Carnot
 from engiagent.agents.offline.plant.changes import Change
 from engiagent.agents.offline.plant.counts import Counts
 from engiagent.agents.offline.plant.discourse import PRONOUNS, STRANGER
+from engiagent.agents.offline.plant.events import Event
 from engiagent.agents.offline.plant.horizon import PARTS_OF_DAY
 from engiagent.agents.offline.plant.limits import TIMES, Ban, Timed, while_price
 from engiagent.agents.offline.plant.links import Feed, Link, leads_elsewhere
@@ -86,6 +87,7 @@ class Numbers(Counts):
     growing: list[Growing] = field(default_factory=list)
     labels: set[str] = field(default_factory=set)
     changes: list[Change] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
     by_time: dict[str, list[Priced]] = field(default_factory=dict)
     slopes: list[Slope] = field(default_factory=list)
     carnots: Sequence[Carnot] = ()

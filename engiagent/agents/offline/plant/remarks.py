@@ -47,6 +47,36 @@ _NOT_HEATED: Final = re.compile(
     r" (?:the (?:day|night|evening|week|weekend) before|on the previous day|the previous day"
     r"|overnight|yesterday|over night|all weekend)"
 )
+_PERSON: Final = (
+    r"(?:we|i|you|she|he|they|everybody|(?:the|our|my) (?:[a-z-]+ )?[a-z]+(?:or|er|ist|ian|ant|man"
+    r"|ee|ess|board|office|owner|team|council|boss|management|neighbours|staff)s?)"
+)
+_SOON: Final = r"(?:by (?:tomorrow|tonight|noon|monday|friday)|again|exactly)"
+_WISHES: Final = (
+    rf"{_PERSON}(?: would| do| does)?(?: still| also)? (?:likes?|wants?|wish|wishes|needs?|asks?)"
+    r" to (?:see|know|hear|learn|find out|be told)"
+)
+_QUESTION: Final = re.compile(
+    rf"^(?:(?:still|also|now|so) ,? ?)?(?:{_WISHES}|(?:please )?(?:tell|show) (?:us|me))"
+    rf"(?: {_SOON})?,? (?:how|what|when|which|whether|by how much) "
+)
+_ASKS_MORE: Final = re.compile(
+    r"(?<![a-z])(?:must|shall|at least|at most|least|most|only|never|not|without|if|unless|until"
+    r"|cheapest|smallest|lowest|minimal)(?![a-z])"
+)
+_FEELS: Final = re.compile(
+    r"^(?:the |our |most )?(?:residents|guests|people|patients|visitors|pupils|students|tenants"
+    r"|staff|animals|workers|children) (?:feel|dislike|hate|mind|suffer from|complain about"
+    r"|cannot bear|are sensitive to) (?:the )?(?:cold|heat|warmth|draughts)"
+    r"(?: , (?:so|thus|therefore|hence))?"
+)
+_NOT_HERE: Final = re.compile(
+    r"^(?:the|its|their) (?:rate|price|tariff|amount|figure|premium|credit|fee) (?:is|stands|can be"
+    r" found) in (?:an? |the |its )?(?:annex|appendix|attachment|enclosure|schedule|contract|letter"
+    r"|mail)(?: [a-z0-9])? ,? ?(?:which|that) (?:was|is|has) (?:not (?:been )?(?:attached|enclosed"
+    r"|sent|included|there|available)|missing|lost)(?: (?:to|with|in) (?:the|your|our|their)"
+    r" (?:mail|letter|e-mail|message|contract|papers))?$"
+)
 _RULE: Final = (
     r"(?:(?:climate|comfort|house|operating|temperature) )?"
     r"(?:protocol|conditions?|rules?|requirements?|demands?|orders?|stipulations?|wish|wishes"
@@ -65,6 +95,7 @@ def take_remarks(draft: Draft) -> None:
         if line.sentence.is_heading or n in draft.table_lines:
             continue
         for pattern, reason in (
+            (_FEELS, "says why"),
             (_NOT_HEATED, "says why it begins as it does"),
             (_OFFSETS, "says what the time stamps hold"),
             (_WHOSE, "says whose rule it is"),
@@ -72,6 +103,27 @@ def take_remarks(draft: Draft) -> None:
             match = pattern.search(line.line)
             if match is not None:
                 account(draft, n, line, match, reason)
+
+
+def take_questions(draft: Draft) -> None:
+    """Account for what somebody would like to know, where it asks for nothing else."""
+    for n, line in enumerate(draft.lines):
+        match = None if line.sentence.is_heading else _QUESTION.match(line.line)
+        plain = all(t.kind in ("word", "mark", "date") for t in line.tokens)
+        if match is None or not plain or _ASKS_MORE.search(line.line[match.end() :]):
+            continue
+        span = line.sentence.span
+        quote = draft.text[slice(*span)]
+        draft.unused.append({"span": list(span), "quote": quote, "reason": "asks for a result"})
+        draft.take(n, range(len(line.tokens)))
+
+
+def take_absent(draft: Draft, lacking: bool) -> None:
+    """Account for 'the rate is in annex B, which was not attached' where a rate is missing."""
+    for n, line in enumerate(draft.lines):
+        match = None if line.sentence.is_heading else _NOT_HERE.search(line.line)
+        if match is not None and lacking:
+            account(draft, n, line, match, "says that a number is not here")
 
 
 def take_open_ends(draft: Draft, end_clock: float | None) -> None:

@@ -119,6 +119,8 @@ def nouns(plant: "Plant | None" = None) -> dict[str, str]:
     """Return the nouns of all units, and of groups of them; with the names in a plant."""
     known = catalogue() if plant is None else plant.units
     found = {unit.component: unit.nouns for unit in known.values()}
+    if plant is not None and "panel" in plant.extra.get("electric_heater", ""):
+        found["pv"] = "(?!)x"
     if plant is not None and "vehicle" in plant.extra:
         found["battery"] = "(?!)x"
     alone = plant is not None and plant.of("battery") and not plant.of("vehicle")

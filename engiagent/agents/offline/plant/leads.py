@@ -1,0 +1,96 @@
+"""What a short line in front says of the one behind it: 'Outdoor temperatures, in °C:' or 'Rate'.
+
+A list of bare numbers takes the unit of the line that ends with a colon before it, and a line of
+bare prices is of what the heading before it names.
+"""
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from engiagent.agents.offline.amounts import kind_of
+from engiagent.agents.offline.draft import Draft, Fact
+from engiagent.agents.offline.phrases import relined
+from engiagent.agents.offline.plant.words import Marked
+from engiagent.agents.offline.series import _unit_in
+from engiagent.agents.offline.tokens import Line
+
+if TYPE_CHECKING:
+    from engiagent.agents.offline.plant.engine import Reader
+
+_HOURS: Final = re.compile(
+    r"<period#(?P<span>\d+)>(?: ,)?(?: and)?(?: (?:each|every one|one|one value)"
+    r"(?: (?:for|per|of))?(?: (?:<duration#(?P<step>\d+)>|an?|one|each|every))? hours?)?"
+)
+
+
+def lead_lists(draft: Draft, currency: str | None) -> None:
+    """Give a list that stands alone the words and the unit of the line in front of it."""
+    for n in range(1, len(draft.lines)):
+        line, lead = draft.lines[n], draft.lines[n - 1]
+        alone = len(line.tokens) == 1 and line.tokens[0].kind == "list"
+        if not alone or n in draft.table_lines or line.tokens[0].amounts[0].unit:
+            continue
+        said = lead.sentence.text.rstrip()
+        unit = _unit_in(said, currency)
+        count = len(line.tokens[0].amounts)
+        if not said.endswith(":") or not unit or not _only_times(draft, n - 1, lead, count):
+            continue
+        amounts = tuple(replace(a, unit=unit, kind=kind_of(unit)) for a in line.tokens[0].amounts)
+        token = replace(line.tokens[0], amounts=amounts)
+        joined = replace(line, sentence=replace(line.sentence, lead=said))
+        draft.lines[n] = relined(joined, [token])
+        draft.take(n - 1, range(len(lead.tokens)))
+
+
+def _only_times(draft: Draft, n: int, lead: Line, count: int) -> bool:
+    """Whether the numbers of a line in front only say at which hours the values of a list hold."""
+    match = _HOURS.search(lead.line)
+    spans = set(lead.covered(*match.span())) if match is not None else set()
+    times = ("period", "clock", "list", "rest")
+    others = [t for i, t in enumerate(lead.tokens)
+              if i not in spans and (t.amount is not None or t.kind in times)]  # fmt: skip
+    if others:
+        return False
+    if match is None:
+        return True
+    token = lead.tokens[int(match["span"])]
+    ranges = token.period.ranges if token.period is not None else ()
+    if len(ranges) != 1:
+        return False
+    a, b = ranges[0]
+    whole = abs(b - a - count) < 1e-9  # 'from 00:00 to 24:00'
+    starts = abs(b - a - (count - 1)) < 1e-9 and "hour" in match[0]  # the hours' beginnings
+    if not (whole or starts):
+        return False
+    clock = replace(token, kind="clock", clock=a, period=None)
+    draft.facts.append(Fact("start_clock", n, token.span, {"clock": clock}, "hours from"))
+    draft.facts.append(Fact("step_word", n, token.span, {"h": token}, "hourly"))
+    return True
+
+
+_OF_MONEY: Final = re.compile(
+    r"(?:the |our )?(?:(?:electricity|energy|power|grid|time-of-use) )?"
+    r"(?:rates?|tariffs?|prices?|costs?)(?: (?:of|for) (?:electricity|power|energy))?(?: :)?"
+)
+
+
+def led_prices(reader: "Reader") -> None:
+    """Let a line of prices and times alone be of what the short line before it names."""
+    draft = reader.draft
+    for n in range(1, len(draft.lines)):
+        line = draft.lines[n]
+        kinds = {t.amount.kind for t in line.tokens if t.amount is not None}
+        others = [t for t in line.tokens if t.kind == "word"]
+        if kinds != {"price"} or others or n in draft.table_lines:
+            continue
+        before = draft.lines[n - 1]
+        heading = before.sentence.is_heading or before.sentence.passage == line.sentence.passage
+        if not (heading and _OF_MONEY.fullmatch(before.line)):
+            continue
+        place = next((i for i, t in enumerate(line.tokens) if t.kind in ("period", "rest")), None)
+        if place is None:
+            continue
+        concepts = list(reader.marked(n).concepts)
+        concepts[place] = "price"
+        reader.cache[n] = Marked(line, tuple(concepts), reader.marked(n).joints)
