@@ -44,8 +44,8 @@ _TIME: Final = (
 _STATED: Final = (
     re.compile(rf"(?:{_TIME})?{_EACH}{_STAYS} ,? ?{_GET} {_PAY}{_CREDIT}(?= ?[.,;]|$)"),
     re.compile(rf"(?:{_TIME})?{_GET} {_PAY}{_CREDIT} (?:{_EACH})?{_STAYS}(?= ?[.,;]|$)"),
-    re.compile(rf"(?:{_TIME})?{_GET} (?:paid|money|a premium|a credit|a bonus|paid money) {_EACH}{_STAYS}"
-               r"(?= ?[.,;]|$)"),
+    re.compile(rf"(?:{_TIME})?{_GET} (?:paid|money|a premium|a credit|a bonus|paid money)"
+               rf" {_EACH}{_STAYS}(?= ?[.,;]|$)"),
 )  # fmt: skip
 _CAP: Final = re.compile(
     rf"(?:{_TIME})(?P<who>{_WHO}) (?:may|must|can|shall|should|is to|are to)(?P<not> not)?"
@@ -94,12 +94,15 @@ def take_events(draft: Draft, plant: Plant) -> list[Event]:
         if match is not None:
             period = line.tokens[int(match["when"] or match["when2"])].period
             called += [(n, period)] if period is not None else []
-            account(draft, n, line, match, "")
         _stated(draft, plant, n, called, events)
-    if called and not events:
-        for n, line in enumerate(draft.lines):
-            if _CALLED.search(line.line):
-                draft.doubt(n, "what is asked for, or paid, during this event?")
+    for n, period in called:
+        match = _CALLED.search(draft.lines[n].line)
+        if match is None:
+            continue
+        if any(event.period == period for event in events):
+            account(draft, n, draft.lines[n], match, "")
+        elif match.end() == len(draft.lines[n].line):
+            draft.doubt(n, "what is asked for, or paid, during this event?")
     return events
 
 
