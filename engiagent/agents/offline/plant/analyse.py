@@ -29,6 +29,7 @@ from engiagent.agents.offline.plant.engine import Reader, owners_of
 from engiagent.agents.offline.plant.events import CREDITED, take_events
 from engiagent.agents.offline.plant.finding import find_units
 from engiagent.agents.offline.plant.formulas import take_curves
+from engiagent.agents.offline.plant.investing import goal_of, take_investing
 from engiagent.agents.offline.plant.leads import lead_lists, led_prices
 from engiagent.agents.offline.plant.links import take_feeds, take_links
 from engiagent.agents.offline.plant.modes import take_goal, take_modes
@@ -55,7 +56,9 @@ from engiagent.agents.offline.plant.spoken import (
     spell_durations,
     take_addresses,
     take_no_limits,
+    take_remarks_on_results,
     take_row_counts,
+    take_row_range,
     take_run_ends,
     take_years,
 )
@@ -140,6 +143,7 @@ def understand_plant(
     lead_lists(draft, currency)
     lengths = read_lists(draft, plant, currency)
     offers = take_offers(draft, plant)
+    investing = take_investing(draft)
     fine, blocks = coarse_grids(draft, [*times, *timed, *files[1]])
     on_blocks(draft, blocks)
     take_spans(draft)
@@ -147,6 +151,7 @@ def understand_plant(
     if axis is not None:
         take_run_ends(draft, axis)
         take_row_counts(problem, draft, axis)
+        take_row_range(draft, axis)
         take_step_counts(draft, axis)
         name_parts(draft, axis)
         take_not_before(draft, axis)
@@ -159,9 +164,10 @@ def understand_plant(
     take_addresses(draft)
     take_years(draft)
     take_no_limits(draft)
+    take_remarks_on_results(draft)
     over_midnight(draft, axis)
     take_open_ends(draft, axis.end_clock if axis is not None else None)
-    goal = asked(draft)
+    goal = goal_of(draft, asked(draft), investing)
     take_goal(draft, goal, modes)
     weighed(draft, goal, ahead)
     events = take_events(draft, plant)
@@ -185,7 +191,7 @@ def understand_plant(
     reader.steps = take_steps(draft, plant, axis)
     reader.tapers = take_tapers(draft, plant, grids)
     read_balancing(draft, plant, balancing, blocks, -1 if goal is None else goal.line)
-    reader.balancing = balancing
+    reader.balancing, reader.investing = balancing, investing
     reader.constants = take_constants(draft, plant, axis, blocks)
     reader.carnots = take_carnots(draft, [pattern_of(i.unit.nouns) for i in plant.instances])
     reader.links, reader.feeds = take_links(draft, plant.of("zone")), take_feeds(draft, plant)

@@ -11,6 +11,7 @@ from engiagent.agents.offline.plant.drawing import least_energy, without_supply
 from engiagent.agents.offline.plant.emissions import add_emissions
 from engiagent.agents.offline.plant.events import add_events
 from engiagent.agents.offline.plant.holding import add_balancing
+from engiagent.agents.offline.plant.investing import price_asked
 from engiagent.agents.offline.plant.machines import add_unit
 from engiagent.agents.offline.plant.moding import add_modes
 from engiagent.agents.offline.plant.reserve import add_contingency, add_reserve
@@ -286,6 +287,8 @@ def _objective(system: System, goal: Goal | None, currency: str) -> Json | None:
     signed.sort(key=lambda p: p[0] != "+")
     text = "".join(f" {sign} {term}" for sign, term in signed).strip()
     text = text.removeprefix("+ ") if text.startswith("+") else f"-{text.removeprefix('- ')}"
+    if system.reader.investing is not None:
+        return price_asked(system, goal, text, currency)
     return {
         "name": goal.target,
         "sense": "maximize" if profit else "minimize",

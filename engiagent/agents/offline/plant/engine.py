@@ -37,6 +37,7 @@ from engiagent.agents.offline.schedules import period_of
 if TYPE_CHECKING:
     from engiagent.agents.offline.plant.balancing import Balancing
     from engiagent.agents.offline.plant.constancy import Constant
+    from engiagent.agents.offline.plant.investing import Investing
     from engiagent.agents.offline.plant.steps import Steps
 
 _STORES: Final = ("battery", "vehicle", "heat_store", "cold_store")
@@ -61,6 +62,7 @@ class Reader(Numbers):
     constants: Sequence["Constant"] = ()
     balancing: "Balancing | None" = None
     ahead: Ahead | None = None
+    investing: "Investing | None" = None
 
     def read_all(self) -> None:
         """Read every line; report those that are not understood."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from engiagent.agents.offline.amounts import Amount
 from engiagent.agents.offline.draft import Draft
 from engiagent.agents.offline.phrases import relined
+from engiagent.agents.offline.plant.remarks import account
 from engiagent.agents.offline.timing import Axis
 from engiagent.agents.offline.tokens import Line, Token
 
@@ -51,6 +52,41 @@ def take_row_counts(problem: "Problem", draft: Draft, axis: Axis) -> None:
             entry = {"span": list(quantity.span), "quote": quantity.text,
                      "reason": "says how the rows follow each other"}  # fmt: skip
             draft.unused.append(entry)
+
+
+_ROW_RANGE: Final = re.compile(
+    r"(?:hours?|rows?|periods?|steps?|intervals?|quarter hours?) (?:no |number )?"
+    r"<number#(?P<a>\d+)> (?:to|-|until|through|up to) <number#(?P<b>\d+)>"
+)
+
+
+def take_row_range(draft: Draft, axis: Axis) -> None:
+    """Account for 'hour 1 to 8760', which numbers the rows of a file."""
+    for n, line in enumerate(draft.lines):
+        for match in _ROW_RANGE.finditer(line.line):
+            amounts = [line.tokens[int(match[key])].amount for key in ("a", "b")]
+            values = [a.value for a in amounts if a is not None and not a.unit]
+            whole = len(values) == 2 and values[1] - values[0] + 1 == axis.periods
+            if whole and values[0] in (0, 1):
+                draft.take(n, list(line.covered(*match.span())))
+                draft.unused += [
+                    {"span": list(a.span), "quote": a.quote, "reason": "numbers the rows"}
+                    for a in amounts if a is not None
+                ]  # fmt: skip
+
+
+_ON_RESULTS: Final = re.compile(
+    r"which (?:makes|turns|gives) (?:the|this|our) (?:answer|result|figure|price|value)(?: into)?"
+    r" an? (?:upper|lower) (?:limit|bound|estimate)"
+    r"|(?:so (?:that )?)?the (?:answer|result) is an? (?:upper|lower) (?:limit|bound|estimate)"
+)
+
+
+def take_remarks_on_results(draft: Draft) -> None:
+    """Account for 'which makes the answer an upper limit': it is about the result."""
+    for n, line in enumerate(draft.lines):
+        for match in _ON_RESULTS.finditer(line.line):
+            account(draft, n, line, match, "says what the result is worth")
 
 
 _OF_YEARS: Final = frozenset({"covers", "cover", "in", "of", "year", "for", "during"})

@@ -34,6 +34,7 @@ def add_store(system: System, instance: Instance) -> None:
     _lossless(system, instance)
     if carrier == "cooling":
         _bounded(system, name)
+    _standing(system, instance)
     slots = [
         "energy_capacity", "charge_power_max", "discharge_power_max", "charge_efficiency",
         "discharge_efficiency", "initial_energy", "minimum_energy", "maximum_energy",
@@ -161,6 +162,13 @@ def _lossless(system: System, instance: Instance) -> None:
         if stated and value is not None and np.any(value < 1 - 1e-12):
             reason = f"{instance.name}: said to lose nothing, and given an efficiency"
             builder.draft.doubt(stated[0], reason)
+
+
+def _standing(system: System, instance: Instance) -> None:
+    """Report a standing loss that is said not to count, and given."""
+    line = system.said("no_standing", instance.name, instance.unit.component)
+    if line is not None and "self_discharge" in system.filled[instance.name]:
+        system.builder.draft.doubt(line, f"{instance.name}: does its standing loss count?")
 
 
 def _never_filled(system: System, instance: Instance) -> None:
