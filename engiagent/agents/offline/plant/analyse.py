@@ -30,6 +30,7 @@ from engiagent.agents.offline.plant.events import CREDITED, take_events
 from engiagent.agents.offline.plant.finding import find_units
 from engiagent.agents.offline.plant.formulas import take_curves
 from engiagent.agents.offline.plant.investing import goal_of, take_investing
+from engiagent.agents.offline.plant.fuelled import with_fuelled
 from engiagent.agents.offline.plant.leads import lead_lists, led_prices
 from engiagent.agents.offline.plant.links import take_feeds, take_links
 from engiagent.agents.offline.plant.modes import take_goal, take_modes
@@ -49,6 +50,7 @@ from engiagent.agents.offline.plant.reversible import take_fractions, with_rever
 from engiagent.agents.offline.plant.rooms import card, name_rests, read_scheme, with_zone
 from engiagent.agents.offline.plant.rosters import labels_of, read_rosters, rosters_of
 from engiagent.agents.offline.plant.scenarios import told_apart
+from engiagent.agents.offline.plant.shifting import take_shifts
 from engiagent.agents.offline.plant.sites import with_demand, with_described, without_netted
 from engiagent.agents.offline.plant.slopes import take_slopes
 from engiagent.agents.offline.plant.spans import name_parts, name_rows, take_not_before, take_spans
@@ -70,7 +72,7 @@ from engiagent.agents.offline.plant.tapers import take_tapers
 from engiagent.agents.offline.plant.timegrids import coarse_grids, on_blocks
 from engiagent.agents.offline.plant.units import Plant, nouns, pattern_of
 from engiagent.agents.offline.plant.vehicles import take_shares
-from engiagent.agents.offline.plant.words import mark, vocabulary
+from engiagent.agents.offline.plant.words import NEUTRAL, mark, vocabulary
 from engiagent.agents.offline.results import Analysis, Missing
 from engiagent.agents.offline.timing import Axis, over_midnight, read_axis
 
@@ -124,7 +126,7 @@ def understand_plant(
     files = file_columns(problem, currency, frozenset(r.file for r in rosters))
     ahead, columns = take_ahead(draft, grids, files[0])
     plant = find_units(draft.lines, [*_labels(draft, tabled), *labels_of(listed)])
-    plant = with_zone(plant, draft, columns, nodes)
+    plant = with_zone(with_fuelled(plant, draft), draft, columns, nodes)
     if plant.of("zone"):
         name_rests(draft)
         name_rows(draft)
@@ -156,6 +158,7 @@ def understand_plant(
         name_parts(draft, axis)
         take_not_before(draft, axis)
     plant = take_needs(draft, plant, modes, axis)
+    shifts, plant = take_shifts(draft, plant, axis)
     take_sizes(draft, columns)
     take_leads(draft)
     stated = [*take_phrased(draft, plant, axis), *take_duties(draft, plant, axis)]
@@ -186,7 +189,7 @@ def understand_plant(
         reader.state(fact.fact, fact.about, fact.line)
         if fact.about is not None and fact.fact == "always_on":
             reader.hints[fact.line] = fact.about
-    reader.ahead = ahead
+    reader.ahead, reader.shifts = ahead, shifts
     reader.shares = take_shares(draft, reader)
     reader.steps = take_steps(draft, plant, axis)
     reader.tapers = take_tapers(draft, plant, grids)
@@ -300,7 +303,9 @@ def _with_load(plant: Plant, draft: Draft) -> Plant:
             continue
         listed = any(t.kind == "list" for t in line.tokens)
         power = any(t.amount is not None and t.amount.kind == "power" for t in line.tokens)
-        said = mark(line, words).said()
+        gone = {i: NEUTRAL for i, t in enumerate(line.tokens)
+                if t.kind == "word" and draft.is_taken(n, i)}  # fmt: skip
+        said = mark(line, words, gone).said()
         asked = said & {"demand", "shareload"} or said >= {"together", "outof", "exact"}
         if (listed or power) and asked and not said & {"heat", "cool"}:
             unit = plant.units["load"]

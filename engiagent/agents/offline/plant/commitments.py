@@ -84,13 +84,16 @@ def patterns() -> Mapping[str, re.Pattern[str]]:
     return {
         name: re.compile(rf"(?<![a-z0-9-])(?:{str(text).replace('{spot}', spot)})(?![a-z0-9-])")
         for name, text in card.items()
-        if name != "fill"
+        if name not in ("fill", "uses")
     }
 
 
-@lru_cache(maxsize=1)
-def _fill() -> frozenset[str]:
-    return frozenset(str(load_card("scenarios")["commitments"]["fill"]).split())
+@lru_cache(maxsize=2)
+def _fill(name: str) -> frozenset[str]:
+    """Return the words that a clause on a difference, or on what is committed to, may hold."""
+    words = frozenset(str(load_card("scenarios")["commitments"]["fill"]).split())
+    uses = frozenset(str(load_card("scenarios")["commitments"]["uses"]).split())
+    return words if name == "own" else words | uses
 
 
 def take_commitment(draft: Draft) -> Commitment | None:
@@ -229,7 +232,7 @@ def _clause(draft: Draft, n: int, covered: range, found: Commitment) -> tuple[st
         text, count = patterns()[name].subn("~", text)
         said[name] = said.get(name, False) or count > 0
     side = _side(said, found.sells)
-    strange = set(re.findall(r"[a-z][a-z-]*", text)) - _fill()
+    strange = set(re.findall(r"[a-z][a-z-]*", text)) - _fill("own" if side == OWN else "fill")
     if side is None or strange or "<" in text or (cap is not None and side != SHORTAGE):
         return None
     return side, Rate(form, value, n, cap)
@@ -284,8 +287,7 @@ def _wasted(draft: Draft) -> int | None:
         for name in ("wasted", "useless"):
             for match in patterns()[name].finditer(line.line):
                 found = n
-                if name == "wasted":
-                    _take(draft, n, line.covered(*match.span()))
+                _take(draft, n, line.covered(*match.span()))
     return found
 
 

@@ -1,6 +1,7 @@
 """A commitment in the model: what is sold or bought in advance, and what settles the difference."""
 
 import re
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,13 +14,13 @@ from engiagent.agents.offline.plant.commitments import (
     SURPLUS,
     Commitment,
     Rate,
-    patterns,
 )
 from engiagent.agents.offline.plant.site import price_grid
 from engiagent.agents.offline.plant.system import System
 from engiagent.agents.offline.plant.units import Instance, pattern_of
 from engiagent.agents.offline.storage import parameters
 
+_MARKET: Final = re.compile(r"(?:day-?ahead|spot|wholesale|auction|exchange|market)(?![a-z])")
 MARKET = "balancing"
 """The name of what settles a difference once it is known."""
 
@@ -31,6 +32,7 @@ def add_settlement(system: System, grid: Instance) -> bool:
         return False
     _limits(system)
     replaces = ahead.commitment.carrier == "electricity"
+    _doubts(system, ahead.commitment)
     if not replaces:
         add_commitment(system, ahead.commitment, None)
         return False
@@ -41,17 +43,16 @@ def add_settlement(system: System, grid: Instance) -> bool:
             system.builder.draft.doubt(max(found[0].line, 0), "does this hold for the commitment?")
     if "export_price" in filled and filled.get("import_price") != filled["export_price"]:
         system.builder.draft.doubt(0, "which of two prices is that of what is committed to?")
-    _doubts(system, ahead.commitment)
     add_commitment(system, ahead.commitment, filled.get("import_price"))
     return True
 
 
 def _doubts(system: System, commitment: Commitment) -> None:
-    """Report what a text leaves open on a commitment to deliver, or to take, electricity."""
+    """Report what a text leaves open on a commitment."""
     draft, reader = system.builder.draft, system.reader
     line = min(commitment.lines, default=0)
-    spoken = any(patterns()["spot"].search(other.line) or "spot" in reader.marked(n).said()
-                 for n, other in enumerate(draft.lines))  # fmt: skip
+    texts = [*(other.line for other in draft.lines), *system.builder.problem.data]
+    spoken = any(_MARKET.search(text) for text in texts)
     if OWN not in commitment.rates and not spoken:
         draft.doubt(line, "at what price is paid what is committed to?")
     stores = [i for i in reader.plant.instances if i.unit.component == "battery"]
@@ -59,6 +60,11 @@ def _doubts(system: System, commitment: Commitment) -> None:
     draws = any("import" in said and "may" in said and "not" not in said for said in told)
     if commitment.sells and stores and not draws and "source_only" not in reader.facts:
         draft.doubt(line, "may the battery draw from the grid?")
+    settled = {rate.line for rate in commitment.rates.values()}
+    read = [*draft.readings, *(r for r, _ in reader.priced), *(t.reading for t in reader.timed)]
+    for reading in read:  # its subject may stand among the words that a clause of settlement took
+        if reading.line in settled and "@" not in reading.words:
+            draft.doubt(reading.line, f"of what is this the {reading.slot.said}?")
     if "power_min" not in system.filled["commitment"]:
         draft.assume("what is committed to is not negative")
 

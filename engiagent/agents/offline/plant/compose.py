@@ -16,6 +16,7 @@ from engiagent.agents.offline.plant.machines import add_unit
 from engiagent.agents.offline.plant.moding import add_modes
 from engiagent.agents.offline.plant.reserve import add_contingency, add_reserve
 from engiagent.agents.offline.plant.reversible import check_both_at_once
+from engiagent.agents.offline.plant.shifting import add_shifts
 from engiagent.agents.offline.plant.site import add_grid, add_prices
 from engiagent.agents.offline.plant.steps import add_steps
 from engiagent.agents.offline.plant.storing import add_store, add_weather
@@ -50,9 +51,10 @@ def build(system: System, goal: Goal | None, currency: str) -> Json | None:
             add_store(system, instance)
         elif component in ("pv", "wind"):
             add_weather(system, instance)
-        elif component not in ("grid", "fuel", "zone", "commitment"):
+        elif component not in ("grid", "fuel", "zone", "commitment", "shifting"):
             add_unit(system, instance)
     bound_stores(system)
+    add_shifts(system)
     for instance in plant.of("zone"):
         add_zone(system, instance)
     add_modes(system)

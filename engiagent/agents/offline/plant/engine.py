@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from engiagent.agents.offline.plant.balancing import Balancing
     from engiagent.agents.offline.plant.constancy import Constant
     from engiagent.agents.offline.plant.investing import Investing
+    from engiagent.agents.offline.plant.shifting import Shift
     from engiagent.agents.offline.plant.steps import Steps
 
 _STORES: Final = ("battery", "vehicle", "heat_store", "cold_store")
@@ -63,6 +64,7 @@ class Reader(Numbers):
     balancing: "Balancing | None" = None
     ahead: Ahead | None = None
     investing: "Investing | None" = None
+    shifts: Sequence["Shift"] = ()
 
     def read_all(self) -> None:
         """Read every line; report those that are not understood."""

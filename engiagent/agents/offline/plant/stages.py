@@ -11,6 +11,10 @@ from engiagent.agents.offline.draft import Draft, Fact
 from engiagent.agents.offline.tokens import Line
 
 _REFERENCES: Final = re.compile(r"\{(it|noun|made|whatever|after|target)\}")
+_STEPWISE: Final = re.compile(
+    r" (?:,? )?(?:[(]|hour|hourly|step|stepwise|period|quarter|for|in|up|until|every|each|at|within|one"
+    r"|two|only|by|from|during)(?![a-z-])"
+)
 _TARGETS: Final = (
     r"(?:total |daily |overall |yearly )?"
     r"(?:costs?|bills?|incomes?|profits?|margins?|revenues?|earnings|proceeds|expenses?|spending)"
@@ -93,6 +97,8 @@ def take_stages(draft: Draft) -> Stages:
             continue
         take_words(draft, n, match)
         stages.later.append(n)
+        if _STEPWISE.match(line.line, match.end()):
+            draft.refuse(n, "when it becomes known, and for how long")
         lead = phrases()["lead"].search(line.line, match.end())
         if lead is not None:
             take_words(draft, n, lead)
