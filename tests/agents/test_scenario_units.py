@@ -42,8 +42,8 @@ GAS = (
     "biogas: at least 3000 kW and at most 12000 kW, at 74 EUR/MWh; it can never be shut down,",
 )
 MILL = (
-    "the mill: up to 6 MW less than usual in any hour, and up to 4 MW more; over the three hours it "
-    "must take as much energy as usual, to the kilowatt-hour,",
+    "the mill: up to 6 MW less than usual in any hour, and up to 4 MW more; over the three hours "
+    "it must take as much energy as usual, to the kilowatt-hour,",
     "the mill: at most 4 MW more than normal and at most 6 MW less; over the three hours it has to "
     "use the same energy as usual,",
 )
@@ -103,10 +103,10 @@ NEAR = (
     {"mill": "the mill: up to 6 MW less than usual in any hour, and up to 4 MW more,"},
     {"mill": "the mill: up to 6 MW less than usual in any hour, and up to 4 MW more; over the two "
              "hours it must take as much energy as usual,"},
-    {"mill": "the mill: up to 6 MW less than usual in any hour, and up to 4 MW more; over the three "
-             "hours it must take as much energy as usual, and 2 MWh more,"},
-    {"mill": "the mill: up to 6 MW less than usual, but only after 17:00, and up to 4 MW more; over "
-             "the three hours it must take as much energy as usual,"},
+    {"mill": "the mill: up to 6 MW less than usual in any hour, and up to 4 MW more; over the "
+             "three hours it must take as much energy as usual, and 2 MWh more,"},
+    {"mill": "the mill: up to 6 MW less than usual, but only after 17:00, and up to 4 MW more; "
+             "over the three hours it must take as much energy as usual,"},
 )  # fmt: skip
 
 
@@ -136,8 +136,8 @@ Once the weather is known we have
 - our own chiller, up to 600 kW of cold with a COP of 3.2, on electricity for 215 EUR/MWh,
 - {late}
 
-The load has to be met in every hour whatever the weather; {waste} Which order has the least expected
-cost, in EUR?
+The load has to be met in every hour whatever the weather; {waste} Which order has the least
+expected cost, in EUR?
 """
 PAID = (
     "What is ordered is paid at 41 EUR/MWh whether it is used or not; up to 2.5 MW can be ordered.",

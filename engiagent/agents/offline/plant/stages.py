@@ -12,8 +12,8 @@ from engiagent.agents.offline.tokens import Line
 
 _REFERENCES: Final = re.compile(r"\{(it|noun|made|whatever|after|target)\}")
 _STEPWISE: Final = re.compile(
-    r" (?:,? )?(?:[(]|hour|hourly|step|stepwise|period|quarter|for|in|up|until|every|each|at|within|one"
-    r"|two|only|by|from|during)(?![a-z-])"
+    r" (?:,? )?(?:[(]|hour|hourly|step|stepwise|period|quarter|for|in|up|until|every|each|at|within"
+    r"|one|two|only|by|from|during)(?![a-z-])"
 )
 _TARGETS: Final = (
     r"(?:total |daily |overall |yearly )?"
