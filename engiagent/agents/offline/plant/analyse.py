@@ -29,8 +29,8 @@ from engiagent.agents.offline.plant.engine import Reader, owners_of
 from engiagent.agents.offline.plant.events import CREDITED, take_events
 from engiagent.agents.offline.plant.finding import find_units
 from engiagent.agents.offline.plant.formulas import take_curves
-from engiagent.agents.offline.plant.investing import goal_of, take_investing
 from engiagent.agents.offline.plant.fuelled import with_fuelled
+from engiagent.agents.offline.plant.investing import goal_of, take_investing
 from engiagent.agents.offline.plant.leads import lead_lists, led_prices
 from engiagent.agents.offline.plant.links import take_feeds, take_links
 from engiagent.agents.offline.plant.modes import take_goal, take_modes
