@@ -14,6 +14,7 @@ _REST: Final = (
     r"(?:for |at |during |in )?(?:the )?(?:rest|remainder) of (?:the )?(?:day|time|night|hours)|"
     r"(?:at |during |in )?all the rest|(?:at |during |in )?any other (?:time|hour)|"
     r"from then on|after that|thereafter|"
+    r"(?<=> )after(?:wards)?(?= ?(?:[,;.()]|$))|"
     r"else(?= <)|outside (?:of )?(?:these|those|this|that) (?:hours|times|periods?|windows?)|"
     r"(?:at |during |in )?(?:the )?(?:rest|remainder)(?= |$)"
     r"(?! (?:of (?:the|our|its|this)|for|at least) )"

@@ -24,7 +24,7 @@ from engiagent.agents.offline.plant.clocklists import take_clock_lists
 from engiagent.agents.offline.plant.columns import bare_demand, read_lists, read_series
 from engiagent.agents.offline.plant.compose import build
 from engiagent.agents.offline.plant.constancy import take_constants
-from engiagent.agents.offline.plant.duties import take_duties
+from engiagent.agents.offline.plant.cooling import Cooling
 from engiagent.agents.offline.plant.engine import Reader, owners_of
 from engiagent.agents.offline.plant.events import CREDITED, take_events
 from engiagent.agents.offline.plant.finding import find_units
@@ -33,11 +33,7 @@ from engiagent.agents.offline.plant.fuelled import with_fuelled
 from engiagent.agents.offline.plant.investing import goal_of, take_investing
 from engiagent.agents.offline.plant.leads import lead_lists, led_prices
 from engiagent.agents.offline.plant.links import take_feeds, take_links
-from engiagent.agents.offline.plant.modes import take_goal, take_modes
-from engiagent.agents.offline.plant.moding import without_machines
-from engiagent.agents.offline.plant.needs import take_needs
 from engiagent.agents.offline.plant.nodes import has_capacities, nodes_of, of_nodes
-from engiagent.agents.offline.plant.phrased import take_phrased
 from engiagent.agents.offline.plant.ratings import take_ratings
 from engiagent.agents.offline.plant.remarks import (
     take_absent,
@@ -118,7 +114,7 @@ def understand_plant(
     take_remarks(draft)
     take_questions(draft)
     rosters = rosters_of(problem)
-    modes = take_modes(draft, grids)
+    cooling = Cooling.open(draft, grids)
     nodes = nodes_of(draft, grids, rosters, card()[0].nouns)
     tabled = [g for g in grids if not (nodes and of_nodes(g))]
     listed = [r for r in rosters if not (nodes and has_capacities(r))]
@@ -138,7 +134,7 @@ def understand_plant(
     plant = with_described(_with_load(_with_lists(plant, draft), draft), columns, draft)
     plant = without_netted(plant, columns, draft, currency)
     plant, settled = with_demand(plant, columns, draft, currency)
-    plant = with_commitment(without_machines(plant, modes), ahead)
+    plant = with_commitment(cooling.units(plant), ahead)
     balancing, series = take_products(draft, columns)
     read_series(draft, plant, series, currency, settled)
     take_ratings(problem, draft, plant, variants(draft, ahead))
@@ -157,11 +153,10 @@ def understand_plant(
         take_step_counts(draft, axis)
         name_parts(draft, axis)
         take_not_before(draft, axis)
-    plant = take_needs(draft, plant, modes, axis)
+    plant = cooling.phrases(plant, axis)
     shifts, plant = take_shifts(draft, plant, axis)
     take_sizes(draft, columns)
     take_leads(draft)
-    stated = [*take_phrased(draft, plant, axis), *take_duties(draft, plant, axis)]
     take_ranges(draft)
     spell_durations(draft)
     take_addresses(draft)
@@ -171,25 +166,21 @@ def understand_plant(
     over_midnight(draft, axis)
     take_open_ends(draft, axis.end_clock if axis is not None else None)
     goal = goal_of(draft, asked(draft), investing)
-    take_goal(draft, goal, modes)
     weighed(draft, goal, ahead)
     events = take_events(draft, plant)
     take_absent(draft, any(e.baseline is not None and e.credit is None for e in events))
+    cooling.goal(goal)
     stays = read_rosters(draft, plant, rosters, currency)
     curves = take_curves(draft, frozenset(i.name for i in plant.instances))
     slopes = take_slopes(draft, [pattern_of(i.unit.nouns) for i in plant.instances])
     reader = Reader(
-        draft, plant, axis, goal=goal, curves=curves, offers=offers, slopes=slopes, stays=stays,
-        modes=modes,
-    )  # fmt: skip
+        draft, plant, axis, goal=goal, curves=curves, offers=offers, slopes=slopes, stays=stays
+    )
     reader.changes += changes
     reader.events += events
     reader.labels |= {*CREDITED, "aggregator"} if any(e.baseline for e in events) else set()
-    for fact in stated:
-        reader.state(fact.fact, fact.about, fact.line)
-        if fact.about is not None and fact.fact == "always_on":
-            reader.hints[fact.line] = fact.about
     reader.ahead, reader.shifts = ahead, shifts
+    cooling.into(reader)
     reader.shares = take_shares(draft, reader)
     reader.steps = take_steps(draft, plant, axis)
     reader.tapers = take_tapers(draft, plant, grids)
@@ -205,7 +196,7 @@ def understand_plant(
     reader.plant = _without_grid(reader)
     _given(reader, overrides or {})
     analysis = _analysis(problem, reader, axis, goal, currency or "EUR", overrides or {})
-    return Understanding(analysis, draft, owners_of(plant, *(["modes"] if modes else [])), axis)
+    return Understanding(analysis, draft, owners_of(plant, *cooling.kinds()), axis)
 
 
 def _labels(draft: Draft, grids: list[Grid]) -> list[tuple[str, tuple[str, ...]]]:
@@ -242,6 +233,8 @@ def _bought(draft: Draft) -> bool:
         if "price" in said and said & {"electric", "energy"}:
             return True
         priced = any(t.amount is not None and t.amount.kind == "price" for t in line.tokens)
+        if priced and line.line.startswith("electricity : <price#"):
+            return True
         if priced and said >= {"price", "power"} and not said & {"heat", "cool", "@fuel"}:
             return True
     return False

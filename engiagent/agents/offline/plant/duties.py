@@ -85,6 +85,15 @@ _FREE: Final = (
     r"|at the end|in the end|afterwards) (?:is|are) (?:of no (?:use|value|interest|concern|account)"
     r"|worth nothing|useless|lost)",
 )
+_AT: Final = (
+    r"(?:between|beside|behind|next to|parallel to|in parallel with|in front of)"
+    r" (?:the |our |its )?[a-z-]+(?: and (?:the |our |its )?[a-z-]+)?"
+)
+_PLACED: Final = re.compile(
+    rf"(?:^|(?<=[;,] )){_AT} (?:there )?(?:stands|is|lies|sits|hangs|we have)"
+    rf"(?= (?:an?|the|our|one) )|(?<= )(?:stands|sits|lies|hangs) {_AT}"
+    r"(?= ?(?:[,;.]|$)| that | and )"
+)
 _LIMITS: Final = re.compile(
     r"(?<![a-z-])(?:if|when|whenever|while|unless|except|only|until|before|during|may|can|might|half"
     r"|part|some|most|least|nearly|almost|either|or|other|another)(?![a-z-])"
@@ -100,6 +109,8 @@ class Stated:
     line: int
 
 
+_UNSAID: Final = frozenset({"gone", "placed"})
+"""Facts whose units are not those of the plant, or only said to stand somewhere."""
 _Reader = Callable[[Draft, Plant, "Axis | None", int, Line], Iterator[tuple[re.Match[str], Stated]]]
 
 
@@ -109,14 +120,14 @@ def take_duties(draft: Draft, plant: Plant, axis: Axis | None) -> list[Stated]:
     for n, line in enumerate(draft.lines):
         if line.sentence.is_heading or n in draft.table_lines:
             continue
-        for reader in (_running, _gone, _surplus, _served, _ends):
+        for reader in (_placed, _running, _gone, _surplus, _served, _ends):
             for match, fact in reader(draft, plant, axis, n, line):
                 covered = line.covered(*match.span())
                 tokens = [line.tokens[i] for i in covered]
-                named = set() if fact.fact == "gone" else nouns_in(plant, line)
+                named = set() if fact.fact in _UNSAID else nouns_in(plant, line)
                 draft.take(n, [i for i in covered if i not in named])
                 place = (tokens[0].span[0], tokens[-1].span[1])
-                shown = "background" if fact.fact == "gone" else fact.fact
+                shown = "background" if fact.fact in _UNSAID else fact.fact
                 draft.facts.append(Fact(shown, n, place, {}, match[0]))
                 found.append(fact)
     return found
@@ -160,6 +171,12 @@ def at_edge(line: Line, place: str | None, axis: Axis | None, end: bool) -> bool
 
 
 _Found = Iterator[tuple[re.Match[str], Stated]]
+
+
+def _placed(draft: Draft, plant: Plant, axis: Axis | None, n: int, line: Line) -> _Found:
+    match = _PLACED.search(line.line)
+    if match is not None and only_of(plant, TANKS) is not None:
+        yield match, Stated("placed", None, n)
 
 
 def _running(draft: Draft, plant: Plant, axis: Axis | None, n: int, line: Line) -> _Found:

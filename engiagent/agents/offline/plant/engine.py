@@ -17,6 +17,7 @@ from engiagent.agents.offline.plant.background import (
 )
 from engiagent.agents.offline.plant.blocks import Offer
 from engiagent.agents.offline.plant.formulas import Curve
+from engiagent.agents.offline.plant.laws import Law
 from engiagent.agents.offline.plant.limits import (
     TIMES,
     Ban,
@@ -60,6 +61,7 @@ class Reader(Numbers):
     steps: "Steps | None" = None
     tapers: Sequence[Taper] = ()
     modes: Modes | None = None
+    laws: Mapping[str, Law] = field(default_factory=dict)
     constants: Sequence["Constant"] = ()
     balancing: "Balancing | None" = None
     ahead: Ahead | None = None
@@ -261,8 +263,8 @@ class Reader(Numbers):
         return bool(known & ends) and said <= {"end", "start", "soc", "hold", "energy", "same"}
 
     def _after_start(self, n: int) -> bool:
-        """Whether the last number before a line is what a store holds at the start."""
-        before = [r for r in self.draft.readings if 0 <= r.line < n]
+        """Whether the last number read so far is what a store holds at the start."""
+        before = [r for r in self.draft.readings if 0 <= r.line <= n]
         return bool(before) and before[-1].slot.name in ("initial_energy", "initial_fraction")
 
     def _asked(self, marked: Marked, first: int, last: int, said: frozenset[str]) -> bool:

@@ -156,7 +156,7 @@ def is_question(marked: Marked, first: int, last: int, said: frozenset[str]) -> 
 
 _BESIDES: Final = re.compile(
     r"(?:and |also |then )*(?:give|say|report|state|show|tell|name|list|explain)"
-    r"(?: also| me| us)? (?:the|what|which|how|why|whether|by how much) "
+    r"(?: also| me| us)? (?:the|its|their|what|which|how|why|whether|by how much) "
 )
 _ASKING: Final = frozenset({"must", "least", "most", "limit", "keep", "only", "exact"})
 

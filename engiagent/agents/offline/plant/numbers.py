@@ -66,6 +66,9 @@ _INSIDE_RATIOS: Final = frozenset(
         "@grid",
     ]
 )
+_IN_AND_OUT: Final = frozenset(
+    ["charge", "discharge", "loadedge", "whencharging", "whendischarging"]
+)
 _BESIDE_RATIOS: Final = frozenset({"loss", "efficiency", "each", "soc", "hold", "cond", "outof"})
 
 
@@ -186,6 +189,10 @@ class Numbers(Counts):
         words = {t.text for t in self.draft.lines[n].tokens[:token]}
         if found == STRANGER and piece.said() & group("storing") and not words & PRONOUNS:
             return None
+        known = self.plant.units.get(found or "")
+        makes = known is not None and "supplies" in known.card and known.model != "battery"
+        if makes and piece.said() & _IN_AND_OUT and not words & PRONOUNS and self._store():
+            return self._store()  # what is charged is no machine
         return found
 
     def _ratio(self, n: int, ratio: Ratio) -> str | None:

@@ -96,3 +96,19 @@ def take_sizes(draft: Draft, columns: Sequence[Column]) -> None:
 
 def _explain(draft: Draft, span: tuple[int, int], quote: str, reason: str) -> None:
     draft.unused.append({"span": list(span), "quote": quote, "reason": reason})
+
+
+_COUNTS: Final = {"two": 2, "three": 3, "four": 4, "six": 6, "eight": 8, "twelve": 12}
+_HOURLY: Final = re.compile(
+    rf"(?:in|with|by|at) (?P<count>{'|'.join(_COUNTS)}|\d+)[- ]hour(?:ly)?"
+    r" (?:steps|periods|intervals|blocks|resolution)(?![a-z])"
+)
+
+
+def take_step_words(draft: Draft, axis: Axis) -> None:
+    """Account for 'in two-hour steps' where the steps are as long."""
+    for n, line in enumerate(draft.lines):
+        for match in _HOURLY.finditer(line.line):
+            hours = _COUNTS.get(match["count"]) or int(match["count"])
+            if abs(60 * hours - axis.step_minutes) < 1e-9:
+                draft.take(n, list(line.covered(*match.span())))

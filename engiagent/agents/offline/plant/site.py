@@ -7,6 +7,7 @@ import numpy as np
 from engiagent.agents.offline.amounts import currency_of
 from engiagent.agents.offline.builder import for_owner
 from engiagent.agents.offline.draft import Json, Priced, Reading
+from engiagent.agents.offline.plant.drawing import buy_outright, outright
 from engiagent.agents.offline.plant.system import LOGIC, STORES, System
 from engiagent.agents.offline.plant.timed import in_period
 from engiagent.agents.offline.plant.units import Instance
@@ -81,6 +82,9 @@ def add_grid(system: System, instance: Instance) -> None:
     adder = readings.get("import_adder")
     if adder is not None:
         filled["import_adder"] = builder.value("import_adder", adder[0].value, adder[0].slot.said)
+    if outright(system, filled):
+        buy_outright(system, filled)
+        return
     _connection(system, name, filled)
     _ratchet(system, name, readings)
     for k, charge in enumerate(readings.get("demand_charge", []), 1):

@@ -47,6 +47,7 @@ class System:
     blocks: dict[str, list[str]] = field(default_factory=dict)
     filled: dict[str, dict[str, str]] = field(default_factory=dict)
     sloped: set[int] = field(default_factory=set)
+    curved: list[str] = field(default_factory=list)
 
     # -- helpers ------------------------------------------------------------------------------
 
@@ -141,6 +142,7 @@ def fill_slots(system: System, instance: Instance) -> None:
     for known in unit.slots.values():
         inner = unit.component == "zone" and not outside and known.name in _TO_OUTSIDE
         spared = inner or str(known.options.get("spared_by", "")) in filled
+        spared |= known.name == "cop" and name in system.reader.laws
         if known.required and known.name not in filled and not spared:
             filled[known.name] = lacking(system, instance, known.name)
 

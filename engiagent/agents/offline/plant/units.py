@@ -11,7 +11,7 @@ from engiagent.agents.offline.plant.words import longest_first
 
 GENERIC: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "@store": (
-        "stores?(?! <)|storages?|tanks?|storage tanks?",
+        "stores?(?! <| up to <| at most <)|storages?|tanks?|storage tanks?",
         ("heat_store", "cold_store", "battery"),
     ),
     "@engine": ("engines?|motors?", ("chp", "genset")),

@@ -1,0 +1,63 @@
+"""What is read of cooling beside its units: modes, needs, duties, laws; the order of reading."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from engiagent.agents.offline.draft import Draft
+from engiagent.agents.offline.goals import Goal
+from engiagent.agents.offline.grids import Grid
+from engiagent.agents.offline.plant.duties import Stated, take_duties
+from engiagent.agents.offline.plant.engine import Reader
+from engiagent.agents.offline.plant.laws import Law, take_laws
+from engiagent.agents.offline.plant.modes import Modes, take_goal, take_modes
+from engiagent.agents.offline.plant.moding import without_machines
+from engiagent.agents.offline.plant.needs import take_needs
+from engiagent.agents.offline.plant.phrased import take_phrased
+from engiagent.agents.offline.plant.retold import take_step_words
+from engiagent.agents.offline.plant.units import Plant
+from engiagent.agents.offline.timing import Axis
+
+
+@dataclass
+class Cooling:
+    """What a text says of cooling in whole phrases, while it is read."""
+
+    draft: Draft
+    modes: Modes | None
+    stated: list[Stated] = field(default_factory=list)
+    laws: Mapping[str, Law] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, draft: Draft, grids: Sequence[Grid]) -> "Cooling":
+        """Read what comes before any unit is known."""
+        return cls(draft, take_modes(draft, grids))
+
+    def units(self, plant: Plant) -> Plant:
+        """Return the plant without the machines that modes stand for."""
+        return without_machines(plant, self.modes)
+
+    def phrases(self, plant: Plant, axis: Axis | None) -> Plant:
+        """Read phrases on the units of a plant; return it with the loads that they add."""
+        if axis is not None:
+            take_step_words(self.draft, axis)
+        plant = take_needs(self.draft, plant, self.modes, axis)
+        self.laws = take_laws(self.draft, plant)
+        self.stated += take_phrased(self.draft, plant, axis)
+        self.stated += take_duties(self.draft, plant, axis)
+        return plant
+
+    def goal(self, goal: Goal | None) -> None:
+        """Account for what an objective says of modes."""
+        take_goal(self.draft, goal, self.modes)
+
+    def into(self, reader: Reader) -> None:
+        """Hand what was read to the reader of all other sentences."""
+        reader.modes, reader.laws = self.modes, self.laws
+        for fact in self.stated:
+            reader.state(fact.fact, fact.about, fact.line)
+            if fact.about is not None and fact.fact == "always_on":
+                reader.hints[fact.line] = fact.about
+
+    def kinds(self) -> tuple[str, ...]:
+        """Return what a plant has besides its units."""
+        return ("modes",) if self.modes is not None else ()
