@@ -53,6 +53,7 @@ from engiagent.agents.offline.plant.spans import name_parts, name_rows, take_not
 from engiagent.agents.offline.plant.spoken import (
     spell_durations,
     take_addresses,
+    take_counted_years,
     take_no_limits,
     take_remarks_on_results,
     take_row_counts,
@@ -161,6 +162,7 @@ def understand_plant(
     spell_durations(draft)
     take_addresses(draft)
     take_years(draft)
+    take_counted_years(draft)
     take_no_limits(draft)
     take_remarks_on_results(draft)
     over_midnight(draft, axis)

@@ -16,7 +16,7 @@ from engiagent.agents.offline.plant.words import Marked, group, mark, vocabulary
 from engiagent.agents.offline.plant.zonecolumns import zone_place
 from engiagent.agents.offline.results import NotUnderstood
 from engiagent.agents.offline.series import _unit_in, description
-from engiagent.agents.offline.tokens import Token, tokenise
+from engiagent.agents.offline.tokens import Line, Token, tokenise
 
 
 def marked_text(text: str, plant: Plant | None = None) -> Marked:
@@ -196,7 +196,11 @@ def read_lists(draft: Draft, plant: Plant, currency: str | None) -> list[int]:
             start = token.span[1]
             unit = token.amounts[0].unit or _unit_before(here, currency)
             context = " ".join((line.sentence.lead, here))
-            found = _place(plant, here.lower(), unit) or _place(plant, context.lower(), unit)
+            last = re.split(r"(?:,|;|\band\b|\bwhile\b|\bbut\b)(?=\s+(?:the|our|its|an?)\b)", here)[
+                -1
+            ]
+            texts = (here, last, context)
+            found = next((p for t in texts if (p := _place(plant, t.lower(), unit))), None)
             if found is None:
                 continue
             sources = [_source(a) for a in token.amounts]
@@ -204,6 +208,7 @@ def read_lists(draft: Draft, plant: Plant, currency: str | None) -> list[int]:
             column = Column(found[1], "", unit, sources, count=len(token.amounts))
             _settle(draft, found[0], found[1], value, column)
             draft.take(n, _clause(line.tokens, i))
+            draft.take(n, _over(line, i))
             lengths.append(len(token.amounts))
     return lengths
 
@@ -215,6 +220,22 @@ def _clause(tokens: Sequence[Token], i: int) -> range:
     ):
         first -= 1
     return range(first, i + 1)
+
+
+_OVER: Final = re.compile(
+    r" (?:in|over|for|during) (?:the|these|those|all) <number#(?P<n>\d+)> (?:hours|half hours"
+    r"|quarter hours|periods|steps)(?![a-z])"
+)
+
+
+def _over(line: Line, i: int) -> range:
+    """Return the words behind a list that say for how many periods it is, if they are right."""
+    start = line.line.find(">", line.starts[i]) + 1
+    match = _OVER.match(line.line, start)
+    count = line.tokens[int(match["n"])].amount if match is not None else None
+    if match is None or count is None or count.value != len(line.tokens[i].amounts):
+        return range(0)
+    return line.covered(match.start() + 1, match.end())
 
 
 def _source(amount: Amount) -> dict[str, object]:

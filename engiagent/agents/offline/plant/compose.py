@@ -10,6 +10,7 @@ from engiagent.agents.offline.plant.curves import least_fuel
 from engiagent.agents.offline.plant.drawing import least_energy, without_supply
 from engiagent.agents.offline.plant.emissions import add_emissions
 from engiagent.agents.offline.plant.events import add_events
+from engiagent.agents.offline.plant.exports import add_energies
 from engiagent.agents.offline.plant.holding import add_balancing
 from engiagent.agents.offline.plant.investing import price_asked
 from engiagent.agents.offline.plant.machines import add_unit
@@ -63,6 +64,7 @@ def build(system: System, goal: Goal | None, currency: str) -> Json | None:
             add_grid(system, instance)
     add_constants(system)
     add_steps(system)
+    add_energies(system)
     check_both_at_once(system)
     add_events(system, system.reader.events)
     add_balancing(system)

@@ -124,7 +124,8 @@ class Discourse:
                 if edge is not None:
                     extra[i] = edge
         if self.axis is not None:
-            extra |= horizon_words(line, self.axis)
+            spoken = horizon_words(line, self.axis)
+            extra |= {i: c for i, c in spoken.items() if extra.get(i) != NEUTRAL}
         found = mark(line, self.words, extra)
         concepts = list(found.concepts)
         for i, concept in enumerate(concepts):

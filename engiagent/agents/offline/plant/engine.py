@@ -223,6 +223,9 @@ class Reader(Numbers):
         if fact is None:
             shown = f" (unknown: {', '.join(unknown)})" if unknown else ""
             return f"no rule covers what this asks for{shown}"
+        whole = any(t.kind in TIMES and self.whole(t) for t in line.tokens[first:last])
+        if fact in ("no_export", "no_import") and whole and not unknown:
+            return self._ban(n, marked, first, last)
         fact = self._way_of(fact, marked, first)
         if fact == "final_at_least_that":
             if not self._after_start(n):

@@ -123,6 +123,23 @@ def take_years(draft: Draft) -> None:
                 draft.unused.append(entry)
 
 
+_YEARS: Final = re.compile(
+    r"<number#(?P<n>\d+)> (?:different |separate |successive )?years(?![a-z])"
+)
+
+
+def take_counted_years(draft: Draft) -> None:
+    """Account for 'from two different years' in a sentence that asks for nothing."""
+    for n, line in enumerate(draft.lines):
+        asks = re.search(r"\b(?:must|at least|at most|may|not|only|if|when|until)\b", line.line)
+        for match in _YEARS.finditer(line.line) if asks is None else ():
+            amount = line.tokens[int(match["n"])].amount
+            if amount is not None and amount.quote.isalpha():
+                draft.take(n, line.covered(*match.span()))
+                entry = {"span": list(amount.span), "quote": amount.quote, "reason": "counts years"}
+                draft.unused.append(entry)
+
+
 def take_addresses(draft: Draft) -> None:
     """Account for the number of a house, as in 'at 8 Cecil Quay': names follow it."""
     for n, line in enumerate(draft.lines):

@@ -5,6 +5,7 @@ import numpy as np
 from engiagent.agents.offline.builder import for_owner
 from engiagent.agents.offline.draft import Json
 from engiagent.agents.offline.plant.cycles import add_cycles
+from engiagent.agents.offline.plant.exports import only_taking
 from engiagent.agents.offline.plant.switching import add_switching
 from engiagent.agents.offline.plant.system import (
     System,
@@ -30,6 +31,7 @@ def add_store(system: System, instance: Instance) -> None:
     if instance.unit.component == "vehicle":
         park(system, instance)
     _never_filled(system, instance)
+    only_taking(system, instance)
     _words_for_start(system, instance)
     _lossless(system, instance)
     if carrier == "cooling":
