@@ -35,13 +35,14 @@ from engiagent.agents.offline.plant.leads import lead_lists, led_prices
 from engiagent.agents.offline.plant.links import take_feeds, take_links
 from engiagent.agents.offline.plant.nodes import has_capacities, nodes_of, of_nodes
 from engiagent.agents.offline.plant.ratings import take_ratings
+from engiagent.agents.offline.plant.reactive import with_reactive
 from engiagent.agents.offline.plant.remarks import (
     take_absent,
     take_open_ends,
     take_questions,
     take_remarks,
 )
-from engiagent.agents.offline.plant.retold import take_leads, take_sizes, take_step_counts
+from engiagent.agents.offline.plant.retold import take_retold, take_step_counts
 from engiagent.agents.offline.plant.reversible import take_fractions, with_reversible
 from engiagent.agents.offline.plant.rooms import card, name_rests, read_scheme, with_zone
 from engiagent.agents.offline.plant.rosters import labels_of, read_rosters, rosters_of
@@ -70,6 +71,7 @@ from engiagent.agents.offline.plant.timegrids import coarse_grids, on_blocks
 from engiagent.agents.offline.plant.units import Plant, nouns, pattern_of
 from engiagent.agents.offline.plant.vehicles import take_shares
 from engiagent.agents.offline.plant.words import NEUTRAL, mark, vocabulary
+from engiagent.agents.offline.plant.zonecolumns import take_roof
 from engiagent.agents.offline.results import Analysis, Missing
 from engiagent.agents.offline.timing import Axis, over_midnight, read_axis
 
@@ -131,6 +133,8 @@ def understand_plant(
         plant = with_reversible(plant, draft)
         take_fractions(draft, plant)
     changes = take_changes(draft) if len(plant.of("zone")) == 1 else []
+    plant, columns, reactive = with_reactive(plant, draft, columns)
+    columns = take_roof(draft, plant, columns)
     plant = _with_columns(plant, columns, _bought(draft))
     plant = with_described(_with_load(_with_lists(plant, draft), draft), columns, draft)
     plant = without_netted(plant, columns, draft, currency)
@@ -156,8 +160,7 @@ def understand_plant(
         take_not_before(draft, axis)
     plant = cooling.phrases(plant, axis)
     shifts, plant = take_shifts(draft, plant, axis)
-    take_sizes(draft, columns)
-    take_leads(draft)
+    take_retold(draft, columns)
     take_ranges(draft)
     spell_durations(draft)
     take_addresses(draft)
@@ -181,7 +184,7 @@ def understand_plant(
     reader.changes += changes
     reader.events += events
     reader.labels |= {*CREDITED, "aggregator"} if any(e.baseline for e in events) else set()
-    reader.ahead, reader.shifts = ahead, shifts
+    reader.ahead, reader.shifts, reader.reactive = ahead, shifts, reactive
     cooling.into(reader)
     reader.shares = take_shares(draft, reader)
     reader.steps = take_steps(draft, plant, axis)

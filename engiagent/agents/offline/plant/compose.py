@@ -15,6 +15,7 @@ from engiagent.agents.offline.plant.holding import add_balancing
 from engiagent.agents.offline.plant.investing import price_asked
 from engiagent.agents.offline.plant.machines import add_unit
 from engiagent.agents.offline.plant.moding import add_modes
+from engiagent.agents.offline.plant.reactive import add_reactive
 from engiagent.agents.offline.plant.reserve import add_contingency, add_reserve
 from engiagent.agents.offline.plant.reversible import check_both_at_once
 from engiagent.agents.offline.plant.shifting import add_shifts
@@ -59,6 +60,7 @@ def build(system: System, goal: Goal | None, currency: str) -> Json | None:
     for instance in plant.of("zone"):
         add_zone(system, instance)
     add_modes(system)
+    add_reactive(system)
     for instance in plant.of("grid"):
         if not add_settlement(system, instance):
             add_grid(system, instance)

@@ -81,7 +81,7 @@ def find_units(lines: Sequence[Line], tabled: Sequence[tuple[str, tuple[str, ...
         extra["vehicle"] = known["battery"].nouns  # 'its battery' is that of the vehicle
     if any(i.noun for i in instances if i.unit.component == "cold_store"):
         extra["cold_store"] = known["heat_store"].nouns  # 'the buffer' is one of cold
-    if patterns.get("pv") is _ROOF:
+    if patterns.get("pv") is _ROOF or ("pv" in kinds and _yields(lines)):
         extra["pv"] = "roofs?"
     if cold_room:
         extra["load"] = known["cold_store"].nouns

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from engiagent.agents.offline.amounts import currency_of
 from engiagent.agents.offline.draft import Priced, Reading, Value, amount_value
@@ -34,6 +34,9 @@ from engiagent.agents.offline.schedules import Item as PriceItem
 from engiagent.agents.offline.schedules import assign, period_of
 from engiagent.agents.offline.slots import plausible
 from engiagent.agents.offline.tokens import Line
+
+if TYPE_CHECKING:
+    from engiagent.agents.offline.plant.reactive import Reactive
 
 _PICKED: Final = re.compile(
     r"(?<![a-z-])(?:one|either|any|only|neither)(?![a-z-])| or (?!to |until |up |more|less|<)"
@@ -94,6 +97,7 @@ class Numbers(Counts):
     by_time: dict[str, list[Priced]] = field(default_factory=dict)
     slopes: list[Slope] = field(default_factory=list)
     carnots: Sequence[Carnot] = ()
+    reactive: "Reactive | None" = None
     links: Sequence[Link] = ()
     feeds: Sequence[Feed] = ()
 

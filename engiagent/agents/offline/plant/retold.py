@@ -53,6 +53,20 @@ def _take_bills(draft: Draft, axis: Axis) -> None:
                 draft.take(n, list(line.covered(*match.span())))
 
 
+def take_headings(draft: Draft) -> None:
+    """Account for the numbers of headings that the text below gives again."""
+    told = {
+        (t.amount.value, t.amount.unit)
+        for line in draft.lines if not line.sentence.is_heading
+        for t in line.tokens if t.amount is not None and t.amount.unit
+    }  # fmt: skip
+    for line in draft.lines:
+        for token in line.tokens if line.sentence.is_heading else ():
+            amount = token.amount
+            if amount is not None and (amount.value, amount.unit) in told:
+                _explain(draft, amount.span, amount.quote, "names what the text gives")
+
+
 _LEADS: Final = re.compile(
     r"<number#(?P<place>\d+)> (?:figures|numbers|prices|parts|items|things|amounts|values|terms) :"
 )
@@ -112,3 +126,10 @@ def take_step_words(draft: Draft, axis: Axis) -> None:
             hours = _COUNTS.get(match["count"]) or int(match["count"])
             if abs(60 * hours - axis.step_minutes) < 1e-9:
                 draft.take(n, list(line.covered(*match.span())))
+
+
+def take_retold(draft: Draft, columns: Sequence[Column]) -> None:
+    """Account for all numbers that say nothing of their own, other than counts of periods."""
+    take_sizes(draft, columns)
+    take_leads(draft)
+    take_headings(draft)

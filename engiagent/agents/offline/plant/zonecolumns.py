@@ -1,9 +1,10 @@
 """Columns of a plant with several rooms: which room a series of heat gains is of."""
 
+import re
 from collections.abc import Sequence
 
 from engiagent.agents.offline.amounts import kind_of
-from engiagent.agents.offline.draft import Draft
+from engiagent.agents.offline.draft import Draft, Value
 from engiagent.agents.offline.grids import Column
 from engiagent.agents.offline.owners import topic
 from engiagent.agents.offline.plant.nodes import column_zone
@@ -34,6 +35,32 @@ def zone_place(
         return None
     zone = zone or _spoken(draft, zones, column.name)
     return None if zone is None else (zone, slot)
+
+
+_ROOF = re.compile(
+    r"(?:roofs?|panels?|pv|photovoltaics?|solar [a-z]+|inverters?) (?:offers?|yields?|gives?"
+    r"|delivers?|makes?|supplies) what the (?:table|file|column|list) (?:says|shows|gives|lists)"
+)
+_SUN = re.compile(r"(?<![a-z])(?:sun|solar|pv|roof)(?![a-z])")
+
+
+def take_roof(draft: Draft, plant: Plant, columns: Sequence[Column]) -> list[Column]:
+    """Return the columns without that of the sun where the text says that the roof offers it.
+
+    Without these words a column of sun may as well be what comes through the windows.
+    """
+    sources = plant.of("pv")
+    told = any(_ROOF.search(line.line) for line in draft.lines if not line.sentence.is_heading)
+    suns = [
+        c for c in columns
+        if c.unit and kind_of(c.unit) == "power" and _SUN.search(c.name.lower())
+    ]  # fmt: skip
+    if not told or len(sources) != 1 or len(suns) != 1:
+        return list(columns)
+    sun = suns[0]
+    value = Value(sun.unit, sun.source, numbers=sun.numbers, data=sun.data)
+    draft.series[sources[0].name, "available_power"] = value
+    return [c for c in columns if c is not sun]
 
 
 def _slot(zone: Instance, unit: str, said: Sequence[Marked], named: bool) -> str | None:
