@@ -39,8 +39,8 @@ PARTS = {
         "The roof offers what the table says and may be throttled. The solar inverter is rated at"
         " 15 kVA. The inverter can also give reactive power, with losses of 0.04 kW per kvar.",
         "The solar inverter of 15 kVA can give reactive power. The root of the squares of its"
-        " active and reactive power is within the 15 kVA. Its losses for reactive power are 0.04 kW/kvar."
-        " The roof yields what the table says.",
+        " active and reactive power is within the 15 kVA. Its losses for reactive power are 0.04"
+        " kW/kvar. The roof yields what the table says.",
     ),
     "flats": ("Flats: as the table says, active and reactive.", ""),
 }
