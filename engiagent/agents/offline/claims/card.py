@@ -1,7 +1,7 @@
 """The card of a domain: its nouns, its words, and the claims that a piece of a text may make."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
 
@@ -75,7 +75,10 @@ def domain(name: str) -> Domain:
     given = {key for key, _ in entries} | {
         word for text in (own.get("without", ""),) for word in text.split()
     }
-    more = {key: _flat(text) for key, text in base["concepts"].items() if key.endswith("+")}
+    more = {
+        key: _flat(text)
+        for card in (base, own) for key, text in card["concepts"].items() if key.endswith("+")
+    }  # fmt: skip
     entries = [(key, text) for key, text in entries if key not in more]
     for key in str(base["borrowed"]).split():
         if key not in given:
@@ -92,6 +95,13 @@ def domain(name: str) -> Domain:
         tuple(_claim(entry, goal) for entry in (*base["claims"], *own["claims"])),
         frozenset(str(base["loose"]).split()) | frozenset(str(own.get("loose", "")).split()),
     )
+
+
+def with_units(card: Domain, units: Mapping[str, str]) -> Domain:
+    """Return a domain in which units are called otherwise as well."""
+    own = _compiled(tuple((f"@{kind}", text) for kind, text in units.items()))
+    words = Vocabulary((*own, *card.words.phrases), card.words.neutral)
+    return replace(card, units=units, words=words)
 
 
 def _flat(text: str) -> str:

@@ -42,10 +42,8 @@ def name_units(
     rest = [pattern_of(other) for other in others]
     labels = [label for label, over in tabled if _heads(pattern, rest, over)]
     if len(labels) > 1:
-        return {
-            identifier(label): _finder(plain_label(label))
-            for label in dict.fromkeys(labels)
-        }  # fmt: skip
+        found = dict.fromkeys(labels)
+        return {identifier(label): tabled_finder(plain_label(label), nouns) for label in found}
     names = _by_adjectives(kind, nouns, text)
     if len(names) > 1:
         return names
@@ -66,6 +64,13 @@ def name_units(
     if count > 1:
         return {f"{kind}_{k}": re.compile(r"(?!)x") for k in range(1, count + 1)}
     return {kind: pattern} if mentions else {}
+
+
+def tabled_finder(label: str, nouns: str) -> re.Pattern[str]:
+    """Return a pattern that finds a row's label; a letter or a number alone needs its noun."""
+    if len(label) < 2 or label.isdigit():
+        return pattern_of(rf"(?:{nouns}) {re.escape(label)}")
+    return _finder(label)
 
 
 def _by_adjectives(kind: str, nouns: str, text: Sequence[Line]) -> dict[str, re.Pattern[str]]:

@@ -16,7 +16,7 @@ _CUTS: Final = {
     "since": 2, "as": 4, "when": 4, "where": 4, "if": 4, "it": 4, "for": 5, "of": 6, "the": 6,
     "to": 6, "from": 6, "in": 6, "by": 6,
 }  # fmt: skip
-_SENSES: Final = frozenset({"must", "may", "keep", "always", "limit", "each", "have"})
+_SENSES: Final = frozenset({"must", "may", "keep", "always", "limit", "each", "question"})
 """Words that ask without saying what: they fit beside every claim with a number."""
 
 
@@ -72,8 +72,8 @@ def cut(marked: Marked, domain: Domain, scope: Scope) -> list[Piece] | str:
     """Return the pieces of a line; what is wrong with it where there are none."""
     tokens = marked.line.tokens
     places = [0, *(i for i in range(1, len(tokens)) if tokens[i].text in _CUTS), len(tokens)]
-    best: dict[int, tuple[tuple[int, int], list[Piece], str, bool]] = {
-        0: ((0, 0), [], scope.subject, False)
+    best: dict[int, tuple[tuple[int, int, int], list[Piece], str, bool]] = {
+        0: ((0, 0, 0), [], scope.subject, False)
     }
     for k, end in enumerate(places[1:], 1):
         for start in places[:k]:
@@ -84,7 +84,8 @@ def cut(marked: Marked, domain: Domain, scope: Scope) -> list[Piece] | str:
             here = replace(scope, subject=subject)
             found = list(_readings(marked, domain, here, start, end))
             for piece in found or _continued(marked, before, scope, start, end):
-                total = (cost[0] + price + (piece.claim is None), cost[1] - piece.score)
+                more = price + (piece.claim is None)
+                total = (cost[0] + more, cost[1] - piece.score, cost[2] + 1)
                 known = best.get(end)
                 behind = _subject(marked, start, end) or subject
                 if known is None or total < known[0]:
@@ -145,7 +146,7 @@ def _readings(
     said = marked.said(start, end)
     if not amounts and not lists:
         free = said - domain.loose
-        if not free and not clocks:
+        if not free and not clocks and not (unknown and _measures(marked, start, end)):
             yield Piece(None, start, end, score=0)
     if unknown and (amounts or lists or said - domain.loose):
         unknown = [i for i in unknown if not _describes(marked, i)]
@@ -159,6 +160,14 @@ def _readings(
     if found:
         top = max(p.score for p in found)
         yield from (p for p in found if p.score == top)
+
+
+def _measures(marked: Marked, start: int, end: int) -> bool:
+    """Whether a piece on unknown things speaks of quantities: it may say what a number means."""
+    from engiagent.agents.offline.plant.background import scenery
+
+    words = {t.text for t in marked.line.tokens[start:end] if t.kind == "word"}
+    return bool(words & scenery().quantities)
 
 
 def _describes(marked: Marked, i: int) -> bool:

@@ -182,10 +182,12 @@ class ClaimReader:
         b = line.starts[piece.last] if piece.last < len(line.starts) else len(line.line)
         kind = piece.claim.about if piece.claim is not None else ""
         kinds = [kind] if kind in self.names else list(self.names)
-        return [
-            name for k in kinds if len(self.names[k]) > 1
-            for name, finder in self.names[k].items() if finder.search(line.line[a:b])
-        ]  # fmt: skip
+        places = {
+            name: match.start() for k in kinds if len(self.names[k]) > 1
+            for name, finder in self.names[k].items()
+            if (match := finder.search(line.line[a:b])) is not None
+        }  # fmt: skip
+        return sorted(places, key=lambda name: places[name])
 
     def _owner(self, marked: Marked, piece: Piece, named: list[str], before: str) -> str:
         if piece.claim is None or not piece.claim.about:
