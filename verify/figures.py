@@ -112,8 +112,10 @@ def _unit(text: str) -> Unit | None:
         return None
 
 
-def lone_units(text: str) -> Iterator[Unit]:
+def lone_units(text: str, currency: str | None = None) -> Iterator[Unit]:
     """Yield the units that a text names, with or without a number before them.
+
+    ``currency`` is that of cents which do not say what they are a hundredth of.
 
     Examples
     --------
@@ -121,10 +123,22 @@ def lone_units(text: str) -> Iterator[Unit]:
     ['EUR/MWh']
     """
     plain = re.sub(r"\s+per\s+", "/", " ".join(text.split()))
+    if currency is not None:
+        plain = re.sub(r"\b(?:ct|cents?)(?![\w_])", f"ct_{currency}", plain)
     for run in _UNIT_RUN.findall(plain):
         unit = _unit(run.strip(".,;:()-"))
         if unit is not None and unit.dimension:
             yield unit
+
+
+def only_currency(text: str) -> str | None:
+    """Return the currency that a text names, by its code or its sign; None for none or several."""
+    found = {
+        code
+        for sign, code in _SIGNS.items()
+        if re.search(rf"\b{sign}\b" if sign.isalpha() else re.escape(sign), text)
+    }
+    return found.pop() if len(found) == 1 else None
 
 
 _COUNTS = ("cycle", "item", "kit", "machine", "panel", "passenger", "person", "piece", "start",

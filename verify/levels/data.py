@@ -14,7 +14,7 @@ from engiagent.verify import values
 from engiagent.verify.columns import read_again
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.evaluate import Evaluator
-from engiagent.verify.figures import Figure, figures, lone_units, without_counts
+from engiagent.verify.figures import Figure, figures, lone_units, only_currency, without_counts
 from engiagent.verify.findings import Report
 from engiagent.verify.frames import Environment, EvaluationError, Symbol
 from engiagent.verify.levels.coverage import uncovered, used_names, written_in
@@ -363,16 +363,22 @@ def _quantity_unit(problem: ProblemLike, leaf: Source) -> Unit | None:
 def _sentence_unit(problem: ProblemLike, leaf: Source, wanted: Unit) -> Unit | None:
     """Return the one unit of the wanted kind that the sentence names apart from its numbers.
 
-    As in "the prices, in $/MWh, are 129.3, 132.6 and 110.5".
+    As in "the prices, in $/MWh, are 129.3, 132.6 and 110.5"; to a table belongs the sentence right
+    above it.
     """
     if leaf.span is None:
         return None
+    first, last = next(
+        (t.span for t in problem.tables if t.span[0] <= leaf.span[0] < t.span[1]), leaf.span
+    )
+    currency = only_currency(problem.text)
     for sentence in problem.sentences:
         start, stop = sentence.span
-        if start <= leaf.span[0] and leaf.span[1] <= stop:
+        above = (first, last) != leaf.span and not problem.text[stop:first].strip()
+        if (start <= first and last <= stop) or (stop <= first and above):
             named = {
                 (unit.factor, unit.zero): unit
-                for unit in lone_units(problem.text[start:stop])
+                for unit in lone_units(problem.text[start:stop], currency)
                 if unit.dimension == wanted.dimension and unit.dimension
             }
             return next(iter(named.values())) if len(named) == 1 else None

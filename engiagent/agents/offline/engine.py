@@ -23,7 +23,7 @@ from engiagent.agents.offline.phrases import (
 from engiagent.agents.offline.results import Analysis, Missing, NotUnderstood
 from engiagent.agents.offline.schedules import read_bands, read_gains, read_prices
 from engiagent.agents.offline.scope import account
-from engiagent.agents.offline.series import read_columns, read_lists
+from engiagent.agents.offline.series import read_columns, read_lists, with_unit_above
 from engiagent.agents.offline.slots import fill
 from engiagent.agents.offline.states import read_states
 from engiagent.agents.offline.timing import Axis, read_axis, restated
@@ -153,7 +153,12 @@ def open_draft(problem: "Problem", currency: str | None) -> tuple[Draft, list[Gr
     lines = [tokenise(problem.text, sentence, currency) for sentence in found]
     names = defined_names(lines)
     draft = Draft(problem.text, [with_names(line, names) for line in lines])
-    grids = [read_table(problem.text, k, table, currency) for k, table in enumerate(problem.tables)]
+    grids = []
+    for k, table in enumerate(problem.tables):
+        above = [s for s in found if s.span[1] <= table.span[0] and not s.is_heading][-1:]
+        near = [s.text for s in above if not problem.text[s.span[1] : table.span[0]].strip()]
+        grid = read_table(problem.text, k, table, currency)
+        grids.append(with_unit_above(grid, "".join(near), currency))
     grids = [_without_gaps(draft, grid) for grid in grids]
     for grid in grids:
         for cell in grid.counted:

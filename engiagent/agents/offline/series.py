@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from engiagent.agents.offline.amounts import Amount, currency_of, kind_of, read_unit
 from engiagent.agents.offline.cards import lexicon
 from engiagent.agents.offline.draft import Draft, Json, Value
-from engiagent.agents.offline.grids import Column
+from engiagent.agents.offline.grids import Column, Grid
 from engiagent.agents.offline.tokens import Token
 from engiagent.blueprint.units import CURRENCIES
 
@@ -171,6 +172,26 @@ def _source_text(draft: Draft, line: int, start: int, stop: int) -> str:
         return ""
     end = tokens[stop].span[0] if stop < len(tokens) else draft.lines[line].sentence.span[1]
     return draft.text[tokens[start].span[0] : end].replace("`", " ").replace("\n", " ")
+
+
+def with_unit_above(grid: Grid, above: str, currency: str | None) -> Grid:
+    """Give the only column without a unit that of the sentence right above the table.
+
+    'The prices are (in ct/kWh):' says it where one column has none and the sentence names one unit.
+    """
+    bare = [column for column in grid.columns if not column.unit]
+    unit = _unit_in(above, currency)
+    words = (match.start() for match in re.finditer(r"(?<![\w/])(?=[^\W\d_]|[€$£%°])", above))
+    named = {
+        found[0]
+        for start in words
+        if (found := read_unit(above, start, currency)) is not None
+        and kind_of(found[0]) not in ("duration", "number", "other")
+    }
+    if len(bare) != 1 or named != {unit}:
+        return grid
+    columns = tuple(replace(c, unit=unit) if c is bare[0] else c for c in grid.columns)
+    return replace(grid, columns=columns)
 
 
 def _unit_in(text: str, currency: str | None) -> str:

@@ -273,6 +273,7 @@ def _shown(draft: Draft, fact: Fact) -> str:
 def _start(draft: Draft, stamped: Times | None, step: float) -> tuple[str, bool]:
     dates = dates_in(draft)
     clock = _start_clock(draft)
+    clock = _listed_start(draft, step) if clock is None else clock
     if stamped is not None and stamped.start is not None:
         start = stamped.start
         if (
@@ -291,6 +292,22 @@ def _start(draft: Draft, stamped: Times | None, step: float) -> tuple[str, bool]
     if not known:
         draft.assume("the first period begins at midnight")
     return (f"{dates[0]}T{shown}" if len(dates) == 1 else shown), known
+
+
+def _listed_start(draft: Draft, step: float) -> float | None:
+    """Return when a list begins that is said to cover a time of the day: 'from 08:00 to 16:00: …'.
+
+    It must have as many values as that time has periods.
+    """
+    for line in draft.lines:
+        lists = [token for token in line.tokens if token.kind == "list"]
+        periods = [token.period for token in line.tokens if token.period is not None]
+        if len(lists) == 1 and len(periods) == 1 and len(periods[0].ranges) == 1:
+            first, last = periods[0].ranges[0]
+            hours = (last - first) % 24 or 24.0
+            if not periods[0].rest and abs(hours * 60 / step - len(lists[0].amounts)) < 1e-9:
+                return first % 24
+    return None
 
 
 def _start_clock(draft: Draft) -> float | None:

@@ -34,6 +34,7 @@ from engiagent.agents.offline.plant.investing import goal_of, take_investing
 from engiagent.agents.offline.plant.leads import lead_lists, led_prices
 from engiagent.agents.offline.plant.links import take_feeds, take_links
 from engiagent.agents.offline.plant.nodes import has_capacities, nodes_of, of_nodes
+from engiagent.agents.offline.plant.numbered import name_numbers
 from engiagent.agents.offline.plant.ratings import take_ratings
 from engiagent.agents.offline.plant.reactive import with_reactive
 from engiagent.agents.offline.plant.remarks import (
@@ -111,6 +112,7 @@ def understand_plant(
         return network
     currency = currency_of_text(problem)
     draft, grids = open_draft(problem, currency)
+    name_numbers(draft)
     timed = take_clock_lists(draft)
     apply_rules(draft, RULES)
     take_definitions(draft)

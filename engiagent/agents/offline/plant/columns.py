@@ -189,17 +189,20 @@ def read_lists(draft: Draft, plant: Plant, currency: str | None) -> list[int]:
         lists = [i for i, t in enumerate(line.tokens) if t.kind == "list"]
         if not lists or line.sentence.is_heading:
             continue
-        start = line.sentence.span[0]
+        start, since = line.sentence.span[0], 0
         for i in lists:
             token = line.tokens[i]
             here = draft.text[start : token.span[0]]
-            start = token.span[1]
             unit = token.amounts[0].unit or _unit_before(here, currency)
-            context = " ".join((line.sentence.lead, here))
             last = re.split(r"(?:,|;|\band\b|\bwhile\b|\bbut\b)(?=\s+(?:the|our|its|an?)\b)", here)[
                 -1
             ]
-            texts = (here, last, context)
+            open_words = [
+                t.text for k, t in enumerate(line.tokens[since:i], since)
+                if t.kind in ("word", "mark") and not draft.is_taken(n, k)
+            ]  # fmt: skip
+            start, since = token.span[1], i + 1
+            texts = (here, last, " ".join(open_words), f"{line.sentence.lead} {here}")
             found = next((p for t in texts if (p := _place(plant, t.lower(), unit))), None)
             if found is None:
                 continue

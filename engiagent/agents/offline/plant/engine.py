@@ -16,6 +16,7 @@ from engiagent.agents.offline.plant.background import (
     says_nothing,
 )
 from engiagent.agents.offline.plant.blocks import Offer
+from engiagent.agents.offline.plant.enumerated import units_apart
 from engiagent.agents.offline.plant.formulas import Curve
 from engiagent.agents.offline.plant.laws import Law
 from engiagent.agents.offline.plant.limits import (
@@ -44,6 +45,12 @@ if TYPE_CHECKING:
 
 _STORES: Final = ("battery", "vehicle", "heat_store", "cold_store")
 _OF_STORES: Final = ("start_empty", "start_half", "start_full", "final_", "no_terminal")
+
+
+_OF_LISTS: Final = frozenset(
+    ["@load", "@heat_load", "@cooling_load", "@pv", "@wind",
+     "demand", "heat", "cool", "electric", "power", "available"]
+)  # fmt: skip
 
 
 _DAYTIMES: Final = frozenset({"morning", "afternoon", "evening", "night"})
@@ -95,8 +102,20 @@ class Reader(Numbers):
             for i in free
             if not (self._counts(n, i) or self._restated(n, i) or self._other_count(n, i))
         ]
-        for first, last in self._clauses(marked):
-            inside = [i for i in free if first <= i < last]
+        for a, b in self._segments(marked):
+            reason = self._all_of(n, marked, free, self._at_commas(marked, a, b))
+            listed = units_apart(marked, a, b) if reason is not None else []
+            reason = self._all_of(n, marked, free, listed) if listed else reason
+            if reason is not None:
+                return reason
+        return None
+
+    def _all_of(
+        self, n: int, marked: Marked, free: list[int], clauses: Sequence[tuple[int, int]]
+    ) -> str | None:
+        """Read clauses one after the other; return why the first was not understood, if any."""
+        for first, last in clauses:
+            inside = [i for i in free if first <= i < last and not self.draft.is_taken(n, i)]
             reason = (
                 self._numbers(n, marked, inside, (first, last))
                 if inside
@@ -106,19 +125,12 @@ class Reader(Numbers):
                 return reason
         return None
 
-    def _clauses(self, marked: Marked) -> list[tuple[int, int]]:
-        """Cut a sentence at semicolons, and at commas before another statement."""
+    def _segments(self, marked: Marked) -> list[tuple[int, int]]:
+        """Cut a sentence at semicolons."""
         tokens = marked.line.tokens
-        cuts = [0]
-        for i, token in enumerate(tokens):
-            if token.text in (";", ".") and token.kind == "mark":
-                cuts.append(i + 1)
-        cuts.append(len(tokens))
-        whole = list(pairwise(cuts))
-        result = []
-        for first, last in whole:
-            result += self._at_commas(marked, first, last)
-        return [pair for pair in result if pair[0] < pair[1]]
+        marks = (i for i, t in enumerate(tokens) if t.text in (";", ".") and t.kind == "mark")
+        cuts = [0, *(i + 1 for i in marks), len(tokens)]
+        return [(a, b) for a, b in pairwise(cuts) if a < b]
 
     def _at_commas(self, marked: Marked, first: int, last: int) -> list[tuple[int, int]]:
         """Cut off pieces between commas that hold no number but ask for something themselves."""
@@ -156,7 +168,7 @@ class Reader(Numbers):
                 start = b
         if start < last:
             result.append((start, last))
-        return result
+        return [pair for pair in result if pair[0] < pair[1]]
 
     def _state(self, n: int, marked: Marked) -> bool:
         """Take a cell that says whether a unit runs at the start."""
@@ -201,7 +213,8 @@ class Reader(Numbers):
             self._background(n, first, last)
             return None
         asks = bears(marked, said, times) or self._asks(n, first, last, said)
-        if self._about_the_end(n, said):
+        if self._about_the_end(n, said) or (not times and self._leads_list(n, first, last, said)):
+            self._says_when(n, first, last)
             return None
         if not asks and stated(said) is None and not self._joined(marked, first, last):
             return None
@@ -264,6 +277,19 @@ class Reader(Numbers):
         known = {f.name for f in self.draft.facts if f.line == n}
         ends = {"no_terminal", "final_equals_initial", "final_at_least_initial"}
         return bool(known & ends) and said <= {"end", "start", "soc", "hold", "energy", "same"}
+
+    def _leads_list(self, n: int, first: int, last: int, said: frozenset[str]) -> bool:
+        """Whether a clause only says of what the list at its end is, which is taken already."""
+        tokens = self.draft.lines[n].tokens
+        lists = (i for i in range(first, last) if tokens[i].kind == "list")
+        return any(self.draft.is_taken(n, i) for i in lists) and said <= _OF_LISTS
+
+    def _says_when(self, n: int, first: int, last: int) -> None:
+        """Account for the times of a clause that are the whole horizon."""
+        for token in self.draft.lines[n].tokens[first:last]:
+            if token.kind in TIMES:
+                entry = {"span": list(token.span), "quote": token.text, "reason": "the horizon"}
+                self.draft.unused.append(entry)
 
     def _after_start(self, n: int) -> bool:
         """Whether the last number read so far is what a store holds at the start."""

@@ -1,0 +1,186 @@
+"""Plain descriptions as engineers jot them down: units in one sentence, numbers as names."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from engiagent.runs import run_problem
+from tests.agents.support import analysed, parameter_values, solved
+
+PRICES = (12, 11, 10, 10, 11, 13, 18, 24, 26, 22, 18, 15, 13, 12, 13, 15, 19, 27, 33, 35, 30, 24,
+          18, 14)  # fmt: skip
+SUPERMARKET = """# Supermarket
+
+Our supermarket owns a 500 kWh battery that can be charged and discharged with up to 200 kW. The
+round-trip efficiency is 90 %. {above}
+
+| Hour | Price |
+|---|---|
+{rows}
+
+We may buy and sell at these prices. The battery is empty at midnight and may be empty at the end of
+the day. Maximise the profit in EUR.
+"""
+ROWS = "\n".join(f"| {hour} | {price} |" for hour, price in enumerate(PRICES))
+ABOVE = (
+    "On 3 May 2026 the prices per hour, starting at midnight, are (in ct/kWh):",
+    "The hourly prices of 3 May 2026 from midnight on, in ct/kWh, are these:",
+    "Hourly prices (ct/kWh) of 3 May 2026, beginning at midnight:",
+)
+
+
+def best_trade() -> float:
+    """Return what the supermarket's battery earns at most, by matrices written by hand."""
+    loss = np.sqrt(0.9)
+    one = np.tril(np.ones((24, 24)))
+    stored = np.hstack([one * loss, -one / loss])
+    price = np.array(PRICES) / 100
+    found = linprog(
+        np.concatenate([price, -price]),
+        np.vstack([stored, -stored]),
+        np.repeat([500.0, 0.0], 24),
+        bounds=(0, 200),
+    )
+    return float(-found.fun)
+
+
+@pytest.mark.parametrize("above", ABOVE)
+def test_a_column_takes_its_unit_from_the_sentence_above(tmp_path: Path, above: str) -> None:
+    analysis = analysed(tmp_path, SUPERMARKET.format(above=above, rows=ROWS))
+    assert analysis.complete, (analysis.not_understood, analysis.missing, analysis.ambiguous)
+    status, objective = solved(analysis, tmp_path)
+    assert status == "optimal"
+    assert objective == pytest.approx(best_trade())
+
+
+def test_the_checker_finds_that_unit_itself(tmp_path: Path) -> None:
+    (tmp_path / "problem.md").write_text(SUPERMARKET.format(above=ABOVE[0], rows=ROWS))
+    outcome = run_problem(tmp_path / "problem.md", "offline", tmp_path / "run")
+    assert outcome.verdict == "certified"
+    assert outcome.objective is not None
+    assert outcome.objective["value"] == pytest.approx(best_trade())
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        "The prices of 3 May 2026 are:",
+        "The prices of 3 May 2026, in ct/kWh or EUR/MWh, are:",
+        "The battery earns money (in EUR). The prices of 3 May 2026 are:",
+    ],
+)
+def test_a_unit_that_is_not_said_is_not_invented(tmp_path: Path, above: str) -> None:
+    assert not analysed(tmp_path, SUPERMARKET.format(above=above, rows=ROWS)).complete
+
+
+# --- units that have numbers for names ------------------------------------------------------------
+
+LOADS = (400, 520, 640, 790, 950, 1100, 980, 700)
+HOSPITAL = """# Chillers
+
+A hospital has two chillers. {first} delivers up to 800 kW of cooling with a COP of 5.2 and cannot
+run below 200 kW. {second} delivers up to 500 kW with a COP of 4.1 and cannot run below 100 kW. The
+cooling load on 5 July 2026 is given per hour from 08:00 to 16:00: {loads} kW. The load must be met
+exactly in every hour. Electricity costs 0.18 EUR/kWh. Minimise the cost of electricity in EUR.
+"""
+SIZES = ((200, 800, 5.2), (100, 500, 4.1))
+
+
+def cheapest_cold() -> float:
+    """Return the least cost of the hospital's cold, hour by hour over all ways to switch."""
+    total = 0.0
+    for load in LOADS:
+        ways = []
+        for running in ((0,), (1,), (0, 1)):
+            least, most = (sum(SIZES[k][end] for k in running) for end in (0, 1))
+            if not least <= load <= most:
+                continue
+            rest, power = load - least, 0.0
+            for k in running:  # the first is the better one
+                more = min(rest, SIZES[k][1] - SIZES[k][0])
+                power += (SIZES[k][0] + more) / SIZES[k][2]
+                rest -= more
+            ways.append(power)
+        total += 0.18 * min(ways)
+    return total
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("Chiller 1", "Chiller 2"), ("Chiller no. 1", "Chiller no. 2"), ("Chiller 4", "Chiller 7")],
+)
+def test_numbers_behind_nouns_are_names(tmp_path: Path, first: str, second: str) -> None:
+    text = HOSPITAL.format(first=first, second=second, loads=", ".join(map(str, LOADS)))
+    analysis = analysed(tmp_path, text)
+    assert analysis.complete, (analysis.not_understood, analysis.missing)
+    status, objective = solved(analysis, tmp_path)
+    assert status == "optimal"
+    assert objective == pytest.approx(cheapest_cold())
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"second": "Chiller 1"},  # which is which?
+        {"loads": "400, 520, 640"},  # from 08:00 to 16:00 are eight hours
+        {"second": "Chiller 2, out of order until 10:00,"},
+    ],
+)
+def test_names_and_times_that_do_not_fit_are_reported(
+    tmp_path: Path, changes: Mapping[str, str]
+) -> None:
+    given = {"first": "Chiller 1", "second": "Chiller 2", "loads": ", ".join(map(str, LOADS))}
+    assert not analysed(tmp_path, HOSPITAL.format(**{**given, **changes})).complete
+
+
+# --- all units in one sentence -------------------------------------------------------------------
+
+ISLAND = """# Island
+
+{units} There is no grid connection. PV may be curtailed. The generator is off before the start.
+
+| Time | Load (kW) | PV (kW) |
+|---|---|---|
+| 06:00 | 20 | 0 |
+| 07:00 | 35 | 35 |
+| 08:00 | 40 | 60 |
+| 09:00 | 50 | 2 |
+
+The date is 2 June 2026. Minimise the total cost in EUR.
+"""
+GENERATOR = "a diesel generator (10 kW to 60 kW when it runs, fuel cost 0.32 EUR/kWh)"
+STORE = "a 100 kWh battery (30 kW each way, 95 % efficient each way, 50 kWh at the start)"
+LISTS = (
+    f"An island has {GENERATOR}, {STORE}, and a PV plant.",
+    f"The island owns {STORE}, {GENERATOR} and a PV plant.",
+    f"There is a PV plant, {STORE} and {GENERATOR}.",
+    f"The site is equipped with {GENERATOR} and {STORE}, and with a PV plant.",
+)
+
+
+@pytest.mark.parametrize("units", LISTS)
+def test_a_sentence_may_list_all_units(tmp_path: Path, units: str) -> None:
+    analysis = analysed(tmp_path, ISLAND.format(units=units))
+    assert analysis.complete, (analysis.not_understood, analysis.missing)
+    assert analysis.blueprint is not None
+    values = parameter_values(analysis.blueprint, tmp_path)
+    assert float(values["battery.energy_capacity"]) == 100
+    assert float(values["battery.charge_power_max"]) == 30
+    numbers = {p.name: p.value for p in analysis.blueprint.core.parameters}
+    assert (numbers["genset_min_power"], numbers["genset_power_max"]) == (10, 60)
+
+
+@pytest.mark.parametrize(
+    "units",
+    [
+        f"An island has {GENERATOR} and {STORE}, which must not run together, and a PV plant.",
+        f"An island has {GENERATOR}, {STORE}, and a PV plant that only the battery may use.",
+        f"An island has {GENERATOR}, a second one, {STORE}, and a PV plant.",
+        f"An island has {GENERATOR}, {STORE}, and a PV plant of 80 kW that shares its inverter.",
+    ],
+)
+def test_what_a_list_asks_besides_is_not_lost(tmp_path: Path, units: str) -> None:
+    assert not analysed(tmp_path, ISLAND.format(units=units)).complete
