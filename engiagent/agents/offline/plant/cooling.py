@@ -7,6 +7,7 @@ from engiagent.agents.offline.draft import Draft
 from engiagent.agents.offline.goals import Goal
 from engiagent.agents.offline.grids import Grid
 from engiagent.agents.offline.plant.duties import Stated, take_duties
+from engiagent.agents.offline.plant.eir import Eir, take_eir
 from engiagent.agents.offline.plant.engine import Reader
 from engiagent.agents.offline.plant.laws import Law, take_laws
 from engiagent.agents.offline.plant.modes import Modes, take_goal, take_modes
@@ -26,6 +27,7 @@ class Cooling:
     modes: Modes | None
     stated: list[Stated] = field(default_factory=list)
     laws: Mapping[str, Law] = field(default_factory=dict)
+    eir: Mapping[str, Eir] = field(default_factory=dict)
 
     @classmethod
     def open(cls, draft: Draft, grids: Sequence[Grid]) -> "Cooling":
@@ -42,6 +44,7 @@ class Cooling:
             take_step_words(self.draft, axis)
         plant = take_needs(self.draft, plant, self.modes, axis)
         self.laws = take_laws(self.draft, plant)
+        self.eir = take_eir(self.draft, plant)
         self.stated += take_phrased(self.draft, plant, axis)
         self.stated += take_duties(self.draft, plant, axis)
         return plant
@@ -52,7 +55,7 @@ class Cooling:
 
     def into(self, reader: Reader) -> None:
         """Hand what was read to the reader of all other sentences."""
-        reader.modes, reader.laws = self.modes, self.laws
+        reader.modes, reader.laws, reader.eir = self.modes, self.laws, self.eir
         for fact in self.stated:
             reader.state(fact.fact, fact.about, fact.line)
             if fact.about is not None and fact.fact == "always_on":

@@ -4,8 +4,10 @@ import re
 
 from engiagent.agents.offline.draft import Json
 from engiagent.agents.offline.goals import Goal
+from engiagent.agents.offline.plant.eir import Eir, Warmth
 from engiagent.agents.offline.plant.laws import Law
-from engiagent.agents.offline.plant.system import System
+from engiagent.agents.offline.plant.system import System, weather_series
+from engiagent.agents.offline.results import Missing
 
 
 def without_supply(system: System, goal: Goal | None) -> list[str]:
@@ -21,7 +23,10 @@ def without_supply(system: System, goal: Goal | None) -> list[str]:
 def least_energy(system: System, goal: Goal, drawn: list[str]) -> Json | None:
     """Return the objective of the least electric energy; None, reported, where it is not clear."""
     draft = system.builder.draft
-    if not drawn or system.plant_has("grid", "fuel"):
+    text = draft.lines[goal.line].line
+    machines = [i for i in system.reader.plant.instances if i.unit.card.get("output")]
+    named = [i for i in machines if i.finder.search(text)]
+    if not drawn or system.plant_has("grid", "fuel") or len(named) not in (0, len(machines)):
         draft.doubt(goal.line, "the least energy: of which units, and drawn from where?")
         return None
     if system.costs or system.burnt:
@@ -31,7 +36,7 @@ def least_energy(system: System, goal: Goal, drawn: list[str]) -> Json | None:
         "name": "energy",
         "sense": "minimize",
         "expression": f"sum(({' + '.join(drawn)})*dt(t) for t in T)",
-        "unit": "MWh" if re.search(r"(?<![a-z])mwh", draft.lines[goal.line].line) else "kWh",
+        "unit": "MWh" if re.search(r"(?<![a-z])mwh", text) else "kWh",
         "source_reference": draft.quote(goal.line),
     }
 
@@ -55,6 +60,53 @@ def drawn_by_law(system: System, name: str, law: Law) -> str:
     if law.bent():
         system.curved.append(name)
     return f"({' + '.join(texts)})*1[{law.gives}]"
+
+
+def drawn_by_curves(system: System, name: str, eir: Eir) -> str:
+    """Return the electric power of a chiller by the curves of EnergyPlus."""
+    builder = system.builder
+    capacity = builder.at(system.filled[name]["cooling_max"])
+    cop = builder.value(f"{name}_reference_cop", eir.cop, "reference COP")
+    rated = f"{capacity}/{cop}"
+    if eir.warmth is not None:
+        rated += f"*{_warmth(system, eir.warmth)}[t]"
+    if not any(v["name"] == f"{name}_on" for v in builder.variables):
+        builder.draft.doubt(eir.line, f"may {name} be off, or how little may it make?")
+    if system.has(name, "cop"):
+        builder.draft.doubt(eir.line, f"{name}: what it draws is given in two ways")
+    texts = []
+    for power, value in eir.terms:
+        said = f"coefficient {power} of part load"
+        made = builder.value(f"{name}_part_load_{power}", value, said)
+        ratio = f"({name}_cooling[t]/{capacity})"
+        texts.append(made + (f"*{name}_on[t]", f"*{ratio}", f"*{ratio}**2")[power])
+    system.curved.append(name)
+    return f"{rated}*({' + '.join(texts)})"
+
+
+def _warmth(system: System, warmth: Warmth) -> str:
+    """Return the modifier of temperature, which all chillers share."""
+    builder, draft = system.builder, system.builder.draft
+    made = "temperature_modifier"
+    if any(p["name"] == made for p in builder.parameters):
+        return made
+    base = builder.value("modifier_base", warmth.base, "constant of the modifier of temperature")
+    slope = builder.value("modifier_slope", warmth.slope, "slope of the modifier of temperature")
+    water = weather_series(system, "condenser_water")
+    if water is None:
+        water = builder.missing(
+            "condenser_water_temperature", "degC", "temperature of the entering condenser water",
+            Missing("condenser_water", "temperature", "the temperature of the entering condenser "
+                    "water is not given"), True,
+        )  # fmt: skip
+        draft.doubt(warmth.line, "the temperature of the entering condenser water is not given")
+    per = {"degC": "K", "degF": "degF_diff"}[warmth.scale]
+    sign = "+" if warmth.sign > 0 else "-"
+    return builder.derived(
+        made, f"{base} {sign} {slope}*({water}[t] - 0[{warmth.scale}])/1[{per}]", "1",
+        "modifier of temperature", [base, slope, water], series=True,
+        note="by the temperature of the same period",
+    )  # fmt: skip
 
 
 def outright(system: System, filled: dict[str, str]) -> bool:

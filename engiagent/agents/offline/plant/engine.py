@@ -16,6 +16,7 @@ from engiagent.agents.offline.plant.background import (
     says_nothing,
 )
 from engiagent.agents.offline.plant.blocks import Offer
+from engiagent.agents.offline.plant.eir import Eir
 from engiagent.agents.offline.plant.enumerated import units_apart
 from engiagent.agents.offline.plant.formulas import Curve
 from engiagent.agents.offline.plant.laws import Law
@@ -69,6 +70,7 @@ class Reader(Numbers):
     tapers: Sequence[Taper] = ()
     modes: Modes | None = None
     laws: Mapping[str, Law] = field(default_factory=dict)
+    eir: Mapping[str, Eir] = field(default_factory=dict)
     constants: Sequence["Constant"] = ()
     balancing: "Balancing | None" = None
     ahead: Ahead | None = None

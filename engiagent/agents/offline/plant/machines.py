@@ -8,7 +8,7 @@ import numpy as np
 from engiagent.agents.offline.draft import Json, source_span
 from engiagent.agents.offline.plant.alike import before_first, several, whole
 from engiagent.agents.offline.plant.curves import add_curve, add_offer, burn
-from engiagent.agents.offline.plant.drawing import drawn_by_law
+from engiagent.agents.offline.plant.drawing import drawn_by_curves, drawn_by_law
 from engiagent.agents.offline.plant.system import (
     BEFORE,
     CAPACITY,
@@ -50,17 +50,20 @@ def add_unit(system: System, instance: Instance) -> None:
         # What it gives as heat beyond its electricity is taken from the chilled water.
         cold = system.text(name, "({cop} - 1)*{c}_electric_power[t]")
         system.supply("cooling", cold)
-    law = system.reader.laws.get(name)
-    for carrier, text in card.get("demands", {}).items() if law is None else ():
+    law, eir = system.reader.laws.get(name), system.reader.eir.get(name)
+    plain = law is None and eir is None
+    for carrier, text in card.get("demands", {}).items() if plain else ():
         tops = [filled.get(v["upper"]) for v in card.get("variables", ())]
         upper = tops[0] if len(tops) == 1 else None
-        plain = re.fullmatch(r"\{(\w+)\}", text)
-        limit = filled.get(plain[1]) if plain else upper
+        slot = re.fullmatch(r"\{(\w+)\}", text)
+        limit = filled.get(slot[1]) if slot else upper
         system.demand(carrier, system.text(name, text), limit)
     if instance.unit.switches:
         _switching(system, instance)
     if law is not None:
         system.demand("electricity", drawn_by_law(system, name, law))
+    if eir is not None:
+        system.demand("electricity", drawn_by_curves(system, name, eir))
     _ramp(system, instance)
     _running_costs(system, instance)
 

@@ -187,6 +187,8 @@ def weather_role(words: str) -> str | None:
     """Return which temperature of the weather a column holds by its name and what is said of it."""
     if re.search(r"wet[ _-]?bulb", words):
         return "wet_bulb"
+    if re.search(r"condenser[ _-]?water|water entering the condensers?", words):
+        return "condenser_water"
     return "outdoor" if re.search(r"outdoor|outside|ambient|dry[ _-]?bulb", words) else None
 
 

@@ -142,7 +142,7 @@ def fill_slots(system: System, instance: Instance) -> None:
     for known in unit.slots.values():
         inner = unit.component == "zone" and not outside and known.name in _TO_OUTSIDE
         spared = inner or str(known.options.get("spared_by", "")) in filled
-        spared |= known.name == "cop" and name in system.reader.laws
+        spared |= known.name == "cop" and name in (*system.reader.laws, *system.reader.eir)
         if known.required and known.name not in filled and not spared:
             filled[known.name] = lacking(system, instance, known.name)
 
