@@ -37,6 +37,7 @@ from engiagent.agents.offline.plant.nodes import has_capacities, nodes_of, of_no
 from engiagent.agents.offline.plant.numbered import name_numbers
 from engiagent.agents.offline.plant.ratings import take_ratings
 from engiagent.agents.offline.plant.reactive import with_reactive
+from engiagent.agents.offline.plant.readiness import take_readiness
 from engiagent.agents.offline.plant.remarks import (
     take_absent,
     take_open_ends,
@@ -126,6 +127,7 @@ def understand_plant(
     times: list[Times] = [g.times for g in grids if g.times is not None]
     files = file_columns(problem, currency, frozenset(r.file for r in rosters))
     ahead, columns = take_ahead(draft, grids, files[0])
+    ready, columns = take_readiness(draft, columns)
     plant = find_units(draft.lines, [*_labels(draft, tabled), *labels_of(listed)])
     plant = with_zone(with_fuelled(plant, draft), draft, columns, nodes)
     if plant.of("zone"):
@@ -188,6 +190,11 @@ def understand_plant(
     reader.labels |= {*CREDITED, "aggregator"} if any(e.baseline for e in events) else set()
     reader.ahead, reader.shifts, reader.reactive = ahead, shifts, reactive
     cooling.into(reader)
+    for fact in stated:
+        reader.state(fact.fact, fact.about, fact.line)
+        if fact.about is not None and fact.fact == "always_on":
+            reader.hints[fact.line] = fact.about
+    reader.ahead, reader.shifts, reader.ready = ahead, shifts, ready
     reader.shares = take_shares(draft, reader)
     reader.steps = take_steps(draft, plant, axis)
     reader.tapers = take_tapers(draft, plant, grids)

@@ -16,6 +16,7 @@ from engiagent.agents.offline.plant.investing import price_asked
 from engiagent.agents.offline.plant.machines import add_unit
 from engiagent.agents.offline.plant.moding import add_modes
 from engiagent.agents.offline.plant.reactive import add_reactive
+from engiagent.agents.offline.plant.readiness import add_readiness
 from engiagent.agents.offline.plant.reserve import add_contingency, add_reserve
 from engiagent.agents.offline.plant.reversible import check_both_at_once
 from engiagent.agents.offline.plant.shifting import add_shifts
@@ -57,6 +58,7 @@ def build(system: System, goal: Goal | None, currency: str) -> Json | None:
             add_unit(system, instance)
     bound_stores(system)
     add_shifts(system)
+    add_readiness(system)
     for instance in plant.of("zone"):
         add_zone(system, instance)
     add_modes(system)

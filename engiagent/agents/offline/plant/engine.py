@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from engiagent.agents.offline.plant.balancing import Balancing
     from engiagent.agents.offline.plant.constancy import Constant
     from engiagent.agents.offline.plant.investing import Investing
+    from engiagent.agents.offline.plant.readiness import Readiness
     from engiagent.agents.offline.plant.shifting import Shift
     from engiagent.agents.offline.plant.steps import Steps
 
@@ -76,6 +77,7 @@ class Reader(Numbers):
     ahead: Ahead | None = None
     investing: "Investing | None" = None
     shifts: Sequence["Shift"] = ()
+    ready: "Readiness | None" = None
 
     def read_all(self) -> None:
         """Read every line; report those that are not understood."""

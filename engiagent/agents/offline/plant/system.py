@@ -139,6 +139,8 @@ def fill_slots(system: System, instance: Instance) -> None:
 
         fill_tapered(system, instance)
     outside = unit.component == "zone" and _outside(system, instance)
+    if "energy_capacity" in unit.slots and "maximum_energy" in filled:
+        filled.setdefault("energy_capacity", filled["maximum_energy"])  # no more is ever in it
     for known in unit.slots.values():
         inner = unit.component == "zone" and not outside and known.name in _TO_OUTSIDE
         spared = inner or str(known.options.get("spared_by", "")) in filled
