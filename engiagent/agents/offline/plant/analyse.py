@@ -188,13 +188,8 @@ def understand_plant(
     reader.changes += changes
     reader.events += events
     reader.labels |= {*CREDITED, "aggregator"} if any(e.baseline for e in events) else set()
-    reader.ahead, reader.shifts, reader.reactive = ahead, shifts, reactive
+    reader.ahead, reader.shifts, reader.reactive, reader.ready = ahead, shifts, reactive, ready
     cooling.into(reader)
-    for fact in stated:
-        reader.state(fact.fact, fact.about, fact.line)
-        if fact.about is not None and fact.fact == "always_on":
-            reader.hints[fact.line] = fact.about
-    reader.ahead, reader.shifts, reader.ready = ahead, shifts, ready
     reader.shares = take_shares(draft, reader)
     reader.steps = take_steps(draft, plant, axis)
     reader.tapers = take_tapers(draft, plant, grids)
