@@ -35,6 +35,8 @@ from engiagent.agents.offline.plant.leads import lead_lists, led_prices
 from engiagent.agents.offline.plant.links import take_feeds, take_links
 from engiagent.agents.offline.plant.nodes import has_capacities, nodes_of, of_nodes
 from engiagent.agents.offline.plant.numbered import name_numbers
+from engiagent.agents.offline.plant.outage import take_outage
+from engiagent.agents.offline.plant.priorities import take_priorities
 from engiagent.agents.offline.plant.ratings import take_ratings
 from engiagent.agents.offline.plant.reactive import with_reactive
 from engiagent.agents.offline.plant.readiness import take_readiness
@@ -174,7 +176,9 @@ def understand_plant(
     take_remarks_on_results(draft)
     over_midnight(draft, axis)
     take_open_ends(draft, axis.end_clock if axis is not None else None)
-    goal = goal_of(draft, asked(draft), investing)
+    dark = take_outage(draft, axis)
+    priorities, points = take_priorities(draft, problem, axis)
+    goal = points or goal_of(draft, asked(draft), investing)
     weighed(draft, goal, ahead)
     events = take_events(draft, plant)
     take_absent(draft, any(e.baseline is not None and e.credit is None for e in events))
@@ -194,6 +198,9 @@ def understand_plant(
     reader.steps = take_steps(draft, plant, axis)
     reader.tapers = take_tapers(draft, plant, grids)
     read_balancing(draft, plant, balancing, blocks, -1 if goal is None else goal.line)
+    reader.priorities = priorities
+    for n in dark:
+        reader.state("islanded", None, n)
     reader.balancing, reader.investing = balancing, investing
     reader.constants = take_constants(draft, plant, axis, blocks)
     reader.carnots = take_carnots(draft, [pattern_of(i.unit.nouns) for i in plant.instances])

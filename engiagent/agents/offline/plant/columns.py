@@ -71,6 +71,8 @@ def _texts(draft: Draft, column: Column, currency: str | None) -> tuple[str, lis
     """Return a column's unit and the texts that may say what it is, its name first."""
     behind, around = description(draft, column)
     head = "demand" if consumes(column.name) else plain_text(column.name)
+    sunny = column.unit and kind_of(column.unit) in ("power", "energy")
+    head = "solar" if sunny and head in ("sun", "sunshine") else head
     texts = [head, behind, around, column.words]
     unit = column.unit or _unit_in(behind, currency) or _unit_in(around, currency)
     return ("1" if not unit and "cop" in texts[0].split() else unit), texts

@@ -15,6 +15,7 @@ from engiagent.agents.offline.plant.holding import add_balancing
 from engiagent.agents.offline.plant.investing import price_asked
 from engiagent.agents.offline.plant.machines import add_unit
 from engiagent.agents.offline.plant.moding import add_modes
+from engiagent.agents.offline.plant.priorities import add_priorities, most_points
 from engiagent.agents.offline.plant.reactive import add_reactive
 from engiagent.agents.offline.plant.readiness import add_readiness
 from engiagent.agents.offline.plant.reserve import add_contingency, add_reserve
@@ -66,6 +67,7 @@ def build(system: System, goal: Goal | None, currency: str) -> Json | None:
     for instance in plant.of("grid"):
         if not add_settlement(system, instance):
             add_grid(system, instance)
+    add_priorities(system)
     add_constants(system)
     add_steps(system)
     add_energies(system)
@@ -284,6 +286,8 @@ def _objective(system: System, goal: Goal | None, currency: str) -> Json | None:
         return None
     if goal.target == "fuel":
         return least_fuel(system, goal)
+    if goal.target == "points":
+        return most_points(system, goal)
     if goal.target not in ("cost", "profit"):
         system.builder.draft.refuse(goal.line, "the engine has no such objective for a plant")
         return None

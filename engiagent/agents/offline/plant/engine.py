@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from engiagent.agents.offline.plant.constancy import Constant
     from engiagent.agents.offline.plant.investing import Investing
     from engiagent.agents.offline.plant.readiness import Readiness
+    from engiagent.agents.offline.plant.priorities import Priorities
     from engiagent.agents.offline.plant.shifting import Shift
     from engiagent.agents.offline.plant.steps import Steps
 
@@ -78,6 +79,7 @@ class Reader(Numbers):
     investing: "Investing | None" = None
     shifts: Sequence["Shift"] = ()
     ready: "Readiness | None" = None
+    priorities: "Priorities | None" = None
 
     def read_all(self) -> None:
         """Read every line; report those that are not understood."""
@@ -333,6 +335,7 @@ class Reader(Numbers):
         last = told_besides(marked, first, last)
         said = {c for c in marked.said(first, last) if not c.startswith("@")}
         said -= {"always"} if _asks_each(marked, first, last) else set()
+        said -= {"cond"} if _asks_when(marked, first, last) else set()
         strange = [
             tokens[i].text for i in range(first, last)
             if marked.concepts[i] == UNKNOWN and tokens[i].text not in self.labels
@@ -380,6 +383,18 @@ _EACH_PERIOD: Final = re.compile(
     r"(?: (?:we|you|i|it|they|the [a-z]+))?(?: to)?(?: (?!never|always|not)[a-z]+){1,4}"
     r" (?:in|for|during|at) (?:each|every) (?:[a-z-]+ )?(?:hour|block|period|quarter|step)"
 )
+
+
+_ASKS_WHEN: Final = re.compile(
+    r"^(?:which|what)(?: [a-z]+){1,3} (?:runs?|(?:is|are) (?:served|supplied|on|run)) (?:and )?when"
+    r"(?= so| such|$)|^when (?:should|shall|do|does|must)(?: [a-z]+){1,4}(?= so| such|$)"
+)
+
+
+def _asks_when(marked: Marked, first: int, last: int) -> bool:
+    """Whether 'when' asks: 'which loads run when?'."""
+    text = " ".join(t.text for t in marked.line.tokens[first:last] if t.kind == "word")
+    return _ASKS_WHEN.search(text) is not None and len(re.findall(r"\bwhen\b", text)) == 1
 
 
 def _asks_each(marked: Marked, first: int, last: int) -> bool:

@@ -5,6 +5,7 @@ from typing import Final
 
 import numpy as np
 
+from engiagent.agents.offline.builder import for_owner
 from engiagent.agents.offline.draft import Json, source_span
 from engiagent.agents.offline.plant.alike import before_first, several, whole
 from engiagent.agents.offline.plant.curves import add_curve, add_offer, burn
@@ -18,6 +19,7 @@ from engiagent.agents.offline.plant.system import (
     lacking,
 )
 from engiagent.agents.offline.plant.units import Instance
+from engiagent.agents.offline.storage import requirements
 
 
 def add_unit(system: System, instance: Instance) -> None:
@@ -65,6 +67,7 @@ def add_unit(system: System, instance: Instance) -> None:
     if eir is not None:
         system.demand("electricity", drawn_by_curves(system, name, eir))
     _ramp(system, instance)
+    _stock(system, instance)
     _running_costs(system, instance)
 
 
@@ -261,6 +264,13 @@ def _ramp(system: System, instance: Instance) -> None:
         system.builder.draft.doubt(line, f"{name}: its ramp is given in two ways")
 
 
+def _stock(system: System, instance: Instance) -> None:
+    """Limit what a unit makes in all by what its fuel is good for."""
+    name, builder = instance.name, system.builder
+    readings = for_owner(builder.draft, instance.unit.component, name)
+    requirements(builder, name, {k: v for k, v in readings.items() if k == "energy_total"}, {})
+
+
 _BURNT: Final = ("energy_cost", "efficiency", "fuel_volume", "no_load_cost", "fuel_price")
 _FUELS: Final = re.compile(
     r"(?<![a-z-])(?:natural )?(gas|diesel|oil|biogas|pellet|wood|biomass|propane|lpg|petrol|coal)"
@@ -338,5 +348,7 @@ def _running_costs(system: System, instance: Instance) -> None:
         text = system.text(name, "{fuel_price}*{c}_power[t]*dt(t)")
         system.costs.append(("+", f"sum({text} for t in T)"))
         return
+    if system.reader.goal is not None and system.reader.goal.target == "points":
+        return  # what fuel costs does not matter
     slot = "efficiency" if price is not None else "fuel_price"
     lacking(system, instance, slot)

@@ -149,6 +149,8 @@ def _pieces(
         named = [c[1:] for c in marked.concepts[edges[k] : edges[k + 1]] if c.startswith("@")]
         named = [c for c in named if c != "zone"] or named
         mentioned = named[0] if named else None
+        if k and said and said <= _WAYS and result[-1].slot.name.endswith("_loss"):
+            said |= {"loss"} if _alike(marked, items[k - 1], item) else set()
         found = _item(marked, item, said, scene, mentioned, subject)
         if found is None and k:
             found = _item(marked, item, _inherit(said, head), scene, mentioned, subject)
@@ -160,6 +162,17 @@ def _pieces(
         head = _inherit(said, head)
         subject = mentioned or subject
     return result
+
+
+_WAYS: Final = frozenset(
+    {"wayin", "wayout", "charge", "discharge", "whencharging", "whendischarging"}
+)
+
+
+def _alike(marked: Marked, a: Item, b: Item) -> bool:
+    """Whether two amounts are of one kind, as those of '4 % in and 4 % out'."""
+    kinds = {marked.line.tokens[i.tokens[0]].amount for i in (a, b)}
+    return len({amount.kind for amount in kinds if amount is not None}) == 1
 
 
 def _distributed(
