@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from engiagent.agents.offline.plant.balancing import Balancing
     from engiagent.agents.offline.plant.constancy import Constant
     from engiagent.agents.offline.plant.investing import Investing
-    from engiagent.agents.offline.plant.readiness import Readiness
     from engiagent.agents.offline.plant.priorities import Priorities
+    from engiagent.agents.offline.plant.readiness import Readiness
     from engiagent.agents.offline.plant.shifting import Shift
     from engiagent.agents.offline.plant.steps import Steps
 
