@@ -109,8 +109,11 @@ def understand_plant(
     """Read a problem as a plant: units on balances of electricity, heat and cooling."""
     from engiagent.agents.offline.communities.analyse import understand_community
     from engiagent.agents.offline.feeders.analyse import understand_feeder
+    from engiagent.agents.offline.voyages.analyse import understand_voyage
 
-    network = understand_feeder(problem) or understand_community(problem)
+    network = (
+        understand_feeder(problem) or understand_community(problem) or understand_voyage(problem)
+    )
     if network is not None:
         return network
     currency = currency_of_text(problem)

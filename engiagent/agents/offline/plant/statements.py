@@ -39,7 +39,7 @@ def rules() -> tuple[Rule, ...]:
             bool(entry.get("units", True)),
             bool(entry.get("any", False)),
         )
-        for card in ("statements", "feeder", "community")
+        for card in ("statements", "feeder", "community", "voyage")
         for entry in load_card(card)["rules"]
     )
 

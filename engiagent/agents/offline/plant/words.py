@@ -77,7 +77,8 @@ def neutral() -> frozenset[str]:
 @lru_cache(maxsize=8)
 def group(name: str) -> frozenset[str]:
     """Return a group of concepts, as those that a later piece of a sentence inherits."""
-    cards = (*_cards(), load_card("feeder"), load_card("community"))
+    apart = (load_card(name) for name in ("feeder", "community", "voyage"))
+    cards = (*_cards(), *apart)
     texts = (str(card.get("groups", {}).get(name, "")) for card in cards)
     return frozenset(word for text in texts for word in text.split())
 
