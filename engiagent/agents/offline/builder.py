@@ -151,7 +151,15 @@ class Builder:
         stem = re.sub(r"\W+", "_", cell.file.rsplit(".", 1)[0]).strip("_")
         names = f"{stem}_rows"
         source = {"kind": "file", "file": cell.file}
-        if all(entry["name"] != names for entry in self.sets):
+        heads = cell.head.split(",")
+        if len(heads) > 1 and all(entry["name"] != names for entry in self.sets):
+            among = next(e["name"] for e in self.sets if e["kind"] == "labels")
+            self.sets.append(
+                {"name": names, "kind": "tuples", "of": [among] * len(heads),
+                 "data": f"{cell.file}#{cell.head}",
+                 "source_reference": {**source, "column": heads[0]}}
+            )  # fmt: skip
+        elif all(entry["name"] != names for entry in self.sets):
             self.sets.append(
                 {"name": names, "kind": "labels", "data": f"{cell.file}#{cell.head}",
                  "source_reference": {**source, "column": cell.head}}
@@ -160,7 +168,7 @@ class Builder:
         unit = str(fields.pop("unit", ""))
         made = self.parameter(
             f"{stem}_{column}", unit, f"column {cell.column} of {cell.file}", index=[names],
-            data=data, keys=[cell.head], source_reference={**source, "column": cell.column},
+            data=data, keys=heads, source_reference={**source, "column": cell.column},
             **fields,
         )  # fmt: skip
         self.indexed.discard(made)

@@ -48,6 +48,7 @@ from engiagent.agents.offline.plant.remarks import (
 )
 from engiagent.agents.offline.plant.retold import take_retold, take_step_counts
 from engiagent.agents.offline.plant.reversible import take_fractions, with_reversible
+from engiagent.agents.offline.plant.roomfiles import read_rooms, room_files
 from engiagent.agents.offline.plant.rooms import card, name_rests, read_scheme, with_zone
 from engiagent.agents.offline.plant.rosters import labels_of, read_rosters, rosters_of
 from engiagent.agents.offline.plant.scenarios import told_apart
@@ -128,9 +129,10 @@ def understand_plant(
     cooling = Cooling.open(draft, grids)
     nodes = nodes_of(draft, grids, rosters, card()[0].nouns)
     tabled = [g for g in grids if not (nodes and of_nodes(g))]
+    rooms, housed, rosters = room_files(problem, rosters, draft)
     listed = [r for r in rosters if not (nodes and has_capacities(r))]
     times: list[Times] = [g.times for g in grids if g.times is not None]
-    files = file_columns(problem, currency, frozenset(r.file for r in rosters))
+    files = file_columns(problem, currency, frozenset(r.file for r in rosters) | rooms.files)
     ahead, columns = take_ahead(draft, grids, files[0])
     ready, columns = take_readiness(draft, columns)
     plant = find_units(draft.lines, [*_labels(draft, tabled), *labels_of(listed)])
@@ -186,6 +188,7 @@ def understand_plant(
     events = take_events(draft, plant)
     take_absent(draft, any(e.baseline is not None and e.credit is None for e in events))
     cooling.goal(goal)
+    plant = read_rooms(draft, plant, housed, rooms, axis.start_clock if axis else None, currency)
     stays = read_rosters(draft, plant, rosters, currency)
     curves = take_curves(draft, frozenset(i.name for i in plant.instances))
     slopes = take_slopes(draft, [pattern_of(i.unit.nouns) for i in plant.instances])
@@ -207,7 +210,8 @@ def understand_plant(
     reader.balancing, reader.investing = balancing, investing
     reader.constants = take_constants(draft, plant, axis, blocks)
     reader.carnots = take_carnots(draft, [pattern_of(i.unit.nouns) for i in plant.instances])
-    reader.links, reader.feeds = take_links(draft, plant.of("zone")), take_feeds(draft, plant)
+    reader.links = [*take_links(draft, plant.of("zone")), *rooms.links]
+    reader.feeds, reader.rooms = take_feeds(draft, plant), rooms
     led_prices(reader)
     reader.read_all()
     if ahead is not None:

@@ -21,6 +21,10 @@ _LEAST: Final = (
         r"(?:then )?cost(?: us)? (?:at (?:the )?(?:very )?least|at a minimum)(?= ?[,(]|$)"
     ),
 )
+_MONEY: Final = re.compile(
+    r"(?:burns?|costs?|spends?|uses?|takes?|needs?)(?: us)? as little (?:[a-z]+ ){0,2}money as"
+    r" (?:possible|it gets|can be|we can)"
+)
 _DIFFERENCE: Final = re.compile(
     r"(?P<what>electricity|energy|power|costs?|bill)(?: costs?| bill)?"
     rf" (?:less|minus|net of|plus|and) (?:[a-z]+ ){{1,4}}(?P<small>{_IS} {_SMALL})"
@@ -33,7 +37,7 @@ def asked(draft: Draft) -> Goal | None:
     for n, line in enumerate(draft.lines):
         if line.sentence.is_heading or n in draft.table_lines:
             continue
-        match = next((m for p in _LEAST if (m := p.search(line.line))), None)
+        match = next((m for p in (*_LEAST, _MONEY) if (m := p.search(line.line))), None)
         sums = _DIFFERENCE.search(line.line) if match is None else None
         if match is None and sums is None:
             continue

@@ -37,6 +37,7 @@ from engiagent.agents.offline.tokens import Line
 
 if TYPE_CHECKING:
     from engiagent.agents.offline.plant.reactive import Reactive
+    from engiagent.agents.offline.plant.roomfiles import RoomFiles
 
 _PICKED: Final = re.compile(
     r"(?<![a-z-])(?:one|either|any|only|neither)(?![a-z-])| or (?!to |until |up |more|less|<)"
@@ -98,6 +99,7 @@ class Numbers(Counts):
     slopes: list[Slope] = field(default_factory=list)
     carnots: Sequence[Carnot] = ()
     reactive: "Reactive | None" = None
+    rooms: "RoomFiles | None" = None
     links: Sequence[Link] = ()
     feeds: Sequence[Feed] = ()
 

@@ -360,7 +360,15 @@ def _note(reader: "Numbers", n: int, some: "Sequence[Found]", period: Period | N
     elif "band" in slot.options:
         inclusive = "includ" in line.line or "inclusive" in line.line
         place = line.sentence.span
-        draft.bands += [Band(o, tuple(values), period, n, place, inclusive) for o in owners]
+        rest = period is not None and period.rest and not period.ranges
+        used = "inuse" in some[0].said
+        owners = owners or (["*"] if used or rest else [])
+        found = [Band(o, tuple(values), period, n, place, inclusive) for o in owners]
+        files = reader.rooms
+        if files is not None and files.use and (used or rest):
+            files.bands += [(band, not used) for band in found]
+        else:
+            draft.bands += found
     else:
         both = "eachway" in some[0].said
         for owner in owners:

@@ -10,6 +10,7 @@ from engiagent.agents.offline.climate import add_comfort, scheme_of
 from engiagent.agents.offline.draft import Band, Json, Priced, Value, source_span
 from engiagent.agents.offline.plant.changes import add_changes
 from engiagent.agents.offline.plant.piping import is_fed, own_limit, walls_of
+from engiagent.agents.offline.plant.roomfiles import add_use_bands, use_gains
 from engiagent.agents.offline.plant.system import System
 from engiagent.agents.offline.plant.tanks import largest_made
 from engiagent.agents.offline.plant.units import Instance
@@ -48,6 +49,7 @@ def add_zone(system: System, instance: Instance) -> None:
     requirements(builder, name, for_owner(builder.draft, "zone", name), filled)
     _contradicted(builder, name)
     add_comfort(builder, name, filled)
+    add_use_bands(system, name)
     add_changes(system, name)
 
 
@@ -120,6 +122,9 @@ def _gains(system: System, name: str) -> str | None:
         )  # fmt: skip
         if some is not None:
             made.append(some)
+    used = use_gains(system, name)
+    if used is not None:
+        made.append(used)
     if "gains" in system.filled[name]:
         made.append(system.filled[name]["gains"])
     if len(made) < 2:
