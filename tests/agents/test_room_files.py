@@ -38,8 +38,8 @@ PARTS = {
     "band": (
         "A room in use must be at 19.5 °C or more; that goes for every hour mark from `from` to"
         " `to`, both included. Otherwise 12 °C will do, and no room should ever be above 23 °C.",
-        "A room that is in use must not be colder than 19.5 °C. At other times 12 °C suffice. No room"
-        " may ever be above 23 °C.",
+        "A room that is in use must not be colder than 19.5 °C. At other times 12 °C suffice. No"
+        " room may ever be above 23 °C.",
         "Every room must be at 19.5 °C or more while it is in use; otherwise 12 °C are enough. At"
         " all times at most 23 °C are allowed in any room.",
     ),
