@@ -37,7 +37,7 @@ _YEAR_BEFORE: Final = re.compile(
     r"autumn|fall|winter|q[1-4]|end|mid|early|late|and|edition|ed\.|©|built)[\s-]|\()$"
 )
 _CLOCK: Final = re.compile(
-    r"(\d{1,2}):(\d{2})(?::(\d{2}))?(?![\d:])(?:\s?([ap])\.?\s?m(?:\.|\b))?"
+    r"(\d{1,2}):(\d{2})(?::(\d{2}))?(?!:?\d)(?:\s?([ap])\.?\s?m(?:\.|\b))?"
     r"(?:\s?(?:hrs|h|o[\u2019']clock)(?![A-Za-z]))?"
 )
 _HALF_DAY: Final = re.compile(

@@ -86,7 +86,7 @@ CASES: list[tuple[str, list[tuple[float, str, str]]]] = [
     ("At 7 am it starts.", [(7, "", "clock")]),
     ("At 6:30 p.m. it stops.", [(18.5, "", "clock")]),
     ("Open from 14:00 to 19:00.", [(14, "", "clock"), (19, "", "clock")]),
-    ("Open from 14:00 to 19:00: one value.", [(14, "", "clock"), (19, "", "clock")]),
+    ("Open from 14:00 to 19:00: it is warm.", [(14, "", "clock"), (19, "", "clock")]),
     ("Open 14:00–19:00.", [(14, "", "clock"), (19, "", "clock")]),
     ("Open from 7 to 9 pm.", [(19, "", "clock"), (21, "", "clock")]),
     ("Open from 9 to 5 pm.", [(9, "", "clock"), (17, "", "clock")]),

@@ -31,7 +31,7 @@ from engiagent.agents.offline.plant.finding import find_units
 from engiagent.agents.offline.plant.formulas import take_curves
 from engiagent.agents.offline.plant.fuelled import with_fuelled
 from engiagent.agents.offline.plant.investing import goal_of, take_investing
-from engiagent.agents.offline.plant.leads import lead_lists, led_prices
+from engiagent.agents.offline.plant.leads import lead_lists, led_prices, take_never
 from engiagent.agents.offline.plant.links import take_feeds, take_links
 from engiagent.agents.offline.plant.nodes import has_capacities, nodes_of, of_nodes
 from engiagent.agents.offline.plant.numbered import name_numbers
@@ -44,6 +44,7 @@ from engiagent.agents.offline.plant.remarks import (
     take_absent,
     take_open_ends,
     take_questions,
+    take_refused,
     take_remarks,
 )
 from engiagent.agents.offline.plant.retold import take_retold, take_step_counts
@@ -55,6 +56,7 @@ from engiagent.agents.offline.plant.scenarios import told_apart
 from engiagent.agents.offline.plant.shifting import take_shifts
 from engiagent.agents.offline.plant.sites import with_demand, with_described, without_netted
 from engiagent.agents.offline.plant.slopes import take_slopes
+from engiagent.agents.offline.plant.soft import LABELS, take_soft
 from engiagent.agents.offline.plant.spans import name_parts, name_rows, take_not_before, take_spans
 from engiagent.agents.offline.plant.spoken import (
     spell_durations,
@@ -68,6 +70,7 @@ from engiagent.agents.offline.plant.spoken import (
     take_years,
 )
 from engiagent.agents.offline.plant.spreading import over_scenarios
+from engiagent.agents.offline.plant.staged import take_staged, take_switched, without_cooler
 from engiagent.agents.offline.plant.steps import take_steps
 from engiagent.agents.offline.plant.system import System
 from engiagent.agents.offline.plant.tanks import take_ranges
@@ -125,6 +128,7 @@ def understand_plant(
     take_definitions(draft)
     take_remarks(draft)
     take_questions(draft)
+    take_refused(draft)
     rosters = rosters_of(problem)
     cooling = Cooling.open(draft, grids)
     nodes = nodes_of(draft, grids, rosters, card()[0].nouns)
@@ -143,9 +147,13 @@ def understand_plant(
         read_scheme(draft)
         plant = with_reversible(plant, draft)
         take_fractions(draft, plant)
+    staged = take_staged(draft) if len(plant.of("zone")) == 1 else None
+    plant = without_cooler(plant, staged)
     changes = take_changes(draft) if len(plant.of("zone")) == 1 else []
     plant, columns, reactive = with_reactive(plant, draft, columns)
     columns = take_roof(draft, plant, columns)
+    if len(plant.of("zone")) == 1:
+        take_never(draft)
     plant = _with_columns(plant, columns, _bought(draft))
     plant = with_described(_with_load(_with_lists(plant, draft), draft), columns, draft)
     plant = without_netted(plant, columns, draft, currency)
@@ -169,6 +177,7 @@ def understand_plant(
         take_step_counts(draft, axis)
         name_parts(draft, axis)
         take_not_before(draft, axis)
+        take_switched(draft, axis)
     plant = cooling.phrases(plant, axis)
     shifts, plant = take_shifts(draft, plant, axis)
     take_retold(draft, columns)
@@ -213,6 +222,9 @@ def understand_plant(
     reader.links = [*take_links(draft, plant.of("zone")), *rooms.links]
     reader.feeds, reader.rooms = take_feeds(draft, plant), rooms
     led_prices(reader)
+    reader.wishes = take_soft(reader, frozenset(reader.flags))
+    reader.labels |= LABELS if reader.wishes else set()
+    reader.staged = staged
     reader.read_all()
     if ahead is not None:
         told_apart(draft, ahead.scenarios)

@@ -48,6 +48,8 @@ def read_series(
         if found is None:
             marked = [marked_text(text.lower(), plant) for text in texts]
             found = zone_place(draft, plant, column, unit, marked)
+        if found is None:
+            found = _bare_price(draft, plant, columns, column, unit)
         role = weather_role(" ".join(texts[:2]).lower()) if unit else None
         if found is None and role is not None and kind_of(unit) == "temperature":
             value = Value(unit, column.source, numbers=column.numbers, data=column.data)
@@ -65,6 +67,30 @@ def read_series(
             expression="x0/dt(t)" if kind_of(unit) == "energy" else "x0",
         )
         _settle(draft, instance, slot, value, column)
+
+
+_UNIT_WORDS: Final = frozenset(
+    ("eur", "usd", "gbp", "ct", "cent", "cents", "euro", "euros", "dollar", "dollars", "per", "kwh",
+     "mwh")
+)  # fmt: skip
+
+
+def _bare_price(
+    draft: Draft, plant: Plant, columns: Sequence[Column], column: Column, unit: str
+) -> tuple[Instance, str] | None:
+    """Return the place of the one column of prices whose head is its unit: what is bought costs it.
+
+    Where the text speaks of selling, or of fuel, it may be the price of that.
+    """
+    words = set(plain_text(column.name).split())
+    prices = [c for c in columns if c is column or (c.unit and kind_of(c.unit) == "price")]
+    grids = plant.of("grid")
+    if not unit or kind_of(unit) != "price" or not words <= _UNIT_WORDS or len(prices) > 1:
+        return None
+    lines = (line for line in draft.lines if not line.sentence.is_heading)
+    said = frozenset().union(*(marked_text(line.line, plant).said() for line in lines))
+    bought = {"price", "electric"} <= said and not said & {"export", "spot", "@fuel"}
+    return (grids[0], "import_price") if len(grids) == 1 and bought else None
 
 
 def _texts(draft: Draft, column: Column, currency: str | None) -> tuple[str, list[str]]:

@@ -22,6 +22,8 @@ from engiagent.agents.offline.plant.reserve import add_contingency, add_reserve
 from engiagent.agents.offline.plant.reversible import check_both_at_once
 from engiagent.agents.offline.plant.shifting import add_shifts
 from engiagent.agents.offline.plant.site import add_grid, add_prices
+from engiagent.agents.offline.plant.soft import add_soft
+from engiagent.agents.offline.plant.staged import add_staged
 from engiagent.agents.offline.plant.steps import add_steps
 from engiagent.agents.offline.plant.storing import add_store, add_weather
 from engiagent.agents.offline.plant.system import (
@@ -60,6 +62,9 @@ def build(system: System, goal: Goal | None, currency: str) -> Json | None:
     bound_stores(system)
     add_shifts(system)
     add_readiness(system)
+    if system.reader.staged is not None:
+        add_staged(system, system.reader.staged)
+    add_soft(system, system.reader.wishes)
     for instance in plant.of("zone"):
         add_zone(system, instance)
     add_modes(system)

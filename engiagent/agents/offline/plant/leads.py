@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from engiagent.agents.offline.amounts import kind_of
-from engiagent.agents.offline.draft import Draft, Fact
+from engiagent.agents.offline.draft import Band, Draft, Fact, amount_value
 from engiagent.agents.offline.phrases import relined
 from engiagent.agents.offline.plant.words import Marked
 from engiagent.agents.offline.series import _unit_in
@@ -67,6 +67,29 @@ def _only_times(draft: Draft, n: int, lead: Line, count: int) -> bool:
     draft.facts.append(Fact("start_clock", n, token.span, {"clock": clock}, "hours from"))
     draft.facts.append(Fact("step_word", n, token.span, {"h": token}, "hourly"))
     return True
+
+
+_NEVER: Final = re.compile(
+    r"(?P<side>above|over|below|under) <temperature#(?P<at>\d+)> (?:[a-z]+ ){1,7}, so"
+    r" (?:we must |please |it must )?(?:never|do not|don't) (?:go|let it go|be|get) there"
+    r"(?: , nor (?P<other>above|over|below|under) <temperature#(?P<and>\d+)>)?(?= ?[.,;]|$)"
+)
+
+
+def take_never(draft: Draft) -> None:
+    """Read 'above 31 °C we lose flowers, so never go there, nor under 19 °C' as limits."""
+    for n, line in enumerate(draft.lines):
+        match = None if line.sentence.is_heading else _NEVER.search(line.line)
+        if match is None:
+            continue
+        for side, token in (("side", "at"), ("other", "and")):
+            amount = line.tokens[int(match[token])].amount if match[token] else None
+            if amount is None:
+                continue
+            kind = "upper" if match[side] in ("above", "over") else "lower"
+            value = amount_value(amount, draft.source(n, amount))
+            draft.bands.append(Band("*", ((kind, value),), None, n, line.sentence.span))
+        draft.take(n, list(line.covered(*match.span())))
 
 
 _OF_MONEY: Final = re.compile(

@@ -10,6 +10,7 @@ from engiagent.agents.offline.draft import Json, source_span
 from engiagent.agents.offline.plant.alike import before_first, several, whole
 from engiagent.agents.offline.plant.curves import add_curve, add_offer, burn
 from engiagent.agents.offline.plant.drawing import drawn_by_curves, drawn_by_law
+from engiagent.agents.offline.plant.piping import taken_by_room
 from engiagent.agents.offline.plant.system import (
     BEFORE,
     CAPACITY,
@@ -93,6 +94,9 @@ def _either(system: System, instance: Instance) -> None:
                     f"{name}_{target}", text, "kW", target.replace("_", " "), inputs,
                     any(i in system.builder.indexed for i in inputs),
                 )  # fmt: skip
+        limit = taken_by_room(system, instance) if target not in filled else None
+        if limit is not None:
+            filled[target] = limit
         if target not in filled:
             first = str(ways[0])
             filled[target] = lacking(system, instance, first)

@@ -28,6 +28,8 @@ from engiagent.agents.offline.plant.ratios import Ratio, ratio_in
 from engiagent.agents.offline.plant.reading import Found, Scene, items_of, read
 from engiagent.agents.offline.plant.rooms import TIMED, take_room
 from engiagent.agents.offline.plant.slopes import Slope
+from engiagent.agents.offline.plant.soft import Soft
+from engiagent.agents.offline.plant.staged import Staged
 from engiagent.agents.offline.plant.wearing import Growing, growing_wear, unknown_beside
 from engiagent.agents.offline.plant.words import NEUTRAL, THING, Marked, group
 from engiagent.agents.offline.schedules import Item as PriceItem
@@ -95,6 +97,9 @@ class Numbers(Counts):
     labels: set[str] = field(default_factory=set)
     changes: list[Change] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
+    wishes: list[Soft] = field(default_factory=list)
+    flags: dict[str, Value] = field(default_factory=dict)
+    staged: Staged | None = None
     by_time: dict[str, list[Priced]] = field(default_factory=dict)
     slopes: list[Slope] = field(default_factory=list)
     carnots: Sequence[Carnot] = ()

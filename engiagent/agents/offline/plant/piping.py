@@ -2,6 +2,7 @@
 
 from engiagent.agents.offline.builder import for_owner
 from engiagent.agents.offline.plant.system import System
+from engiagent.agents.offline.plant.units import Instance
 
 _LIMITS = {"heat": ("heat_limit", "heat_or_cold_limit"),
            "cooling": ("cool_limit", "heat_or_cold_limit")}  # fmt: skip
@@ -18,8 +19,26 @@ def own_limit(system: System, name: str, carrier: str) -> str | None:
             if len(readings[slot]) > 1:
                 builder.draft.doubt(max(reading.line, 0), f"{name}: its limit is given twice")
             word = "heating" if carrier == "heat" else "cooling"
-            return builder.value(f"{name}_largest_{word}", reading.value, reading.slot.said)
+            made = f"{name}_largest_{word}"
+            if made in builder.numbers:
+                return made
+            return builder.value(made, reading.value, reading.slot.said)
     return None
+
+
+def taken_by_room(system: System, instance: Instance) -> str | None:
+    """Return the most that a unit without a limit can give: what the one room can take."""
+    plant = system.reader.plant
+    carriers = dict(instance.unit.card.get("supplies", {})).keys() & {"heat", "cooling"}
+    if len(carriers) != 1 or len(plant.of("zone")) != 1:
+        return None
+    carrier = next(iter(carriers))
+    others = [
+        i for i in plant.instances
+        if i is not instance and (i.unit.card.get("carrier") == carrier
+        or carrier in {**i.unit.card.get("supplies", {}), **i.unit.card.get("demands", {})})
+    ]  # fmt: skip
+    return None if others else own_limit(system, plant.of("zone")[0].name, carrier)
 
 
 def is_fed(system: System, name: str, carrier: str) -> bool:

@@ -77,6 +77,11 @@ _NOT_HERE: Final = re.compile(
     r"|sent|included|there|available)|missing|lost)(?: (?:to|with|in) (?:the|your|our|their)"
     r" (?:mail|letter|e-mail|message|contract|papers))?$"
 )
+_REFUSED: Final = re.compile(
+    r"(?<![a-z])(?:refuses?|refused|does not want|do not want|is tired of|hates?|dislikes?)"
+    r" (?:to be told|to hear|being told|hearing) [\"“'«](?P<said>[^\"”'»]{1,60})[\"”'»]",
+    re.I,
+)
 _RULE: Final = (
     r"(?:(?:climate|comfort|house|operating|temperature) )?"
     r"(?:protocol|conditions?|rules?|requirements?|demands?|orders?|stipulations?|wish|wishes"
@@ -115,6 +120,22 @@ def take_questions(draft: Draft) -> None:
         span = line.sentence.span
         quote = draft.text[slice(*span)]
         draft.unused.append({"span": list(span), "quote": quote, "reason": "asks for a result"})
+        draft.take(n, range(len(line.tokens)))
+
+
+def take_refused(draft: Draft) -> None:
+    """Account for what somebody refuses to be told, in quotation marks: it is no requirement."""
+    for n, line in enumerate(draft.lines):
+        first, last = line.sentence.span
+        match = _REFUSED.search(draft.text[first:last])
+        if match is None or line.sentence.is_heading:
+            continue
+        said = (first + match.start("said"), first + match.end("said"))
+        amounts = [t for t in line.tokens if t.amount is not None]
+        if not all(said[0] <= t.span[0] and t.span[1] <= said[1] for t in amounts):
+            continue
+        quote = draft.text[slice(*said)]
+        draft.unused.append({"span": list(said), "quote": quote, "reason": "is refused"})
         draft.take(n, range(len(line.tokens)))
 
 

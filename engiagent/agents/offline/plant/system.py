@@ -47,6 +47,7 @@ class System:
     blocks: dict[str, list[str]] = field(default_factory=dict)
     filled: dict[str, dict[str, str]] = field(default_factory=dict)
     sloped: set[int] = field(default_factory=set)
+    staged: dict[str, str] = field(default_factory=dict)
     curved: list[str] = field(default_factory=list)
 
     # -- helpers ------------------------------------------------------------------------------

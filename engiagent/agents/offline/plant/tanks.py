@@ -124,4 +124,7 @@ def largest_made(system: System, carrier: str) -> tuple[str, list[str]] | None:
             return None
         inputs += [filled[slot] for slot in slots]
         terms.append(system.text(unit.name, text))
+    if carrier in system.staged:
+        inputs.append(system.staged[carrier])
+        terms.append(system.staged[carrier])
     return (" + ".join(terms), list(dict.fromkeys(inputs))) if terms else None
