@@ -301,7 +301,9 @@ def _with_columns(plant: Plant, columns: list[Column], bought: bool) -> Plant:
             wanted |= {"heat_load" if "heat" in said else "cooling_load"} & _made(plant)
         if column.unit and kind_of(column.unit) == "price":
             wanted.add("grid")
-        if "demand" in said and not wanted:
+        # 'load' in a text with a room is what heats it as often as what a plant has to make.
+        roomy = plant.of("zone") and bare_demand(plant, column.unit) != "electric"
+        if "demand" in said and not wanted and not roomy:
             said |= {bare_demand(plant, column.unit)} if not said & {"heat", "cool"} else set()
             wanted |= {"load"} if not said & {"heat", "cool"} else set()
             wanted |= {"heat_load"} if "heat" in said else set()
