@@ -94,9 +94,9 @@ def _either(system: System, instance: Instance) -> None:
                     f"{name}_{target}", text, "kW", target.replace("_", " "), inputs,
                     any(i in system.builder.indexed for i in inputs),
                 )  # fmt: skip
-        limit = taken_by_room(system, instance) if target not in filled else None
-        if limit is not None:
-            filled[target] = limit
+        room = taken_by_room(system, instance) if target not in filled else None
+        if room is not None:
+            filled[target] = room
         if target not in filled:
             first = str(ways[0])
             filled[target] = lacking(system, instance, first)

@@ -58,11 +58,10 @@ _ALLOWED: Final = frozenset(
     [
         "so", "the", "a", "an", "of", "from", "is", "are", "and", "costs", "cost", "counts",
         "count", "counted", "at", "to", "it", "its", "we", "us", "with", "for", "on", "in",
-        "that", "this", "be", "as", "priced", "price", "worth", "charged", 
-        "penalised",
-        "penalized", "penalty", "what", "or", "less", "more", "each", "every", "all", "full", "hour",
-        "hours", "quarter-hour", "quarter-hours", "half-hour", "half-hours", "mark", "marks",
-        "step", "steps", "wish", "wishes", "wanted", "want", "wants", "would", "like",
+        "that", "this", "be", "as", "priced", "price", "worth", "charged", "penalised",
+        "penalized", "penalty", "what", "or", "less", "more", "each", "every", "all", "full",
+        "hour", "hours", "quarter-hour", "quarter-hours", "half-hour", "half-hours", "mark",
+        "marks", "step", "steps", "wish", "wishes", "wanted", "want", "wants", "would", "like",
         "desired", "ideal", "target", "k", "h", "f", "c", "kelvin", "degree", "degrees",
         "squared", "square", "quadratic", "quadratically", "deviation", "deviations",
         "difference", "differences", "distance", "departure", "missing", "short", "lacking",
@@ -70,7 +69,7 @@ _ALLOWED: Final = frozenset(
         "colder", "warmer", "excess", "shortfall", "least", "most", "temperature",
         "temperatures", "inside", "room", "end", "beginning", "start", "discomfort",
         "complaints", "complaint", "comfort", "staff", "people", "by", "which", "enters",
-        "enter", "taken", "charge", "per", "times", "²", "value", "by"
+        "enter", "taken", "charge", "per", "times", "²", "value", "by",
     ]
 )  # fmt: skip
 LABELS: Final = frozenset(
