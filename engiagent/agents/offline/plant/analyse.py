@@ -37,6 +37,7 @@ from engiagent.agents.offline.plant.nodes import has_capacities, nodes_of, of_no
 from engiagent.agents.offline.plant.numbered import name_numbers
 from engiagent.agents.offline.plant.outage import take_outage
 from engiagent.agents.offline.plant.priorities import take_priorities
+from engiagent.agents.offline.plant.radiators import take_radiators
 from engiagent.agents.offline.plant.ratings import take_ratings
 from engiagent.agents.offline.plant.reactive import with_reactive
 from engiagent.agents.offline.plant.readiness import take_readiness
@@ -221,6 +222,7 @@ def understand_plant(
     reader.carnots = take_carnots(draft, [pattern_of(i.unit.nouns) for i in plant.instances])
     reader.links = [*take_links(draft, plant.of("zone")), *rooms.links]
     reader.feeds, reader.rooms = take_feeds(draft, plant), rooms
+    reader.radiators = take_radiators(draft, plant, axis)
     led_prices(reader)
     reader.wishes = take_soft(reader, frozenset(reader.flags))
     reader.labels |= LABELS if reader.wishes else set()

@@ -16,6 +16,7 @@ from engiagent.agents.offline.plant.investing import price_asked
 from engiagent.agents.offline.plant.machines import add_unit
 from engiagent.agents.offline.plant.moding import add_modes
 from engiagent.agents.offline.plant.priorities import add_priorities, most_points
+from engiagent.agents.offline.plant.radiators import add_radiators, follows_water
 from engiagent.agents.offline.plant.reactive import add_reactive
 from engiagent.agents.offline.plant.readiness import add_readiness
 from engiagent.agents.offline.plant.reserve import add_contingency, add_reserve
@@ -53,7 +54,9 @@ def build(system: System, goal: Goal | None, currency: str) -> Json | None:
         add_prices(system, instance)
     for instance in plant.instances:
         component = instance.unit.component
-        if component in STORES:
+        if follows_water(system, instance):
+            add_radiators(system, instance)
+        elif component in STORES:
             add_store(system, instance)
         elif component in ("pv", "wind"):
             add_weather(system, instance)

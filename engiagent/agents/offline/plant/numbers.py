@@ -38,6 +38,7 @@ from engiagent.agents.offline.slots import plausible
 from engiagent.agents.offline.tokens import Line
 
 if TYPE_CHECKING:
+    from engiagent.agents.offline.plant.radiators import Radiators
     from engiagent.agents.offline.plant.reactive import Reactive
     from engiagent.agents.offline.plant.roomfiles import RoomFiles
 
@@ -105,6 +106,7 @@ class Numbers(Counts):
     carnots: Sequence[Carnot] = ()
     reactive: "Reactive | None" = None
     rooms: "RoomFiles | None" = None
+    radiators: "Radiators | None" = None
     links: Sequence[Link] = ()
     feeds: Sequence[Feed] = ()
 

@@ -37,6 +37,13 @@ def card() -> tuple[Unit, Mapping[str, str]]:
     return unit_of(found["zone"]), found["concepts"]
 
 
+_POOL: Final = re.compile(
+    r"(?<![a-z])(?:pools?|basins?|baths?|lidos?|aquari(?:um|a)|tanks?|ponds?|spa|vats?|tubs?"
+    r"|fermenters?)(?![a-z])"
+)
+_WATER: Final = re.compile(r"\|water(?: temperature)?(?=\||$)")
+
+
 def with_zone(
     plant: Plant, draft: Draft, columns: Sequence[Column], nodes: "Sequence[Node]" = ()
 ) -> Plant:
@@ -45,6 +52,9 @@ def with_zone(
     if name is None and not nodes:
         return plant
     unit, concepts = card()
+    if not any(_POOL.search(line.line) for line in draft.lines):
+        # The water of radiators is not the room that they heat.
+        concepts = {**concepts, "temp": _WATER.sub("", concepts["temp"]), "water": "water"}
     zones = [Instance(n.name, unit, finder_of(n.label), n.label) for n in nodes]
     zones = zones or [Instance(str(name), unit, pattern_of(unit.nouns))]
     instances = tuple(

@@ -144,6 +144,7 @@ def fill_slots(system: System, instance: Instance) -> None:
         filled.setdefault("energy_capacity", filled["maximum_energy"])  # no more is ever in it
     for known in unit.slots.values():
         inner = unit.component == "zone" and not outside and known.name in _TO_OUTSIDE
+        inner |= unit.component == "heat_pump" and system.reader.radiators is not None
         spared = inner or str(known.options.get("spared_by", "")) in filled
         spared |= known.name == "cop" and name in (*system.reader.laws, *system.reader.eir)
         if known.required and known.name not in filled and not spared:
