@@ -21,7 +21,8 @@ _STEP: Final = r"(?:the|each|a) (?:block|hour|step|period|interval|stretch)"
 _BEGIN: Final = rf"(?: at the (?:beginning|start) of {_STEP})?"
 _HEAT: Final = (
     r"(?:(?:the )?heat (?:of|from|given by) (?:all )?(?:the |our )?(?:radiators|convectors)"
-    r"(?: together)?|(?:the |all |our )*(?:radiators|convectors)(?: together)? (?:give|emit|deliver)"
+    r"(?: together)?"
+    r"|(?:the |all |our )*(?:radiators|convectors)(?: together)? (?:give|emit|deliver)"
     r"|what the radiators give)(?: ,)?(?: in kw)?(?: ,)?(?: :| is| equals| =)?"
 )
 _WATER: Final = r"(?:the )?(?:mean )?(?:water|flow|radiator)(?: temperature)?"
@@ -58,8 +59,8 @@ _LIMITS: Final = re.compile(
     r"(?: ,? ?so (?:that )?the radiators always give (?:something|heat|some heat))?"
 )
 _NO_LIMIT: Final = re.compile(
-    r"(?:there is )?no (?:other )?limit on (?:its |the )?(?:electric )?power(?: other)?(?: than what"
-    r" the <temperature#(?P<high>\d+)> (?:says?|allows?|gives?|means?))?"
+    r"(?:there is )?no (?:other )?limit on (?:its |the )?(?:electric )?power(?: other)?"
+    r"(?: than what the <temperature#(?P<high>\d+)> (?:says?|allows?|gives?|means?))?"
 )
 _CHOICE: Final = re.compile(
     r"(?:please )?(?:choose|find|set|plan|determine) the (?:mean )?(?:water|flow) temperatures?"
