@@ -14,6 +14,7 @@ from engiagent.agents.offline.goals import Goal
 from engiagent.agents.offline.grids import Column, Grid, Times
 from engiagent.agents.offline.overrides import source
 from engiagent.agents.offline.phrases import TIME_FACTS, apply_rules, take_definitions
+from engiagent.agents.offline.plant.acceptance import take_acceptance
 from engiagent.agents.offline.plant.ahead import take_ahead, variants, weighed, with_commitment
 from engiagent.agents.offline.plant.asking import asked
 from engiagent.agents.offline.plant.balancing import read_balancing, take_products
@@ -63,6 +64,7 @@ from engiagent.agents.offline.plant.spoken import (
     spell_durations,
     take_addresses,
     take_counted_years,
+    take_from_nothing,
     take_no_limits,
     take_remarks_on_results,
     take_row_counts,
@@ -189,8 +191,10 @@ def understand_plant(
     take_counted_years(draft)
     take_no_limits(draft)
     take_remarks_on_results(draft)
+    take_from_nothing(draft)
     over_midnight(draft, axis)
     take_open_ends(draft, axis.end_clock if axis is not None else None)
+    acceptance = take_acceptance(draft, problem, currency)
     dark = take_outage(draft, axis)
     priorities, points = take_priorities(draft, problem, axis)
     goal = points or goal_of(draft, asked(draft), investing)
@@ -214,7 +218,8 @@ def understand_plant(
     reader.steps = take_steps(draft, plant, axis)
     reader.tapers = take_tapers(draft, plant, grids)
     read_balancing(draft, plant, balancing, blocks, -1 if goal is None else goal.line)
-    reader.priorities = priorities
+    reader.priorities, reader.acceptance = priorities, acceptance
+    reader.labels |= {"accept", "accepted"} if acceptance is not None else set()
     for n in dark:
         reader.state("islanded", None, n)
     reader.balancing, reader.investing = balancing, investing

@@ -153,6 +153,8 @@ def _place(plant: Plant, text: str, unit: str) -> tuple[Instance, str] | None:
     if "demand" in said and not named and not said & {"heat", "cool", "electric"}:
         said |= {bare_demand(plant, unit)} - {"electric"}
     kind = kind_of(unit)
+    if kind == "price" and "peakcharge" in said:
+        said = (said - {"peakcharge"}) | {"price"}  # a 'power price' in EUR/MWh
     scored: list[tuple[int, Instance, str]] = []
     for instance in plant.instances:
         component = instance.unit.component

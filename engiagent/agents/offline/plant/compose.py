@@ -4,6 +4,7 @@ import numpy as np
 
 from engiagent.agents.offline.draft import Json
 from engiagent.agents.offline.goals import Goal, wanted_currency
+from engiagent.agents.offline.plant.acceptance import add_acceptance
 from engiagent.agents.offline.plant.committing import add_settlement, never_burns
 from engiagent.agents.offline.plant.constancy import add_constants
 from engiagent.agents.offline.plant.curves import least_fuel
@@ -76,6 +77,7 @@ def build(system: System, goal: Goal | None, currency: str) -> Json | None:
         if not add_settlement(system, instance):
             add_grid(system, instance)
     add_priorities(system)
+    add_acceptance(system)
     add_constants(system)
     add_steps(system)
     add_energies(system)

@@ -38,6 +38,7 @@ from engiagent.agents.offline.plant.words import NEUTRAL, UNKNOWN, Marked, group
 from engiagent.agents.offline.schedules import period_of
 
 if TYPE_CHECKING:
+    from engiagent.agents.offline.plant.acceptance import Acceptance
     from engiagent.agents.offline.plant.balancing import Balancing
     from engiagent.agents.offline.plant.constancy import Constant
     from engiagent.agents.offline.plant.investing import Investing
@@ -80,6 +81,7 @@ class Reader(Numbers):
     shifts: Sequence["Shift"] = ()
     ready: "Readiness | None" = None
     priorities: "Priorities | None" = None
+    acceptance: "Acceptance | None" = None
 
     def read_all(self) -> None:
         """Read every line; report those that are not understood."""

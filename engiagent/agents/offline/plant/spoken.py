@@ -54,6 +54,21 @@ def take_row_counts(problem: "Problem", draft: Draft, axis: Axis) -> None:
             draft.unused.append(entry)
 
 
+_FROM_NOTHING: Final = re.compile(
+    r"(?:between|anything between|from) <(?:power|number)#(?P<low>\d+)> (?:and|to|up to)"
+    r"(?= <power#\d+>)"
+)
+
+
+def take_from_nothing(draft: Draft) -> None:
+    """Account for the 0 of 'draws between 0 and 5 kW', which limits nothing."""
+    for n, line in enumerate(draft.lines):
+        for match in _FROM_NOTHING.finditer(line.line):
+            amount = line.tokens[int(match["low"])].amount
+            if amount is not None and amount.value == 0 and n not in draft.table_lines:
+                account(draft, n, line, match, "a least power of nothing limits nothing")
+
+
 _ROW_RANGE: Final = re.compile(
     r"(?:hours?|rows?|periods?|steps?|intervals?|quarter hours?) (?:no |number )?"
     r"<number#(?P<a>\d+)> (?:to|-|until|through|up to) <number#(?P<b>\d+)>"
