@@ -46,6 +46,38 @@ def _iso(match: re.Match[str]) -> str:
     return f"{int(g['year4']):04d}-{int(g['month4']):02d}-{int(g['day4']):02d}"
 
 
+_BETWEEN: Final = re.compile(
+    r"<(?:period_open|clock)#(?P<a>\d+)> (?:on |of |, )?(?:the )?<date#(?P<first>\d+)>"
+    r" (?:to|until|till|up to|through|-) <clock#(?P<b>\d+)> (?:on |of |, )?(?:the )?"
+    r"<date#(?P<last>\d+)>"
+)
+
+
+def said_dates(draft: Draft, clock: str, hours: float) -> str | None:
+    """Return the date of the beginning in 'from 22:00 on D to 22:00 on E'.
+
+    Only where the text has no other such phrase, ``clock`` is its beginning, and it lasts as many
+    ``hours``.
+    """
+    from datetime import date
+
+    found = []
+    for line in draft.lines:
+        for match in _BETWEEN.finditer(line.line):
+            days = [DATE.fullmatch(line.tokens[int(match[k])].text) for k in ("first", "last")]
+            edges = [line.tokens[int(match[k])].clock for k in ("a", "b")]
+            if None in edges or None in days:
+                continue
+            first, last = (_iso(day) for day in days if day is not None)
+            begin, end = (edge for edge in edges if edge is not None)
+            between = (date.fromisoformat(last) - date.fromisoformat(first)).days * 24
+            found.append((first, begin, between + end - begin))
+    if len(found) != 1 or abs(found[0][2] - hours) > 1e-9:
+        return None
+    hour, minute = clock.split(":")
+    return found[0][0] if abs(found[0][1] - int(hour) - int(minute) / 60) < 1e-9 else None
+
+
 _DATED: Final = re.compile(
     r"<date#\d+> ?,? ?(?:from |between |at )?<period#(?P<a>\d+)>"
     r"|<period#(?P<b>\d+)> (?:of |on |, )(?:the )?<date#\d+>"

@@ -6,7 +6,14 @@ from typing import Final
 
 from engiagent.agents.offline.draft import Draft, Fact
 from engiagent.agents.offline.grids import Times
-from engiagent.agents.offline.horizons import dated_span, dated_start, dates_in, one_hour, said_span
+from engiagent.agents.offline.horizons import (
+    dated_span,
+    dated_start,
+    dates_in,
+    one_hour,
+    said_dates,
+    said_span,
+)
 from engiagent.blueprint.units import convert, parse_unit
 
 STEP_WORDS: Final = {"h": 60.0, "q": 15.0, "f": 30.0}
@@ -96,6 +103,9 @@ def read_axis(draft: Draft, times: list[Times], lengths: list[int]) -> Axis | No
     _not_the_horizon(draft, count, step)
     _check_counts(draft, count, step)
     start, known = _start(draft, stamped, step)
+    if known and "T" not in start:
+        day = said_dates(draft, start, count * step / 60)
+        start = start if day is None else f"{day}T{start}"
     return Axis(start, step, count, zone, known)
 
 

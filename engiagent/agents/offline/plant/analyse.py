@@ -216,7 +216,7 @@ def understand_plant(
     cooling.into(reader)
     reader.shares = take_shares(draft, reader)
     reader.steps = take_steps(draft, plant, axis)
-    reader.tapers = take_tapers(draft, plant, grids)
+    reader.tapers = (*take_tapers(draft, plant, grids), *cooling.melting)
     read_balancing(draft, plant, balancing, blocks, -1 if goal is None else goal.line)
     reader.priorities, reader.acceptance = priorities, acceptance
     reader.labels |= {"accept", "accepted"} if acceptance is not None else set()

@@ -12,6 +12,7 @@ from engiagent.agents.offline.plant.drawing import least_energy, without_supply
 from engiagent.agents.offline.plant.emissions import add_emissions
 from engiagent.agents.offline.plant.events import add_events
 from engiagent.agents.offline.plant.exports import add_energies
+from engiagent.agents.offline.plant.freezing import add_icing
 from engiagent.agents.offline.plant.holding import add_balancing
 from engiagent.agents.offline.plant.investing import price_asked
 from engiagent.agents.offline.plant.machines import add_unit
@@ -72,6 +73,7 @@ def build(system: System, goal: Goal | None, currency: str) -> Json | None:
     for instance in plant.of("zone"):
         add_zone(system, instance)
     add_modes(system)
+    add_icing(system)
     add_reactive(system)
     for instance in plant.of("grid"):
         if not add_settlement(system, instance):

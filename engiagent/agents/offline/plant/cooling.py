@@ -3,18 +3,26 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from engiagent.agents.offline.draft import Draft
+from engiagent.agents.offline.draft import Draft, Reading, amount_value
 from engiagent.agents.offline.goals import Goal
 from engiagent.agents.offline.grids import Grid
 from engiagent.agents.offline.plant.duties import Stated, take_duties
 from engiagent.agents.offline.plant.eir import Eir, take_eir
 from engiagent.agents.offline.plant.engine import Reader
+from engiagent.agents.offline.plant.icing import (
+    Icing,
+    take_icing,
+    take_melting,
+    take_power_price,
+)
 from engiagent.agents.offline.plant.laws import Law, take_laws
+from engiagent.agents.offline.plant.limits import Timed
 from engiagent.agents.offline.plant.modes import Modes, take_goal, take_modes
 from engiagent.agents.offline.plant.moding import without_machines
 from engiagent.agents.offline.plant.needs import take_needs
 from engiagent.agents.offline.plant.phrased import take_phrased
 from engiagent.agents.offline.plant.retold import take_step_words
+from engiagent.agents.offline.plant.tapers import Taper
 from engiagent.agents.offline.plant.units import Plant
 from engiagent.agents.offline.timing import Axis
 
@@ -28,6 +36,9 @@ class Cooling:
     stated: list[Stated] = field(default_factory=list)
     laws: Mapping[str, Law] = field(default_factory=dict)
     eir: Mapping[str, Eir] = field(default_factory=dict)
+    icing: Icing | None = None
+    melting: Sequence[Taper] = ()
+    peak: tuple[int, int, int] | None = None
 
     @classmethod
     def open(cls, draft: Draft, grids: Sequence[Grid]) -> "Cooling":
@@ -45,7 +56,10 @@ class Cooling:
         plant = take_needs(self.draft, plant, self.modes, axis)
         self.laws = take_laws(self.draft, plant)
         self.eir = take_eir(self.draft, plant)
+        self.icing = take_icing(self.draft, plant)
         self.stated += take_phrased(self.draft, plant, axis)
+        self.melting = take_melting(self.draft, plant, axis)
+        self.peak = take_power_price(self.draft, plant, axis)
         self.stated += take_duties(self.draft, plant, axis)
         return plant
 
@@ -56,10 +70,24 @@ class Cooling:
     def into(self, reader: Reader) -> None:
         """Hand what was read to the reader of all other sentences."""
         reader.modes, reader.laws, reader.eir = self.modes, self.laws, self.eir
+        reader.icing = self.icing
+        if self.peak is not None:
+            self._price(reader, *self.peak)
         for fact in self.stated:
             reader.state(fact.fact, fact.about, fact.line)
             if fact.about is not None and fact.fact == "always_on":
                 reader.hints[fact.line] = fact.about
+
+    def _price(self, reader: Reader, n: int, place: int, period: int) -> None:
+        """Hand over a price for the highest power of a period of the day."""
+        line = self.draft.lines[n]
+        amount = line.tokens[place].amount
+        assert amount is not None
+        grid = reader.plant.of("grid")[0]
+        value = amount_value(amount, self.draft.source(n, amount))
+        slot = grid.unit.slots["demand_charge"]
+        reading = Reading(grid.name, slot, value, "value", n, line.sentence.span)
+        reader.timed.append(Timed(reading, line.tokens[period].period, None))
 
     def kinds(self) -> tuple[str, ...]:
         """Return what a plant has besides its units."""

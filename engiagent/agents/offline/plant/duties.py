@@ -7,6 +7,7 @@ that nothing is asked of a store at the end.
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import date
 from typing import Final
 
 from engiagent.agents.offline.draft import Draft, Fact
@@ -94,6 +95,13 @@ _PLACED: Final = re.compile(
     rf"(?= (?:an?|the|our|one) )|(?<= )(?:stands|sits|lies|hangs) {_AT}"
     r"(?= ?(?:[,;.]|$)| that | and )"
 )
+_TABLE: Final = re.compile(
+    r"(?:the )?(?:needs?|loads?|demands?|prices?|temperatures?|values|figures)"
+    r"(?: of (?:the )?[a-z]+)?"
+    r"(?:(?: ,| and|,) (?:the )?(?:needs?|loads?|demands?|prices?|temperatures?)(?: of (?:the )?"
+    r"[a-z]+)?)*(?: for [a-z]+)? (?:is|are|stands?) (?:given |listed |shown )?in the (?:table|list)"
+    r"(?: (?:at the (?:end|bottom)|below|above|that follows))?(?= ?[;.]|$)"
+)
 _LIMITS: Final = re.compile(
     r"(?<![a-z-])(?:if|when|whenever|while|unless|except|only|until|before|during|may|can|might|half"
     r"|part|some|most|least|nearly|almost|either|or|other|another)(?![a-z-])"
@@ -120,7 +128,7 @@ def take_duties(draft: Draft, plant: Plant, axis: Axis | None) -> list[Stated]:
     for n, line in enumerate(draft.lines):
         if line.sentence.is_heading or n in draft.table_lines:
             continue
-        for reader in (_placed, _running, _gone, _surplus, _served, _ends):
+        for reader in (_pointed, _placed, _running, _gone, _surplus, _served, _ends):
             for match, fact in reader(draft, plant, axis, n, line):
                 covered = line.covered(*match.span())
                 tokens = [line.tokens[i] for i in covered]
@@ -170,7 +178,22 @@ def at_edge(line: Line, place: str | None, axis: Axis | None, end: bool) -> bool
     return abs(clock % 24 - edge % 24) < 1e-9
 
 
+def says_day(told: str, day: date) -> bool:
+    """Whether a date as it is written, with or without a year, is a day."""
+    if re.match(r"\d{4}-", told):
+        return told.startswith(day.isoformat())
+    numbers = [int(x) for x in re.findall(r"\d+", told)]
+    named = day.strftime("%B").lower()[:3] in told.lower()
+    return named and day.day in numbers[:2] and all(x == day.year for x in numbers if x > 31)
+
+
 _Found = Iterator[tuple[re.Match[str], Stated]]
+
+
+def _pointed(draft: Draft, plant: Plant, axis: Axis | None, n: int, line: Line) -> _Found:
+    match = _TABLE.search(line.line)
+    if match is not None:
+        yield match, Stated("placed", None, n)
 
 
 def _placed(draft: Draft, plant: Plant, axis: Axis | None, n: int, line: Line) -> _Found:

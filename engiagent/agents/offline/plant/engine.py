@@ -19,6 +19,7 @@ from engiagent.agents.offline.plant.blocks import Offer
 from engiagent.agents.offline.plant.eir import Eir
 from engiagent.agents.offline.plant.enumerated import units_apart
 from engiagent.agents.offline.plant.formulas import Curve
+from engiagent.agents.offline.plant.icing import Icing
 from engiagent.agents.offline.plant.laws import Law
 from engiagent.agents.offline.plant.limits import (
     TIMES,
@@ -74,6 +75,7 @@ class Reader(Numbers):
     modes: Modes | None = None
     laws: Mapping[str, Law] = field(default_factory=dict)
     eir: Mapping[str, Eir] = field(default_factory=dict)
+    icing: Icing | None = None
     constants: Sequence["Constant"] = ()
     balancing: "Balancing | None" = None
     ahead: Ahead | None = None

@@ -2,22 +2,32 @@
 
 import re
 from dataclasses import dataclass
+from datetime import date
 from typing import Final
 
 from engiagent.agents.offline.draft import Draft, Fact, Reading, amount_value
-from engiagent.agents.offline.plant.duties import TANKS, Stated, at_edge, clause, nouns_in, only_of
+from engiagent.agents.offline.plant.duties import (
+    TANKS,
+    Stated,
+    at_edge,
+    clause,
+    nouns_in,
+    only_of,
+    says_day,
+)
 from engiagent.agents.offline.plant.units import Plant
 from engiagent.agents.offline.timing import Axis
+from engiagent.agents.offline.tokens import Line
 
 _OF: Final = r"(?: of (?:cold|ice|heat|cooling|chilled water))?(?: as ice)?"
 _STORE: Final = r"(?:it|(?:the|our|its) (?:[a-z-]+ )?(?:buffer|tank|store|storage|bank))"
 _IN_IT: Final = (
     r"(?: (?:in it|in there|in stock|left(?: in it)?|in the (?:[a-z-]+ )?(?:tank|store|buffer)))?"
 )
-_LIMITS: Final = re.compile(
-    r"(?<![a-z-])(?:if|when|whenever|unless|except|until|must|not|never|least|roughly|about"
-    r"|between)(?![a-z-])"
+_CONDITIONS: Final = re.compile(
+    r"(?<![a-z-])(?:if|when|whenever|unless|except|until|not|never|roughly|about)(?![a-z-])"
 )
+_BOUNDS: Final = re.compile(r"(?<![a-z-])(?:must|least|between|most)(?![a-z-])")
 
 
 @dataclass(frozen=True)
@@ -41,7 +51,7 @@ PHRASES: Final = (
     Phrase(
         "initial_energy",
         "value",
-        r"at <clock#(?P<clock>\d+)>(?: on <date#\d+>)? (?:there (?:are|is)(?: still)?"
+        r"at <clock#(?P<clock>\d+)>(?: on <date#(?P<date>\d+)>)? (?:there (?:are|is)(?: still)?"
         rf"|{_STORE} (?:holds|contains|has)(?: still)?) <energy#(?P<x>\d+)>{_OF}{_IN_IT}",
         "start",
     ),
@@ -65,6 +75,21 @@ _FROM: Final = re.compile(
 )
 
 
+def _first_day(told: str, axis: Axis | None) -> bool:
+    """Whether a date is that of the beginning."""
+    known = axis is not None and "T" in axis.start
+    return axis is not None and known and says_day(told, date.fromisoformat(axis.start[:10]))
+
+
+def _bounded(line: Line, match: re.Match[str]) -> bool:
+    """Whether a word between the commas around a match limits what it says."""
+    start = max(line.line.rfind(mark, 0, match.start()) for mark in (" , ", " ; ")) + 1
+    ends = [line.line.find(mark, match.end()) for mark in (" , ", " ; ")]
+    stop = min((e for e in ends if e >= 0), default=len(line.line))
+    around = line.line[start : match.start()] + line.line[match.end() : stop]
+    return _BOUNDS.search(around) is not None
+
+
 def take_phrased(draft: Draft, plant: Plant, axis: Axis | None) -> list[Stated]:
     """Add the values that phrases give to the draft; return what they state besides."""
     store = only_of(plant, TANKS)
@@ -80,7 +105,12 @@ def take_phrased(draft: Draft, plant: Plant, axis: Axis | None) -> list[Stated]:
                 continue
             around = clause(line, match).replace(match[0], "", 1)
             place = match.groupdict().get("clock")
-            if _LIMITS.search(around) or not at_edge(line, place, axis, phrase.edge == "end"):
+            if _bounded(line, match) or _CONDITIONS.search(around):
+                continue
+            if not at_edge(line, place, axis, phrase.edge == "end"):
+                continue
+            told = match.groupdict().get("date")
+            if told and not _first_day(line.tokens[int(told)].text, axis):
                 continue
             amount = line.tokens[int(match["x"])].amount
             if amount is None:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from engiagent.agents.offline.amounts import kind_of
 from engiagent.agents.offline.draft import Draft
 from engiagent.agents.offline.grids import Column
-from engiagent.agents.offline.plant.columns import described_place, marked_text
+from engiagent.agents.offline.plant.columns import bare_demand, described_place, marked_text
 from engiagent.agents.offline.plant.units import Instance, Plant, nouns, pattern_of
 from engiagent.agents.offline.plant.words import mark, vocabulary
 from engiagent.agents.offline.series import description
@@ -78,10 +78,18 @@ def with_demand(
     ]
     if len(free) != 1:
         return plant, {}
-    unit = plant.units["load"]
-    load = Instance("load", unit, pattern_of(unit.nouns))
+    component, slot = _OF_DEMAND[bare_demand(plant, free[0].unit)]
+    unit = plant.units[component]
+    load = Instance(component, unit, pattern_of(unit.nouns))
     draft.assume(f"the column {free[0].name} is the demand that has to be met")
-    return replace(plant, instances=(*plant.instances, load)), {free[0].name: ("load", "power")}
+    return replace(plant, instances=(*plant.instances, load)), {free[0].name: (component, slot)}
+
+
+_OF_DEMAND = {
+    "electric": ("load", "power"),
+    "heat": ("heat_load", "heat"),
+    "cool": ("cooling_load", "cooling"),
+}
 
 
 def _asked_for(draft: Draft) -> bool:

@@ -6,6 +6,7 @@ from engiagent.agents.offline.builder import for_owner
 from engiagent.agents.offline.draft import Json
 from engiagent.agents.offline.plant.cycles import add_cycles
 from engiagent.agents.offline.plant.exports import only_taking
+from engiagent.agents.offline.plant.freezing import charged_with
 from engiagent.agents.offline.plant.switching import add_switching
 from engiagent.agents.offline.plant.system import (
     System,
@@ -51,7 +52,8 @@ def add_store(system: System, instance: Instance) -> None:
     if "self_discharge" in filled:
         component["options"] = {"scheme": _scheme(system, instance)}
     builder.components.append(component)
-    system.demand(carrier, f"{name}_charge[t]", filled.get("charge_power_max"))
+    into = charged_with(system, instance.unit.component, carrier)
+    system.demand(into, f"{name}_charge[t]", filled.get("charge_power_max"))
     system.supply(carrier, f"{name}_discharge[t]")
     readings = for_owner(builder.draft, instance.unit.component, name)
     requirements(builder, name, readings, filled)
