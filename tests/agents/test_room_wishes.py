@@ -181,3 +181,56 @@ def test_hours_of_rest(rest: str, wanted: tuple[float, float] | None) -> None:
     assert found is not None
     rests = [(window, most.number) for window, most, _ in found.rests]
     assert rests == ([] if wanted is None else [wanted])
+
+
+SERVERS = """
+Two packaged units (call them A and B) cool our server room, 9 tons of refrigeration each while on,
+nothing while off. They are switched on the hour. {rest} The racks release 10 tons of refrigeration,
+day and night; {walls}
+
+The room with its racks stores 3.5 kWh/°F. It is at 68 °F at 06:00 and must stay between 60 °F
+and 80 °F on every hour mark until 12:00, June 30, 2026. The temperature moves in a straight line
+through each hour.
+
+A unit takes 1.25 kW/ton. With power at 0.16 $/kWh, which unit runs in which of the 6 hours, at least
+cost in dollars?
+"""
+RESTING = "In any three consecutive hours a unit may be on for 2 h at the most."
+
+
+def servers(folder: Path, rest: str = RESTING, walls: str = "walls don't matter.") -> Analysis:
+    text = SERVERS.format(rest=rest, walls=walls)
+    (folder / "problem.md").write_text(text, encoding="utf-8")
+    return understand_plant(Problem.load(folder / "problem.md")).analysis
+
+
+@pytest.mark.parametrize(
+    "walls",
+    ["walls don't matter.", "the heat through the walls can be neglected.",
+     "nothing leaks through the walls."],
+)  # fmt: skip
+def test_units_that_rest_in_a_room_without_walls(tmp_path: Path, walls: str) -> None:
+    found = servers(tmp_path, walls=walls)
+    assert found.complete, (found.missing, found.not_understood, found.ambiguous)
+    ton, runs = 3.516852842067, [r for r in product((0, 1), repeat=6)
+                                 if all(sum(r[k : k + 3]) <= 2 for k in range(6))]  # fmt: skip
+    best = np.inf
+    for a, b in product(runs, repeat=2):
+        inside = 68 + np.cumsum(ton * (10 - 9 * (np.array(a) + np.array(b)))) / 3.5
+        if inside.min() >= 60 and inside.max() <= 80:
+            best = min(best, 0.16 * 1.25 * 9 * (sum(a) + sum(b)))
+    assert solved(found, tmp_path)[1] == pytest.approx(best, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"walls": "walls matter little."},
+        {"walls": "the walls of the next room don't matter."},
+        {"rest": "In any three consecutive hours unit A may be on for 2 h at the most."},
+        {"rest": "In any three hours on a Sunday a unit may be on for 2 h at the most."},
+        {"rest": RESTING + " Both may never be on together."},
+    ],
+)
+def test_other_rules_of_rest_and_walls_stay_open(tmp_path: Path, other: dict[str, str]) -> None:
+    assert not servers(tmp_path, **other).complete, other

@@ -119,8 +119,8 @@ def read_unit(text: str, start: int, currency: str | None) -> tuple[str, int] | 
     while True:
         fuel = _OF_FUEL.match(text, end) if kind_of(unit) == "volume" else None
         join = _JOIN.match(text, end if fuel is None else fuel.end())
-        if join is None:
-            return unit, end
+        if join is None or (kind_of(unit) == "temperature" and "every" in join[0]):
+            return unit, end  # 'at most 80 °F on every hour mark' is no rate
         divides = join[0].strip() not in {"·", "⋅", "*"}
         group = text.startswith("(", join.end())
         after = _atom(text, join.end() + group, currency, below=True)

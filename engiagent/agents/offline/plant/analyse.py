@@ -81,6 +81,7 @@ from engiagent.agents.offline.plant.tapers import take_tapers
 from engiagent.agents.offline.plant.timegrids import coarse_grids, on_blocks
 from engiagent.agents.offline.plant.units import Plant, nouns, pattern_of
 from engiagent.agents.offline.plant.vehicles import take_shares
+from engiagent.agents.offline.plant.walls import take_tons, take_walls
 from engiagent.agents.offline.plant.words import NEUTRAL, mark, vocabulary
 from engiagent.agents.offline.plant.zonecolumns import take_roof
 from engiagent.agents.offline.results import Analysis, Missing
@@ -157,6 +158,8 @@ def understand_plant(
     columns = take_roof(draft, plant, columns)
     if len(plant.of("zone")) == 1:
         take_never(draft)
+        take_walls(draft)
+        take_tons(draft)
     plant = _with_columns(plant, columns, _bought(draft))
     plant = with_described(_with_load(_with_lists(plant, draft), draft), columns, draft)
     plant = without_netted(plant, columns, draft, currency)

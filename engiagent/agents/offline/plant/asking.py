@@ -31,6 +31,24 @@ _DIFFERENCE: Final = re.compile(
 )
 
 
+_WHICH: Final = re.compile(
+    r"(?:and |, )?which (?:of the |of them )?(?:units?|machines?|pumps?|fans?|one|chillers?)"
+    r"(?: of them)? (?:runs?|is on|are on|should run) (?:in which|when)(?: of the| of these)?"
+    r"(?: hours?(?! <))?(?![a-z])"
+)
+
+
+def _settle(draft: Draft, goal: Goal) -> None:
+    """Account for what the sentence of an objective asks beside it, and 'at' in 'at least cost'."""
+    line = draft.lines[goal.line]
+    for match in _WHICH.finditer(line.line):
+        draft.take(goal.line, list(line.covered(*match.span())))
+    for i in range(len(line.tokens) - 1):
+        small = line.tokens[i + 1].text in ("least", "lowest", "minimum", "minimal")
+        if line.tokens[i].text == "at" and small and draft.is_taken(goal.line, i + 1):
+            draft.take(goal.line, [i])
+
+
 def asked(draft: Draft) -> Goal | None:
     """Return the objective, also where it is a total or a question."""
     found = read_goal(draft)
@@ -46,4 +64,6 @@ def asked(draft: Draft) -> Goal | None:
         span = match.span() if match is not None else sums.span("small") if sums else (0, 0)
         draft.take(n, list(line.covered(*span)))
         found = found or Goal("cost", n)
+    if found is not None:
+        _settle(draft, found)
     return found

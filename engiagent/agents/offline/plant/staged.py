@@ -70,7 +70,8 @@ _CHOICE: Final = re.compile(
     r"(?: that)? (?:we can|can be) (?:choose|decide|set|chosen|decided)"
 )
 _REST: Final = re.compile(
-    rf"(?:the [a-z]+ (?:wants|asks|requires|demands) (?:every|each|any) {_NOUN} to rest : )?"
+    rf"(?:the [a-z]+ (?:wants|asks|requires|demands) (?:every|each|any) {_NOUN} to"
+    r" (?:rest|<rest#\d+>) : )?"
     r"in any <(?:number|duration)#(?P<window>\d+)> (?:consecutive |successive )?hours(?: in a row)?"
     rf",? (?:a|an|each|every|any|no) ?{_NOUN} (?P<may>may|must|can|shall)(?P<not> not)?"
     r" (?:be on|run|be running) (?:for )?"

@@ -10,6 +10,7 @@ from engiagent.agents.offline.plant.carnot import fill_carnot
 from engiagent.agents.offline.plant.engine import Reader
 from engiagent.agents.offline.plant.slopes import add_slope
 from engiagent.agents.offline.plant.units import Instance
+from engiagent.agents.offline.plant.walls import walled
 from engiagent.agents.offline.results import Missing
 from engiagent.agents.offline.storage import constrain, parameters
 from engiagent.agents.offline.tariffs import scheduled
@@ -160,6 +161,8 @@ def _outside(system: System, instance: Instance) -> bool:
     The temperature outside is the same for all rooms of a text that has several.
     """
     filled, zones = system.filled[instance.name], system.reader.plant.of("zone")
+    if not walled(system, instance.name):
+        return False
     if len(zones) > 1 and "resistance" not in filled:
         return not any(instance.name in (k.first, k.second) for k in system.reader.links)
     if len(zones) > 1 and "ambient_temperature" not in filled:
