@@ -192,8 +192,8 @@ The room with its racks stores 3.5 kWh/°F. It is at 68 °F at 06:00 and must st
 and 80 °F on every hour mark until 12:00, June 30, 2026. The temperature moves in a straight line
 through each hour.
 
-A unit takes 1.25 kW/ton. With power at 0.16 $/kWh, which unit runs in which of the 6 hours, at least
-cost in dollars?
+A unit takes 1.25 kW/ton. With power at 0.16 $/kWh, which unit runs in which of the 6 hours, at
+least cost in dollars?
 """
 RESTING = "In any three consecutive hours a unit may be on for 2 h at the most."
 
