@@ -132,7 +132,7 @@ def read_unit(text: str, start: int, currency: str | None) -> tuple[str, int] | 
         longer = f"{above}{'/' if divides else '*'}{after[0]}"
         stop = after[1]
         if group:
-            inner = re.compile(r"\s?[·⋅*]\s?([A-Za-z0-9²°]+)\s?\)").match(text, stop)
+            inner = re.compile(r"\s?[·⋅* ]\s?([A-Za-z0-9²°]+)\s?\)").match(text, stop)
             if inner is None:
                 return unit, end
             longer += f"/{inner[1].replace('²', '2').replace('°C', 'K').replace('°F', 'degF_diff')}"

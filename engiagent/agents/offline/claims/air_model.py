@@ -64,6 +64,9 @@ def _temperatures(air: Air) -> None:
         facts.restated(back, room, "temperature of the air that comes back")
         air.back = made or ""
     elif back is not None:
+        said = facts.builder.draft.text[back.span[0] : back.span[1]].lower()
+        if room is not None and "room air" in said:
+            facts.builder.draft.doubt(back.line, "two temperatures of the room")
         air.back = facts.value(back, "return_air", "temperature of the return air")
     else:
         air.back = made or ""
@@ -353,10 +356,13 @@ def _coils(air: Air, excess: str) -> None:
         )  # fmt: skip
         text += f" - {heating}[t]"
         efficiency = facts.number("heat_efficiency", None, "furnace_efficiency", "efficiency")
-        efficiency = facts.needed(efficiency, "furnace", "efficiency", "1", "efficiency")
-        gas = facts.number("gas_price", None, "gas_price", "price of gas")
+        burns = any(s.said & {"gas", "burns"} for s in facts.reader.found)
+        if burns:
+            efficiency = facts.needed(efficiency, "furnace", "efficiency", "1", "efficiency")
+        gas = facts.number("gas_price", None, "heating_price", "price of heat, or of gas")
+        gas = gas or facts.number("heat_price", None, "heating_price", "price of heat")
         gas = facts.needed(gas, "furnace", "fuel_price", "EUR/kWh", "price of gas")
-        air.costs.append(f"{gas}*{heating}[t]/{efficiency}")
+        air.costs.append(f"{gas}*{heating}[t]" + (f"/{efficiency}" if efficiency else ""))
     facts.row("heat of the mixture", f"{excess} == {text}", PHYSICS)
     price = facts.number("cold_price", None, "cold_price", "price of cold")
     use = facts.number("cooling_use", None, "cooling_use", "electricity per unit of cold")

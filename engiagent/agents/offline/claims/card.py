@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from engiagent.agents.offline.cards import load_card
-from engiagent.agents.offline.plant.words import Vocabulary, _compiled, concepts
+from engiagent.agents.offline.plant.words import NEUTRAL, Vocabulary, _compiled, concepts
 
 GOAL: Final = "+goal"
 """Stands for what a question or an objective of the domain may speak of."""
@@ -32,6 +32,12 @@ class Claim:
         Whether times of the day beside it name the periods in which it holds.
     only
         Where it may stand: ``text``, ``table``, ``column``; empty for all.
+    bare
+        Whether its amount may stand alone behind another one on the same unit: ', 22 kW'.
+    strange
+        Whether its subject may be anything: 'the cows take 2 m3/h'.
+    asks
+        Whether it is a question: only in a sentence that ends as one, or asks for something.
     """
 
     name: str
@@ -42,6 +48,9 @@ class Claim:
     bounds: frozenset[str]
     points: bool
     only: frozenset[str]
+    bare: bool = False
+    strange: bool = False
+    asks: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,7 +79,9 @@ def domain(name: str) -> Domain:
     entries = [(f"@{kind}", text) for kind, text in units.items()]
     entries += [(key, _flat(text)) for key, text in own["concepts"].items()]
     entries += [
-        (key, _flat(text)) for key, text in base["concepts"].items() if key not in own["concepts"]
+        (key, _flat(text))
+        for key, text in base["concepts"].items()
+        if key == NEUTRAL or key not in own["concepts"]
     ]
     given = {key for key, _ in entries} | {
         word for text in (own.get("without", ""),) for word in text.split()
@@ -123,4 +134,7 @@ def _claim(entry: Mapping[str, Any], goal: frozenset[str]) -> Claim:
         frozenset(str(entry.get("bounds", "value")).split()),
         bool(entry.get("points", False)),
         frozenset(str(entry.get("only", "")).split()),
+        bool(entry.get("bare", False)),
+        bool(entry.get("strange", False)),
+        bool(entry.get("asks", False)),
     )

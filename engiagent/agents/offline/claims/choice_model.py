@@ -98,6 +98,7 @@ def _area(facts: Facts) -> tuple[str, Said] | None:
 def _agrees(facts: Facts, whole: Said, share: Said, limit: Said) -> None:
     """Hold a usable area against the whole area times its usable share."""
     draft = facts.builder.draft
+    facts.use(whole, share)
     a, b, c = (s.values["value"] for s in (whole, share, limit))
     facts.builder.used += [a.source, b.source]
     numbers = (a.number or 0.0, b.number or 0.0, c.number or 0.0)

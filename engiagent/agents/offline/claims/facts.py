@@ -1,7 +1,9 @@
 """Claims into parameters: every one has to be used, and those on one thing have to agree."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from engiagent.agents.offline.builder import Builder, note_repeat
 from engiagent.agents.offline.claims.reader import ALL, ClaimReader, Said
@@ -9,6 +11,11 @@ from engiagent.agents.offline.draft import Json, Priced, Value
 from engiagent.agents.offline.results import Missing
 from engiagent.agents.offline.storage import constrain
 from engiagent.agents.offline.tariffs import scheduled
+
+_EACH: Final = re.compile(
+    r"(?<![a-z])(?:each|every|identical|alike|apiece|both|any|an?|one|either|neither|no|its|equal|per"
+    r"|of the same (?:type|kind|size))(?![a-z])"
+)
 
 
 @dataclass
@@ -43,7 +50,10 @@ class Facts:
     def one(
         self, claim: str, owner: str | None = None, bound: str | None = None, name: str = "value"
     ) -> Said | None:
-        """Return what is said of one thing; claims that differ are a contradiction."""
+        """Return what is said of one thing; claims that differ are a contradiction.
+
+        It counts as used once its value is, or :meth:`use` says so; what repeats it does at once.
+        """
         found = [s for s in self.all(claim, owner, bound) if name in s.values]
         # What is said of one unit by its name goes before what is said of all.
         own = [s for s in found if owner is not None and s.owner != ALL]
@@ -51,7 +61,7 @@ class Facts:
         if not found:
             return None
         first = found[0]
-        self.use(*found)
+        self.use(*found[1:])
         for other in found[1:]:
             self._agree(first, other, name)
         return first
@@ -81,7 +91,23 @@ class Facts:
     ) -> str | None:  # fmt: skip
         """Return the parameter of what is said of a unit, None where nothing is."""
         said = self.one(claim, owner, bound)
-        return None if said is None else self.value(said, parameter, description)
+        if said is None:
+            return None
+        if owner is not None:
+            self.of_each(said, owner)
+        return self.value(said, parameter, description)
+
+    def of_each(self, said: Said, owner: str) -> None:
+        """Report an amount of several units of which it is not said that it is that of each."""
+        names = next((n for n in self.reader.names.values() if owner in n), {})
+        alone = len(names) < 2 or said.owner != ALL or said.line < 0
+        draft = self.builder.draft
+        a, b = draft.lines[said.line].sentence.span if not alone else (0, 0)
+        first = draft.text.rfind(";", a, said.span[0]) + 1 or a
+        last = draft.text.find(";", said.span[1], b)
+        clause = draft.text[first : last if last >= 0 else b].lower()
+        if not alone and not _EACH.search(clause):
+            self.builder.draft.doubt(said.line, "is this of each of them, or of all together?")
 
     def needed(
         self, made: str | None, owner: str, slot: str, unit: str, said: str, series: bool = False
@@ -103,13 +129,12 @@ class Facts:
         points = [s for s in found if s.clock is not None]
         if points:
             return self._points(points, found, parameter, description)
-        if any(s.values["value"].is_series for s in found) or len(found) == 1:
-            if len(found) > 1:
-                self.builder.draft.doubt(
-                    max(s.line for s in found), f"the {description} is given in two ways"
-                )
-            if found[0].period is None:
-                return self.builder.value(parameter, found[0].values["value"], description)
+        listed = [s for s in found if s.values["value"].is_series]
+        if listed and (len(found) > 1 or found[0].period is not None):
+            line = max(0, *(s.line for s in found))
+            self.builder.draft.doubt(line, f"the {description} is given in two ways")
+        if listed or (len(found) == 1 and found[0].period is None):
+            return self.builder.value(parameter, (listed or found)[0].values["value"], description)
         priced = [Priced(parameter, s.values["value"], s.period, s.line, s.span) for s in found]
         unit = found[0].values["value"].unit
         return scheduled(self.builder, parameter, priced, unit, description, None)

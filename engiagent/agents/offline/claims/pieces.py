@@ -16,6 +16,7 @@ _CUTS: Final = {
     "since": 2, "as": 4, "when": 4, "where": 4, "if": 4, "it": 4, "for": 5, "of": 6, "the": 6,
     "to": 6, "from": 6, "in": 6, "by": 6,
 }  # fmt: skip
+_TIMES: Final = ("clock", "period", "period_open", "rest")
 _SENSES: Final = frozenset({"must", "may", "keep", "always", "limit", "each", "question"})
 """Words that ask without saying what: they fit beside every claim with a number."""
 
@@ -83,9 +84,10 @@ def cut(marked: Marked, domain: Domain, scope: Scope) -> list[Piece] | str:
             price = _CUTS.get(tokens[start].text, 0) if start else 0
             here = replace(scope, subject=subject)
             found = list(_readings(marked, domain, here, start, end))
-            for piece in found or _continued(marked, before, scope, start, end):
-                more = price + (piece.claim is None)
-                total = (cost[0] + more, cost[1] - piece.score, cost[2] + 1)
+            found = found or list(_continued(marked, before, start, end, here, domain))
+            for piece in found:
+                dear = price + (piece.claim is None)
+                total = (cost[0] + dear, cost[1] - piece.score, cost[2] + 1)
                 known = best.get(end)
                 behind = _subject(marked, start, end) or subject
                 if known is None or total < known[0]:
@@ -101,21 +103,29 @@ def cut(marked: Marked, domain: Domain, scope: Scope) -> list[Piece] | str:
 
 
 def _continued(
-    marked: Marked, before: Sequence[Piece], scope: Scope, start: int, end: int
+    marked: Marked, before: Sequence[Piece], start: int, end: int, scope: Scope, domain: Domain
 ) -> Iterator[Piece]:
-    """Yield the next value of a series that was begun: ', 19 °C at 08:00'."""
+    """Yield what an amount without words is behind another: ', 19 °C at 08:00', 'and 22 kW'."""
     last = before[-1] if before else None
     tokens = marked.line.tokens
     inside = [i for i in range(start, end) if i not in scope.taken]
     amounts = [a for i in inside if (a := tokens[i].amount) is not None]
-    clocks = tuple(i for i in inside if tokens[i].kind == "clock")
-    plain = not marked.said(start, end) and "?" not in marked.concepts[start:end]
-    if last is None or last.claim is None or not (last.claim.points and last.clocks):
+    clocks = tuple(i for i in inside if tokens[i].kind in _TIMES)
+    said = marked.said(start, end)
+    if last is None or last.claim is None or not last.claim.numbers or len(amounts) != 1:
         return
-    name, kinds = last.claim.numbers[0]
-    if plain and len(amounts) == len(clocks) == 1 and amounts[0].kind in kinds:
-        named = ((name, amounts[0]),)
-        yield Piece(last.claim, start, end, named, last.bound, last.said, clocks, (), 1)
+    if "?" in marked.concepts[start:end] or any(tokens[i].kind == "list" for i in inside):
+        return
+    bound = bound_of(said)
+    for claim in domain.claims if bound is not None and not bound[1] else ():
+        known = claim.bare or (claim is last.claim and claim.points and last.clocks)
+        name, kinds = claim.numbers[0] if len(claim.numbers) == 1 else ("", frozenset())
+        fits = known and amounts[0].kind in kinds and bound is not None
+        same = claim.about == last.claim.about and bound is not None and bound[0] in claim.bounds
+        if fits and same and (claim.points or not clocks):
+            named = ((name, amounts[0]),)
+            assert bound is not None
+            yield Piece(claim, start, end, named, bound[0], said, clocks, (), 1)
 
 
 def _alike(a: Sequence[Piece], b: Sequence[Piece]) -> bool:
@@ -138,28 +148,40 @@ def _readings(
     inside = [i for i in range(start, end) if i not in scope.taken]
     amounts = [(i, a) for i in inside if (a := tokens[i].amount) is not None]
     lists = [i for i in inside if tokens[i].kind == "list"]
-    clocks = tuple(
-        i for i in inside
-        if tokens[i].kind in ("clock", "period", "period_open", "rest") and i not in scope.whole
-    )  # fmt: skip
+    clocks = tuple(i for i in inside if tokens[i].kind in _TIMES)
     unknown = [i for i in inside if marked.concepts[i] == "?"]
     said = marked.said(start, end)
     if not amounts and not lists:
         free = said - domain.loose
-        if not free and not clocks and not (unknown and _measures(marked, start, end)):
+        told = unknown and _measures(marked, start, end)
+        if not free and set(clocks) <= scope.whole and not told:
             yield Piece(None, start, end, score=0)
     if unknown and (amounts or lists or said - domain.loose):
         unknown = [i for i in unknown if not _describes(marked, i)]
-    if unknown:
-        return
     found: list[Piece] = []
     for claim in domain.claims:
+        if unknown and not (claim.strange and _subject_only(marked, unknown, start, end)):
+            continue
+        if claim.asks and "ask" not in said and not _is_question(marked):
+            continue
         piece = _fits(marked, claim, domain, scope, (start, end), amounts, lists, clocks, said)
         if piece is not None:
             found.append(piece)
     if found:
         top = max(p.score for p in found)
         yield from (p for p in found if p.score == top)
+
+
+def _subject_only(marked: Marked, unknown: Sequence[int], start: int, end: int) -> bool:
+    """Whether unknown words are the subject of a piece: they stand before all that is known."""
+    known = [i for i in range(start, end) if marked.concepts[i] not in ("?", "~", "#")]
+    first = marked.line.tokens[start]
+    article = first.text in ("the", "our", "a", "an", "its", "their", "and", ",")
+    return bool(known) and max(unknown) < min(known) and article and len(unknown) <= 3
+
+
+def _is_question(marked: Marked) -> bool:
+    return marked.line.sentence.text.rstrip().endswith("?")
 
 
 def _measures(marked: Marked, start: int, end: int) -> bool:
@@ -195,6 +217,8 @@ def _fits(
     if claim.only and scope.place not in claim.only:
         return None
     tokens = marked.line.tokens
+    if not claim.points or lists:
+        clocks = tuple(i for i in clocks if i not in scope.whole)
     edges = frozenset() if claim.points else {scope.edges[i] for i in clocks if i in scope.edges}
     if not claim.points and any(i not in scope.edges for i in clocks):
         return None
@@ -202,7 +226,7 @@ def _fits(
     values: Sequence[Amount] = [a for _, a in amounts]
     series: tuple[Amount, ...] = ()
     if lists:
-        if len(lists) > 1 or amounts or not claim.points or len(claim.numbers) != 1:
+        if len(lists) > 1 or amounts or clocks or not claim.points or len(claim.numbers) != 1:
             return None
         series = tokens[lists[0]].amounts
         values = series[:1]

@@ -207,9 +207,9 @@ class ClaimReader:
         if noun is not None:
             lead = line.line[: line.starts[noun]]
             plural = line.tokens[noun].text.endswith("s")
-            if plural or _UNIVERSAL.search(lead):
-                return ALL
-        return before
+            return ALL if plural or _UNIVERSAL.search(lead) else before
+        words = {t.text for t in line.tokens[piece.first : piece.last]}
+        return ALL if words & {"both", "they", "each", "all", "them", "their"} else before
 
     # -- numbers ------------------------------------------------------------------------------
 

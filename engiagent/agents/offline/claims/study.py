@@ -25,7 +25,7 @@ from engiagent.agents.offline.plant.clocklists import take_clock_lists
 from engiagent.agents.offline.plant.columns import _unit_before
 from engiagent.agents.offline.results import Analysis, Missing
 from engiagent.agents.offline.timing import Axis, over_midnight, read_axis
-from engiagent.agents.offline.tokens import Token
+from engiagent.agents.offline.tokens import Period, Token
 
 if TYPE_CHECKING:
     from engiagent.problems.problem import Problem
@@ -49,10 +49,13 @@ class Opened:
         self.columns: list[Column] = [c for g in self.grids for c in g.columns] + list(files[0])
         times = [g.times for g in self.grids if g.times is not None]
         block = blocks(self.draft)
-        self.axis: Axis | None = block or read_axis(self.draft, [*times, *timed, *files[1]], [])
-        self.axis = dated(self.draft, self.axis)
+        lengths = [] if times or timed or files[1] else list_lengths(self.draft)
+        stamps = [*times, *timed, *files[1]]
+        self.axis: Axis | None = block or read_axis(self.draft, stamps, lengths)
+        self.axis = dated(self.draft, self.axis or counted(self.draft, lengths))
         give_back(self.draft)
         spelled(self.draft)
+        numbered(self.draft)
         over_midnight(self.draft, self.axis)
         self.tabled = _labels(self.draft, self.grids)
 
@@ -185,6 +188,48 @@ def give_back(draft: Draft) -> None:
         draft.facts.remove(fact)
 
 
+_STEPS = (15.0, 30.0, 60.0, 120.0, 180.0, 240.0, 360.0)
+
+
+def counted(draft: Draft, lengths: list[int]) -> Axis | None:
+    """Return the axis of lists whose values fill the hours that stand beside the one date."""
+    span, dates = dated_span(draft), dates_in(draft)
+    if span is None or len(dates) != 1 or len(set(lengths)) != 1:
+        return None
+    step = (span[1] - span[0]) * 60 / lengths[0]
+    if step not in _STEPS:
+        return None
+    draft.assume(f"{lengths[0]} values fill these hours: a period lasts {step:g} minutes")
+    clock = f"{int(span[0]):02d}:{round(span[0] % 1 * 60):02d}"
+    return Axis(f"{dates[0]}T{clock}", step, lengths[0], None, True)
+
+
+def list_lengths(draft: Draft) -> list[int]:
+    """Return how many values the lists in the text have."""
+    return [
+        len(t.amounts) for line in draft.lines if not line.sentence.is_heading
+        for t in line.tokens if t.kind == "list"
+    ]  # fmt: skip
+
+
+_NUMBERED = frozenset(
+    ("pump", "well", "tank", "reservoir", "zone", "room", "hall", "fan", "coil", "box", "machine")
+)  # fmt: skip
+
+
+def numbered(draft: Draft) -> None:
+    """Read the number behind 'pump 2' as a name."""
+    for n, line in enumerate(draft.lines):
+        tokens = list(line.tokens)
+        for i, token in enumerate(tokens[1:], 1):
+            amount = token.amount
+            plain = amount is not None and not amount.unit and amount.quote.isdigit()
+            if plain and tokens[i - 1].text in _NUMBERED and len(token.text) < 3:
+                tokens[i] = Token("word", token.text, token.span)
+        if tuple(tokens) != line.tokens:
+            draft.lines[n] = relined(line, tokens)
+
+
 _LENGTHS = {"hours": "h", "hour": "h", "minutes": "min", "days": "d"}
 
 
@@ -221,6 +266,9 @@ def plain_words(draft: Draft, currency: str | None) -> None:
             behind = tokens[i + 1].text if i + 1 < len(tokens) else ""
             if token.kind == "rest" and token.text.lower() == "the rest" and behind != "of":
                 tokens[i] = Token("word", "the rest", token.span)  # of the air, not of the day
+            later = token.text in ("afterwards", "thereafter", "then on")
+            if later and i and tokens[i - 1].amount is not None:
+                tokens[i] = Token("rest", token.text, token.span, period=Period(rest=True))
             if token.kind == "list" and not token.amounts[0].unit:
                 before = draft.text[line.sentence.span[0] : token.span[0]]
                 unit = _unit_before(before, currency)

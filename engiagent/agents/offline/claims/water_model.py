@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from engiagent.agents.offline.claims.facts import Facts
-from engiagent.agents.offline.claims.reader import Said, minutes_of
+from engiagent.agents.offline.claims.switching import Water, running, switching, together
 from engiagent.agents.offline.draft import Json, Value
 from engiagent.agents.offline.plant.formulas import Formula
 from engiagent.agents.offline.plant.system import BALANCE, CAPACITY, LOGIC, PHYSICS
@@ -25,17 +25,6 @@ class Shape:
     powers: bool
 
 
-@dataclass
-class Water:
-    """What the pumps deliver and draw in every period, as expressions."""
-
-    facts: Facts
-    flows: dict[str, str] = field(default_factory=dict)
-    powers: dict[str, str] = field(default_factory=dict)
-    most: dict[str, str] = field(default_factory=dict)
-    costs: list[str] = field(default_factory=list)
-
-
 def build(facts: Facts, shape: Shape | None) -> Json | None:
     """Add pumps, reservoir and demand; return the objective."""
     water = Water(facts)
@@ -51,8 +40,8 @@ def build(facts: Facts, shape: Shape | None) -> Json | None:
     facts.says("off_is_nothing")
     facts.says("no_less_flow")
     for name in pumps:
-        _switching(water, name)
-    _together(water)
+        switching(water, name)
+    together(water)
     unit = _flow_unit(water)
     if facts.reader.names.get("reservoir"):
         _reservoir(water, unit)
@@ -83,16 +72,6 @@ def _horsepower(facts: Facts) -> None:
             facts.builder.draft.unused.append(entry)
 
 
-def _on(water: Water, name: str) -> str:
-    """Return the variable of whether a pump runs."""
-    made = f"{name}_on"
-    if all(v["name"] != made for v in water.facts.builder.variables):
-        water.facts.variable(
-            made, type="binary", unit="1", quantity=f"{name}.on", role="decision"
-        )  # fmt: skip
-    return f"{made}[t]"
-
-
 def _pump(water: Water, name: str) -> None:
     facts, draft = water.facts, water.facts.builder.draft
     flow = facts.needed(
@@ -109,7 +88,7 @@ def _pump(water: Water, name: str) -> None:
         draft.doubt(max(line, 0), f"{name}: is its speed fixed, and how does its power change?")
         return
     if cube is None:
-        on = _on(water, name)
+        on = running(water, name)
         water.flows[name], water.powers[name] = f"{flow}*{on}", f"{power}*{on}"
         return
     unit = str(next(p for p in facts.builder.parameters if p["name"] == flow)["unit"])
@@ -128,7 +107,7 @@ def _pump(water: Water, name: str) -> None:
     if low is None and standing is None:
         water.powers[name] = f"{power}*{cubed}"
         return
-    on = _on(water, name)
+    on = running(water, name)
     water.powers[name] = f"{power}*({standing}*{on} + {cubed})" if standing else f"{power}*{cubed}"
     facts.row(f"{name} off", f"{made}[t] <= {flow}*{on}", LOGIC)
     if low is not None:
@@ -141,6 +120,7 @@ def _at_rated(facts: Facts, name: str, standing: str | None) -> None:
     if said is None:
         return
     value = said.values["value"]
+    facts.use(said)
     facts.builder.used.append(value.source)
     share = float(facts.builder.numbers[standing]) if standing is not None else 0.0
     if value.number is None or abs(value.number / 100 - 1 - share) > 1e-9:
@@ -186,7 +166,7 @@ def _by_formula(water: Water, name: str, shape: Shape) -> None:
     variable = facts.variable(
         f"{name}_q", lower=0, upper=high, unit="1", quantity=f"{name}.flow", role="decision"
     )
-    on = _on(water, name)
+    on = running(water, name)
     facts.row(f"{name} off", f"{variable}[t] <= {high}*{on}", LOGIC)
     if low is not None:
         facts.row(f"{name} least flow", f"{low}*{on} <= {variable}[t]", CAPACITY)
@@ -200,90 +180,6 @@ def _by_formula(water: Water, name: str, shape: Shape) -> None:
         parts.append(text if moving else f"{text}*{on}")
     water.powers[name] = "(" + " + ".join(parts).replace("+ -", "- ") + ")"
     water.flows[name] = f"{unit_flow}*{variable}[t]"
-
-
-# --- switching -----------------------------------------------------------------------------------
-
-
-def _switching(water: Water, name: str) -> None:
-    facts = water.facts
-    cost = facts.number("start_cost", name, f"{name}_start_cost", "cost of a start")
-    most = _starts_max(water, name)
-    up = facts.one("min_up", name)
-    down = facts.one("min_down", name)
-    off, on = facts.says("off_before", name), facts.says("on_before", name)
-    if off is not None and on is not None:
-        facts.builder.draft.doubt(on.line, f"{name}: does it run before the first period or not?")
-    if all(x is None for x in (cost, most, up, down)):
-        return
-    state = 1 if on is not None else 0
-    if off is None and on is None and (cost is not None or most is not None):
-        line = max((s.line for s in facts.reader.found if s.claim.startswith("start")), default=0)
-        facts.builder.draft.doubt(line, f"{name}: does it run before the first period?")
-    running = _on(water, name)
-    started = facts.variable(
-        f"{name}_started", lower=0, upper=1, unit="1", quantity=f"{name}.started", role="auxiliary"
-    )
-    before = f"prev({running}, {state})"
-    facts.row(f"{name} start", f"{started}[t] >= {running} - {before}", LOGIC)
-    if cost is not None:
-        water.costs.append(f"sum({cost}*{started}[t] for t in T)")
-    if most is not None:
-        parameter, line = most
-        text = f"sum({started}[t] for t in T) <= {parameter}"
-        facts.row(f"{name} starts", text, LOGIC, line, each=False)
-    for said, way in ((up, "up"), (down, "down")):
-        if said is not None:
-            _lasting(water, name, said, way, state)
-
-
-def _starts_max(water: Water, name: str) -> tuple[str, int] | None:
-    """Return how often a pump may start, with the line that says so."""
-    facts = water.facts
-    said = facts.one("starts_max", name)
-    if said is not None:
-        return facts.value(said, f"{name}_starts_max", "largest number of starts"), said.line
-    for claim, number in (("starts_once", "1"), ("starts_twice", "2")):
-        told = facts.says(claim, name)
-        if told is not None:
-            return number, told.line
-    return None
-
-
-def _lasting(water: Water, name: str, said: Said, way: str, state: int) -> None:
-    """Add how long a pump runs, or rests, at least."""
-    facts, builder = water.facts, water.facts.builder
-    value = said.values["value"]
-    builder.used.append(value.source)
-    steps = minutes_of(value) / builder.axis.step_minutes
-    if abs(steps - round(steps)) > 1e-9:
-        builder.draft.doubt(said.line, "this time is no whole number of periods")
-        return
-    parameter = facts.value(said, f"{name}_min_{way}", f"least time {way}")
-    running = _on(water, name)
-    changed = f"{name}_started"
-    if way == "down":
-        changed = facts.variable(
-            f"{name}_stopped", lower=0, upper=1, unit="1", quantity=f"{name}.stopped",
-            role="auxiliary",
-        )  # fmt: skip
-        text = f"{changed}[t] >= prev({running}, {state}) - {running}"
-        facts.row(f"{name} stop", text, LOGIC)
-    window = f"pos(s) <= pos(t) and pos(s) > pos(t) - {round(steps)}"
-    holds = running if way == "up" else f"1 - {running}"
-    text = f"sum({changed}[s] for s in T if {window}) <= {holds}"
-    facts.row(f"{name} least time {way} ({parameter})", text, LOGIC, said.line)
-    builder.draft.assume(f"{name}: nothing binds it from before the first period")
-
-
-def _together(water: Water) -> None:
-    facts = water.facts
-    said = facts.one("running_max")
-    if said is None:
-        return
-    most = facts.value(said, "running_max", "pumps that may run at once")
-    running = " + ".join(_on(water, name) for name in water.flows)
-    facts.row("pumps at once", f"{running} <= {most}", LOGIC, said.line)
 
 
 # --- where the water goes ------------------------------------------------------------------------
@@ -327,6 +223,7 @@ def _reservoir(water: Water, unit: str) -> None:
     high = facts.number("maximum", None, "V_high", "largest content")
     spills = facts.one("spills")
     if spills is not None:
+        facts.use(spills)
         builder.draft.doubt(spills.line, "may water be spilled, or must it not?")
     content = f"{name}_content"
     builder.variables.append(
