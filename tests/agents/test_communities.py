@@ -143,6 +143,13 @@ NOT_THIS = [
     {"who": PARTS["who"].replace("three houses", "four houses")},
     {"who": PARTS["who"].replace("Ash has a battery", "Oak has a battery")},
     {"files": PARTS["files"].replace("nothing is ever thrown away", "some may be lost")},
+    {"who": PARTS["who"] + " Oak has one too."},
+    {"who": PARTS["who"] + " The panels of Oak are under repair."},
+    {
+        "who": PARTS["who"].replace("Ash has a battery", "Ash and Oak have a battery"),
+        "battery": PARTS["battery"].replace("The battery of Ash", "Their battery"),
+    },
+    {"battery": PARTS["battery"].replace("The battery of Ash has", "The batteries have")},
     {"trade": ""},
     {"trade": PARTS["trade"] + " Elm may not give to Oak."},
     {"trade": "Ash and Elm can trade energy with each other."},

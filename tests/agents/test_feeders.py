@@ -245,3 +245,105 @@ def test_a_law_is_known_by_its_values(text: str, name: str | None) -> None:
     whole = SYMBOLS + text
     found = {law.name for law in laws_in(whole, 0, len(whole))} - {"symbols"}
     assert found == ({name} if name else set())
+
+
+PER_UNIT = """# A feeder per unit
+
+The feeder has a nominal voltage of 12.66 kV and a base power of 10 MVA. `branches.csv` lists the
+branches with resistance and reactance per unit and the rating in kVA; `buses.csv` the active and
+reactive load of each bus. We look at the peak hour of 3 June 2025, 18:00 to 19:00. Use the
+LinDistFlow equations.
+
+The voltage at bus B1 is 1.02 pu. At all buses it must stay between 0.95 pu and 1.05 pu. A diesel
+generator of up to 600 kW at B3 gives active power only; its energy costs 160 EUR/MWh. Energy from
+B1 costs 120 EUR/MWh. No power may flow back.
+
+Minimise the cost of the hour in EUR.
+"""
+BRANCHES = "line,from bus,to bus,r [pu],x [pu],rating [kVA]\n"
+BRANCHES += "1,B1,B2,0.1,0.05,2500\n2,B2,B3,{r},0.2,1500\n"
+BUSES = "bus,Pd [kW],Qd [kvar]\nB2,900,300\nB3,800,400\n"
+
+
+@pytest.mark.parametrize("r", [0.4, 0.9])
+def test_impedances_per_unit_rest_on_the_base(r: float, tmp_path: Path) -> None:
+    files = {"branches.csv": BRANCHES.format(r=r), "buses.csv": BUSES}
+    analysis = analysed(tmp_path, PER_UNIT, files)
+    assert analysis.complete, (analysis.missing, analysis.not_understood, analysis.ambiguous)
+    # What the engine must give so that the last bus keeps 0.95: 1.02² less what falls on the way.
+    rise = 2 * (0.1 + r) / 10
+    missing = 0.95**2 - (1.02**2 - 2 * (0.17 + 0.035 + 0.8 * r + 0.08) / 10)
+    engine = max(0.0, missing / rise)
+    assert solved(analysis, tmp_path)[1] == pytest.approx(120 * (1.7 - engine) + 160 * engine)
+
+
+LANE = """# A lane
+
+It is a radial feeder with a nominal voltage of 400 V. Its sections:
+
+| From | To | Length (km) | Resistance (ohm/km) | Reactance (ohm/km) | Limit (kW) |
+|---|---|---|---|---|---|
+| Kiosk | Barn | 0.3 | 0.32 | 0.08 | 120 |
+| Barn | House | 0.4 | 0.64 | 0.09 | 60 |
+
+Loads over three hours of 4 June 2025 (kW):
+
+| Hour | Barn | House |
+|---|---|---|
+| 10:00 | 12 | 5 |
+| 11:00 | 15 | 6 |
+| 12:00 | 14 | 8 |
+
+The panels of the House can give:
+
+| Hour | House (kW) |
+|---|---|
+| 10:00 | 30 |
+| 11:00 | 44 |
+| 12:00 | 48 |
+
+The price at the Kiosk changes with the hour; what is sent back earns 6 ct/kWh (euro cents).
+
+| Hour | Price (ct/kWh) |
+|---|---|
+| 10:00 | 24 |
+| 11:00 | 19 |
+| 12:00 | 17 |
+
+The loads have a power factor of 0.95; the panels work at unity power factor and may be curtailed.
+The voltage at the Kiosk is 405 V. Everywhere the voltage may deviate by at most 5 % from the
+nominal one. Losses may be neglected.
+
+Minimise the total cost in EUR.
+"""
+
+
+def test_tables_over_time_with_prices_and_lengths(tmp_path: Path) -> None:
+    analysis = analysed(tmp_path, LANE)
+    assert analysis.complete, (analysis.missing, analysis.not_understood, analysis.ambiguous)
+    sold = 0.0
+    tangent = (1 / 0.95**2 - 1) ** 0.5
+    for barn, house, sun in ((12, 5, 30), (15, 6, 44), (14, 8, 48)):
+        # 420² at the House: 405² less what falls there; all in V², W and ohm.
+        reactive = 2 * tangent * (0.024 * (barn + house) + 0.036 * house) * 1e3
+        room = 420**2 - 405**2 + reactive + 2e3 * (0.096 * (barn + house) + 0.256 * house)
+        used = min(sun, room / (2e3 * (0.096 + 0.256)))
+        sold += used - barn - house
+    assert solved(analysis, tmp_path)[1] == pytest.approx(-0.06 * sold)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The panels of the House can give:", "The panels of the House must not give more than:"),
+        ("Loads over three hours", "Loads, of which half may be shifted, over three hours"),
+        ("Loads over three hours", "Loads that are given up first over three hours"),
+        ("nominal voltage of 400 V", "length of 700 m"),
+        ("at most 5 % from the\nnominal one", "at most 5 % from the mean"),
+        ("| Hour | Price (ct/kWh) |", "| Hour | Prices |"),
+        ("unity power factor and", "a power factor of 0.9 and"),
+    ],
+)
+def test_what_a_lane_lacks_is_reported(old: str, new: str, tmp_path: Path) -> None:
+    assert old in LANE
+    assert not analysed(tmp_path, LANE.replace(old, new)).complete

@@ -1,6 +1,6 @@
 """An energy community as a blueprint: what every member buys, sells, gives and takes."""
 
-from itertools import pairwise
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -106,7 +106,7 @@ def _members(scene: "Scene", system: System) -> tuple[str, str]:
     for instance in scene.plant.of("battery"):
         fill_slots(system, instance)
         add_store(system, instance)
-        owner = _owner(scene, system.reader)
+        owner = _owner(scene)
         if "pv" in scene.data:
             builder.components[-1].setdefault("options", {})["exclusive_on"] = "T"
             draft.assume("a battery does not charge and discharge in the same period")
@@ -131,24 +131,29 @@ def _of_members(builder: Builder, data: NodeData, members: tuple[str, ...]) -> t
     return made, shown if among == "H" else f"({shown} if h in {among} else 0[kW])"
 
 
-def _owner(scene: "Scene", reader: Reader) -> str:
-    """Return the member with the battery: the one that stands in a clause with it."""
-    found = set()
+def _owner(scene: "Scene") -> str:
+    """Return the member with the battery: the one that is said to have it, and no other."""
+    names = "|".join(re.escape(m.lower()) for m in scene.members)
+    has = re.compile(
+        rf"(?<![a-z])(?P<who>{names}) (?:has|owns|keeps) (?:a|an|the|one|the only)(?: [a-z-]+)?"
+        rf" battery"
+        rf"|battery (?:of|at|in the (?:house|cellar) of|belongs to) (?P<of>{names})(?![a-z-])"
+        rf"|(?<![a-z])(?P<whose>{names})(?:'s)? (?:[a-z-]+ )?battery(?! too)"
+    )
+    several = re.compile(rf"(?:{names}) and (?:{names}) (?:each )?(?:have|own)|batteries(?! are)")
+    found: set[str] = set()
     for n, line in enumerate(scene.draft.lines):
         if line.sentence.is_heading or n in scene.draft.table_lines:
             continue
-        marked = reader.marked(n)
-        tokens = line.tokens
-        cuts = [i for i, t in enumerate(tokens) if t.text in (",", ";", "and")]
-        for a, b in pairwise([0, *cuts, len(tokens)]):
-            words = [t.text for t in tokens[a:b]]
-            if "battery" in words or "@battery" in marked.concepts[a:b]:
-                text = f" {' '.join(words)} ".replace("'s ", " ")
-                found |= {m for m in scene.members if f" {m.lower()} " in text}
+        if "batter" in line.line and several.search(line.line):
+            scene.draft.doubt(n, "one battery is recognised; the text speaks of several")
+        for match in has.finditer(line.line):
+            found.add(match["who"] or match["of"] or match["whose"])
     if len(found) != 1:
         scene.draft.missing.append(Missing("battery", "member", "whose battery is it?"))
         return scene.members[0]
-    return found.pop()
+    name = found.pop()
+    return next(m for m in scene.members if m.lower() == name)
 
 
 def _prices(scene: "Scene", system: System) -> None:

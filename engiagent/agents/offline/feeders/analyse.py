@@ -11,13 +11,14 @@ from engiagent.agents.offline.draft import Draft
 from engiagent.agents.offline.engine import Understanding, currency_of_text, open_draft
 from engiagent.agents.offline.feeders.laws import laws_in
 from engiagent.agents.offline.feeders.lines import Lines, lines_of
-from engiagent.agents.offline.feeders.loads import NodeData, node_data
+from engiagent.agents.offline.feeders.loads import NodeData, feeder_words, node_data, prices_of
 from engiagent.agents.offline.feeders.sheets import Sheet, sheets_of
 from engiagent.agents.offline.goals import Goal, read_goal
 from engiagent.agents.offline.phrases import TIME_FACTS, apply_rules, relined
 from engiagent.agents.offline.plant.engine import Reader, owners_of
 from engiagent.agents.offline.plant.spoken import spell_durations
 from engiagent.agents.offline.plant.units import Instance, Plant, Unit, pattern_of, unit_of
+from engiagent.agents.offline.plant.words import NEUTRAL, THING, UNKNOWN, Vocabulary, mark
 from engiagent.agents.offline.results import Analysis, Missing, NotUnderstood
 from engiagent.agents.offline.timing import Axis, read_axis
 from engiagent.agents.offline.tokens import Token
@@ -31,7 +32,12 @@ _KINDS: Final = (
     (re.compile(r"[kM]?VA"), "apparent"),
     (re.compile(r"[kM]?V"), "voltage"),
 )
-_PER_UNIT: Final = re.compile(r"pu|p\.u|per")
+_TELLING: Final = frozenset(
+    {"@load", "@pv", "@wind", "@node", "@source", "@feeder", "@genset", "place", "active",
+     "reactive", "impedance", "price", "outof", "into", "may", "available", "each", "power",
+     "overday", "demand", "limit", "energy", "electric", "production", "import", "export", "hold",
+     "has", "nominal", "twoway", "peak", "most", "rated", "capacity"}
+)  # fmt: skip
 _COUNTED: Final = re.compile(
     r"<number#(?P<place>\d+)> (?P<what>nodes?|buse?s?|sections?|lines?)(?![a-z])"
 )
@@ -47,7 +53,7 @@ class Scene:
     data: Sequence[NodeData]
     axis: Axis | None
     plant: Plant
-    places: dict[str, str] = field(default_factory=dict)
+    prices: Mapping[str, tuple[Sheet, int]] = field(default_factory=dict)
 
 
 @lru_cache(maxsize=1)
@@ -66,46 +72,79 @@ def understand_feeder(problem: "Problem") -> Understanding | None:
     draft, _ = open_draft(problem, currency)
     draft.missing.clear()
     draft.not_understood.clear()
-    draft.lines[:] = [relined(line, _rekinded(line.tokens)) for line in draft.lines]
+    draft.lines[:] = [relined(line, _rekinded(draft.text, line.tokens)) for line in draft.lines]
     _take_laws(draft)
     apply_rules(draft, frozenset(TIME_FACTS))
     data = node_data(draft, [s for s in sheets if s != lines.sheet], lines, currency)
-    _take_tables(draft, [lines.sheet, *(d.sheet for d in data)])
+    used = [d.sheet for d in data]
+    _take_tables(draft, [lines.sheet, *used])
+    described = [s for s in sheets if s == lines.sheet or s in used or prices_of(s, feeder_words())]
+    _take_descriptions(draft, described, feeder_words())
     _take_counts(draft, lines)
-    stamped = [s.times for s in {id(d.sheet): d.sheet for d in data}.values() if s.times]
+    series = [s for s in sheets if s.times and (prices_of(s, feeder_words()) or s in used)]
+    stamped = [s.times for s in series if s.times]
     axis = read_axis(draft, stamped, [])
     spell_durations(draft)
     goal = read_goal(draft)
     plant = _plant(draft, lines, data)
     reader = Reader(draft, plant, axis, goal=goal)
     reader.read_all()
-    analysis = _analysis(
-        Scene(problem, draft, lines, data, axis, plant), reader, goal, currency or "EUR"
-    )
+    prices = {role: (s, c) for s in series for c, role in prices_of(s, feeder_words())}
+    scene = Scene(problem, draft, lines, data, axis, plant, prices)
+    analysis = _analysis(scene, reader, goal, currency or "EUR")
     return Understanding(analysis, draft, owners_of(plant), axis)
 
 
-def _rekinded(tokens: Sequence[Token]) -> list[Token]:
-    """Give amounts the kinds that only feeders have, as voltages, also those per unit."""
-    result = []
-    for k, token in enumerate(tokens):
+def _rekinded(text: str, tokens: Sequence[Token]) -> list[Token]:
+    """Give amounts the kinds that only feeders have, as volts, also those per unit."""
+    result: list[Token] = []
+    k = 0
+    while k < len(tokens):
+        token, used = tokens[k], 1
         amount = token.amount
         if amount is not None:
             kind = next((kind for p, kind in _KINDS if p.fullmatch(amount.unit)), amount.kind)
-            behind = [t.text for t in tokens[k + 1 : k + 4]]
-            if kind == "number" and not amount.unit and _is_per_unit(behind):
-                kind = "voltage_pu"
-            token = replace(token, amount=replace(amount, kind=kind))
-        elif token.kind == "list":
-            pass
+            unit = amount.unit
+            if kind == "number" and not unit:
+                behind = [t.text for t in tokens[k + 1 : k + 3]]
+                raw = text[slice(*tokens[k + 1].span)] if k + 1 < len(tokens) else ""
+                if raw in ("V", "A"):
+                    kind, unit, used = {"V": "voltage", "A": "current"}[raw], raw, 2
+                elif behind[:1] == ["pu"] or behind in (["per", "unit"], ["p", "u"]):
+                    kind, used = "voltage_pu", 1 + len(behind[: 1 if behind[0] == "pu" else 2])
+            span = (amount.span[0], tokens[k + used - 1].span[1])
+            amount = replace(amount, kind=kind, unit=unit)
+            if used > 1:
+                amount = replace(amount, span=span, quote=text[slice(*span)])
+            token = replace(token, amount=amount)
         result.append(token)
+        k += used
     return result
 
 
-def _is_per_unit(behind: Sequence[str]) -> bool:
-    """Whether 'pu' stands behind a number, or behind the other end of its range."""
-    text = " ".join(behind)
-    return re.match(r"(?:(?:and|to|-) [\d.]+ )?(?:pu|p u|per unit)(?: |$)", text) is not None
+def _take_descriptions(draft: Draft, sheets: Sequence[Sheet], words: Vocabulary) -> None:
+    """Account for what only says what a file or a table holds: no limits, no conditions."""
+    files = {sheet.file for sheet in sheets if sheet.file}
+    starts = [sheet.span[0] for sheet in sheets if not sheet.file]
+    for n, line in enumerate(draft.lines):
+        if n in draft.table_lines or line.sentence.is_heading:
+            continue
+        codes = [i for i, t in enumerate(line.tokens) if t.kind == "code"]
+        pieces = [
+            (i, codes[k + 1] if k + 1 < len(codes) else len(line.tokens))
+            for k, i in enumerate(codes) if line.tokens[i].text in files
+        ]  # fmt: skip
+        end = line.sentence.span[1]
+        leads = any(s >= end and not draft.text[end:s].strip() for s in starts)
+        if leads and draft.text[:end].rstrip().endswith(":"):
+            cut = max((i for i, t in enumerate(line.tokens) if t.text == ";"), default=-1)
+            pieces.append((cut + 1, len(line.tokens)))
+        said = mark(line, words)
+        for a, b in pieces:
+            told = {said.concepts[i] for i in range(a, b) if line.tokens[i].text != "over"}
+            told -= {NEUTRAL, THING}
+            if told <= _TELLING or (told <= _TELLING | {UNKNOWN} and "may" not in told):
+                draft.take(n, [i for i in range(a, b) if line.tokens[i].kind in ("word", "mark")])
 
 
 def _take_laws(draft: Draft) -> None:

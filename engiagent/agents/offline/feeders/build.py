@@ -84,8 +84,10 @@ def _balances(network: Network) -> None:
 def _source(network: Network) -> None:
     """Add what is drawn at the source and what is sent back."""
     lines, reader, draft = network.scene.lines, network.reader, network.draft
-    buy = network.wanted("source", "import_price", "import_price", "energy costs 95 EUR/MWh")
-    sell = network.value("source", "export_price", "export_price")
+    buy = network.price("import_price") or network.wanted(
+        "source", "import_price", "import_price", "energy costs 95 EUR/MWh"
+    )
+    sell = network.price("export_price")
     no_export = "no_export" in reader.facts
     most = {
         side: network.value("source", f"{side}_power_max", f"{side}_power_max")
@@ -109,7 +111,7 @@ def _source(network: Network) -> None:
     network.variable("bought", ["t in T"], "MW", lower=0, upper=most["import"] or enough[0],
                      role="decision", quantity="source.import",
                      description="drawn from the source")  # fmt: skip
-    network.costs.insert(0, ("+", f"sum({buy}*bought[t]*dt(t) for t in T)"))
+    network.costs.insert(0, ("+", f"sum({network.builder.at(buy)}*bought[t]*dt(t) for t in T)"))
     if sell is None:
         network.row("power of the source", f"bought[t] == {net}", ["t in T"])
         return
@@ -117,7 +119,7 @@ def _source(network: Network) -> None:
                      role="decision", quantity="source.export",
                      description="sent back to the source")  # fmt: skip
     network.row("power of the source", f"bought[t] - sold[t] == {net}", ["t in T"])
-    network.costs.append(("-", f"sum({sell}*sold[t]*dt(t) for t in T)"))
+    network.costs.append(("-", f"sum({network.builder.at(sell)}*sold[t]*dt(t) for t in T)"))
     numbers = network.builder.numbers
     if buy in numbers and not bool((numbers[buy] >= numbers[sell]).all()):
         draft.doubt(0, "buying and selling at once would pay")

@@ -26,12 +26,17 @@ def add_voltages(network: Network) -> None:
     }  # fmt: skip
     nominal = network.readings("feeder").get("nominal_voltage", [])
     made: dict[str, str] = {}
-    for name, (component, slot, _) in stated.items():
+    for name, (component, plain, _) in stated.items():
+        ways = [s for s in (plain, f"{plain}_pu") if s in network.readings(component)]
+        slot = ways[0] if ways else plain
+        if len(ways) > 1:
+            draft.doubt(network.readings(component)[slot][0].line, "a voltage is given twice")
         found = network.value(component, slot, name)
         if found is None and name == "source_voltage":
             found = network.wanted(component, slot, name, "the voltage at the station is 10 kV")
         if found is not None:
             made[name] = _of_base(network, name, found, component, slot, nominal)
+    _tolerance(network, made, nominal)
     for reading in nominal:
         if reading.value.source not in builder.used:
             builder.used.append(reading.value.source)
@@ -46,6 +51,28 @@ def add_voltages(network: Network) -> None:
                 ["t in T"])  # fmt: skip
     if not {"lowest_voltage", "highest_voltage"} & made.keys():
         draft.assume("no limit of the voltage is stated: it may be any")
+
+
+def _tolerance(network: Network, made: dict[str, str], nominal: list[Reading]) -> None:
+    """Add limits that are stated as a deviation from the nominal voltage."""
+    share = network.value("feeder", "voltage_tolerance", "voltage_tolerance")
+    if share is None:
+        return
+    line = network.readings("feeder")["voltage_tolerance"][0].line
+    if {"lowest_voltage", "highest_voltage"} & made.keys():
+        network.draft.doubt(line, "the limits of the voltage are given in two ways")
+    if not nominal and not network.per_unit:
+        network.draft.doubt(line, "a deviation from which voltage?")
+        return
+    base, unit = ("1", "1") if network.per_unit else ("", nominal[0].value.unit)
+    inputs = [share]
+    if not base:
+        base = str(network.value("feeder", "nominal_voltage", "nominal_voltage"))
+        inputs.append(base)
+    for name, sign in (("lowest_voltage", "-"), ("highest_voltage", "+")):
+        made[name] = network.builder.derived(
+            name, f"{base}*(1 {sign} {share})", unit, name.replace("_", " "), inputs
+        )
 
 
 def _of_base(
@@ -63,7 +90,11 @@ def _of_base(
         return made
     base = network.value("feeder", "nominal_voltage", "nominal_voltage")
     return network.builder.derived(
-        f"{name}_in_kv", f"{made}*{base}", "kV", found[0].slot.said, [made, str(base)]
+        f"{name}_in_volts",
+        f"{made}*{base}",
+        nominal[0].value.unit,
+        found[0].slot.said,
+        [made, str(base)],
     )
 
 
@@ -86,7 +117,9 @@ def _band(network: Network, made: dict[str, str]) -> Json:
         ):
             continue
         slot = {"lower": "minimum_voltage", "upper": "maximum_voltage"}[side]
-        reading = network.readings("feeder")[slot][0]
+        slots = (slot, f"{slot}_pu", "voltage_tolerance")
+        found = network.readings("feeder")
+        reading = next(found[s][0] for s in slots if s in found)
         if "elsewhere" not in reading.words.split():
             network.draft.doubt(reading.line, "the source itself is outside these limits")
         bounds[side] = f"({made[name]} if n != '{lines.source}' else {source})**2"

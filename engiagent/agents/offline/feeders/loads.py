@@ -18,6 +18,7 @@ from engiagent.agents.offline.results import NotUnderstood
 from engiagent.agents.offline.series import _unit_in, description
 from engiagent.agents.offline.tokens import tokenise
 
+PRICES: Final = ("import_price", "export_price")
 ROLES: Final = ("load", "reactive", "pv", "wind")
 _LABELS: Final = frozenset({"no", "nr", "id", "name", "type", "remark", "note", "notes", "remarks"})
 
@@ -51,6 +52,12 @@ def node_data(
     """Return what the tables and files beside that of the lines give; report what is not clear."""
     found: list[NodeData] = []
     for sheet in sheets:
+        if (
+            sheet.times is not None
+            and not any(plain_text(h) in {plain_text(n) for n in lines.nodes} for h in sheet.heads)
+            and prices_of(sheet, feeder_words())
+        ):
+            continue
         read = _series(draft, sheet, lines, currency) or _rows(sheet, lines)
         if isinstance(read, str):
             where = sheet.file or f"table {sheet.number + 1}"
@@ -111,14 +118,18 @@ def wide(
     names = {plain_text(n): n for n in among}
     bare = [" ".join(plain_text(re.sub(r"[(\[].*", "", h)).split()) for h in sheet.heads]
     places = [c for c, head in enumerate(bare) if head in names]
-    others = [c for c in range(len(bare)) if c not in places and sheet.numbers(c) is not None]
+    priced = {c for c, _ in prices_of(sheet, words)}
+    others = [
+        c for c in range(len(bare))
+        if c not in places and c not in priced and sheet.numbers(c) is not None
+    ]  # fmt: skip
     if not places:
-        return "no column of it is a node"
+        return None if priced and not others else "no column of it is a node"
     if others and not (len(others) == 1 and sheet.numbers(others[0]) and others[0] == 0):
         return f"nothing takes the column '{sheet.heads[others[0]]}'"
     if any(sheet.numbers(c) is None for c in places):
         return "some of its values are no numbers"
-    texts = [plain_text(sheet.file.rsplit(".", 1)[0])]
+    texts = [plain_text(sheet.file.rsplit(".", 1)[0]) if sheet.file else sheet.lead]
     if sheet.file:
         column = Column(sheet.names[places[0]], "", "", {}, data=f"{sheet.file}#{bare[places[0]]}")
         behind, around = description(draft, column)
@@ -136,6 +147,24 @@ def wide(
     stamp = next((c for c in range(len(bare)) if c not in places), 0)
     nodes = tuple(names[bare[c]] for c in places)
     return NodeData(role, sheet, nodes, tuple(places), unit, True, stamp)
+
+
+def prices_of(sheet: Sheet, words: Vocabulary) -> list[tuple[int, str]]:
+    """Return the columns of a table over time that are prices, with what they are prices of."""
+    columns = [
+        c for c, unit in enumerate(sheet.units)
+        if sheet.times is not None and unit and unit != "pu" and sheet.numbers(c) is not None
+        and kind_of(unit) == "price"
+    ]  # fmt: skip
+    found = []
+    for c in columns:
+        head = " ".join(sorted(sheet.words(c), key=sheet.heads[c].lower().find))
+        line = tokenise(head, Sentence((0, len(head)), head, 0, "", "", False), None)
+        said = mark(line, words).said()
+        role = "export_price" if "export" in said else "import_price"
+        found.append((c, role))
+    roles = [role for _, role in found]
+    return found if len(set(roles)) == len(roles) else []
 
 
 def _rows(sheet: Sheet, lines: Lines) -> list[NodeData] | str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from engiagent.agents.offline.builder import Builder, for_owner, single
-from engiagent.agents.offline.draft import Draft, Json, Reading
+from engiagent.agents.offline.draft import Draft, Json, Reading, Value
 from engiagent.agents.offline.feeders.sheets import PER_UNIT
 from engiagent.agents.offline.plant.engine import Reader
 from engiagent.agents.offline.results import Missing
@@ -72,6 +72,22 @@ class Network:
             name, card.unit, card.said,
             Missing(component, slot, f"the {card.said} is not given; add it, as {example}"),
         )  # fmt: skip
+
+    def price(self, slot: str) -> str | None:
+        """Return the parameter of a price: a column over time, or what the text says."""
+        stated = self.value("source", slot, slot)
+        column = self.scene.prices.get(slot)
+        if column is None:
+            return stated
+        if stated is not None:
+            self.draft.doubt(0, f"the {slot.replace('_', ' ')} is given in two ways")
+        sheet, place = column
+        value = Value(
+            sheet.units[place], sheet.source(place),
+            numbers=None if sheet.file else sheet.numbers(place),
+            data=f"{sheet.file}#{sheet.names[place]}" if sheet.file else None,
+        )  # fmt: skip
+        return self.builder.value(slot, value, slot.replace("_", " "))
 
     def variable(self, name: str, index: Sequence[str], unit: str, **fields: Any) -> None:
         """Add a variable."""

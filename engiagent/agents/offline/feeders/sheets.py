@@ -35,6 +35,8 @@ class Sheet:
         The places of the cells in the text, for tables.
     times
         What the time stamps say, where there are any.
+    lead
+        The sentence directly above a table.
     """
 
     file: str
@@ -46,6 +48,7 @@ class Sheet:
     spans: tuple[tuple[tuple[int, int], ...], ...] = ()
     span: tuple[int, int] = (0, 0)
     times: Times | None = field(default=None, compare=False)
+    lead: str = ""
 
     def column(self, place: int) -> tuple[str, ...]:
         """Return the texts of a column."""
@@ -91,7 +94,15 @@ def _of_table(problem: "Problem", number: int, table: Any, currency: str | None)
         tuple(tuple(cell.text.strip() for cell in row) for row in table.rows),
         tuple(tuple(cell.span for cell in row) for row in table.rows),
         table.span, read_table(problem.text, number, table, currency).times,
+        _lead(problem.text, table.span[0]),
     )  # fmt: skip
+
+
+def _lead(text: str, start: int) -> str:
+    """Return the line of text that stands directly above a table."""
+    above = [line.strip() for line in text[:start].splitlines() if line.strip()]
+    last = above[-1] if above else ""
+    return "" if last.startswith(("|", "#")) else re.split(r"(?<=[.!?])\s|;", last)[-1]
 
 
 def _of_file(problem: "Problem", name: str, file: Any, currency: str | None) -> Sheet:
