@@ -236,9 +236,7 @@ def take_melting(draft: Draft, plant: Plant, axis: Axis | None) -> list[Taper]:
     return [Taper("discharge", points, n, edge) for points, n in found]
 
 
-def _limit(
-    draft: Draft, n: int, line: Line, match: re.Match[str]
-) -> tuple[tuple[Point, ...], int]:
+def _limit(draft: Draft, n: int, line: Line, match: re.Match[str]) -> tuple[tuple[Point, ...], int]:
     knee, most = (line.tokens[int(match[key])].amount for key in ("knee", "most"))
     assert knee is not None
     assert most is not None
@@ -302,9 +300,7 @@ def _falls_on(line: Line, date: str, period: int, axis: Axis) -> bool:
     return says_day(told, falls)
 
 
-def _note(
-    draft: Draft, n: int, line: Line, match: re.Match[str], fact: str = "background"
-) -> None:
+def _note(draft: Draft, n: int, line: Line, match: re.Match[str], fact: str = "background") -> None:
     covered = line.covered(*match.span())
     span = (line.tokens[covered[0]].span[0], line.tokens[covered[-1]].span[1])
     draft.facts.append(Fact(fact, n, span, {}, match[0]))

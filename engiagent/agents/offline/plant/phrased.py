@@ -105,7 +105,8 @@ def take_phrased(draft: Draft, plant: Plant, axis: Axis | None) -> list[Stated]:
                 continue
             around = clause(line, match).replace(match[0], "", 1)
             place = match.groupdict().get("clock")
-            if _bounded(line, match) or _CONDITIONS.search(around):
+            several = phrase.edge and "<energy#" in around  # a sentence on both ends, or on a limit
+            if several or _bounded(line, match) or _CONDITIONS.search(around):
                 continue
             if not at_edge(line, place, axis, phrase.edge == "end"):
                 continue
