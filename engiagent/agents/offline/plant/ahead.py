@@ -31,7 +31,7 @@ def _unit() -> Unit:
 
 
 def take_ahead(
-    draft: Draft, grids: Sequence[Grid], files: Sequence[Column]
+    draft: Draft, grids: Sequence[Grid], files: Sequence[Column], currency: str | None
 ) -> tuple[Ahead | None, list[Column]]:
     """Take what a text says of scenarios and of decisions before and after they are known.
 
@@ -40,7 +40,7 @@ def take_ahead(
     ahead, columns
         None where there are no scenarios; all columns, those of scenarios as one.
     """
-    scenarios, columns = take_scenarios(draft, grids, files)
+    scenarios, columns = take_scenarios(draft, grids, files, currency)
     if scenarios is None:
         return None, columns
     commitment = take_commitment(draft)

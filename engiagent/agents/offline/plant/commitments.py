@@ -263,6 +263,8 @@ def _side(said: Mapping[str, bool], sells: bool) -> str | None:
         paid = earns if sells else (costs or said["paid"])
         return OWN if own and paid and not (costs if sells else earns) else None
     side = sides.pop()
+    if said["paid"] and not earns and not costs:
+        return side if sells else None  # what is sold is paid to the seller
     if earns is costs:
         return None
     return side if earns is (side == SURPLUS) else None

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from engiagent.agents.offline.amounts import Amount
 from engiagent.agents.offline.draft import Draft, Json
 from engiagent.agents.offline.goals import Goal
-from engiagent.agents.offline.plant.scenarios import Scenarios, share_of
+from engiagent.agents.offline.plant.scenariolists import share_of
+from engiagent.agents.offline.plant.scenarios import Scenarios
 from engiagent.agents.offline.plant.stages import phrases, take_words
 
 

@@ -7,18 +7,29 @@ probability, or says that they are equally likely. What is said of one of them a
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final
 
 from engiagent.agents.offline.amounts import Amount, Span
-from engiagent.agents.offline.cards import lexicon, load_card
+from engiagent.agents.offline.cards import lexicon
 from engiagent.agents.offline.draft import Draft, Json
 from engiagent.agents.offline.grids import Column, Grid
 from engiagent.agents.offline.owners import identifier
-from engiagent.agents.offline.tokens import Line
+from engiagent.agents.offline.plant.scenariolists import (
+    alike,
+    equal_list,
+    mentioned_in,
+    plain_name,
+    range_of,
+    share_of,
+    weighed_list,
+    words,
+)
+from engiagent.agents.offline.series import _unit_in, description
 
-_UNIT: Final = re.compile(r"\s*[(\[].*$")
-_NAMED: Final = ("word", "code")
+_COMES: Final = re.compile(
+    r"(?:will|can|may) (?:come|happen|occur|turn up|materiali[sz]e|be reali[sz]ed)(?: true)?"
+    r"|comes true|(?:is|are) possible"
+)
 _SOME: Final = (
     r"(?:most|some|few|fewer|many|several|half|parts?|shares?|certain|one|either|neither|worst|best"
     r"|[a-z]+est|others?|remaining|only|last|first|single|none|no|not)(?: (?:of|out of))?"
@@ -60,6 +71,11 @@ class Scenarios:
         """The names as parts of names of variables."""
         return tuple(identifier(name) for name in self.names)
 
+    def weights_in_order(self, mentions: Sequence[tuple[int, int, str]]) -> tuple[Amount, ...]:
+        """Return the probabilities in the order in which a line names the scenarios."""
+        by_name = dict(zip(self.names, self.weights, strict=True)) if self.weights else {}
+        return tuple(by_name[m[2]] for m in mentions if m[2] in by_name)
+
     def probabilities(self) -> list[float]:
         """Return how likely each is."""
         if not self.weights:
@@ -75,46 +91,8 @@ class Scenarios:
         return entry
 
 
-@dataclass(frozen=True)
-class Words:
-    """The phrases by which a text speaks of scenarios; see ``scenarios.yaml``."""
-
-    nouns: re.Pattern[str]
-    equally: re.Pattern[str]
-    chance: re.Pattern[str]
-    beside: frozenset[str]
-    columns: re.Pattern[str]
-    of: re.Pattern[str]
-    these: re.Pattern[str]
-
-
-@lru_cache(maxsize=1)
-def words() -> Words:
-    """Return the phrases of the card."""
-    card = load_card("scenarios")["sets"]
-
-    def pattern(name: str) -> re.Pattern[str]:
-        text = str(card[name]).replace("{noun}", f"(?:{card['nouns']})")
-        return re.compile(rf"(?<![a-z0-9-])(?:{text})(?![a-z0-9-])")
-
-    return Words(
-        pattern("nouns"),
-        pattern("equally"),
-        pattern("chance"),
-        frozenset(str(card["beside"]).split()),
-        pattern("columns"),
-        pattern("of"),
-        pattern("these"),
-    )
-
-
-def share_of(amount: Amount) -> float:
-    """Return a probability as a number."""
-    return round(amount.value / 100, 12) if amount.kind == "percent" else amount.value
-
-
 def take_scenarios(
-    draft: Draft, grids: Sequence[Grid], files: Sequence[Column]
+    draft: Draft, grids: Sequence[Grid], files: Sequence[Column], currency: str | None
 ) -> tuple[Scenarios | None, list[Column]]:
     """Find the scenarios of a text and account for the words that list them.
 
@@ -124,6 +102,8 @@ def take_scenarios(
         The reading so far; words and numbers of the lists are taken.
     grids, files
         The columns of tables and of files.
+    currency
+        The one of the text.
 
     Returns
     -------
@@ -137,128 +117,15 @@ def take_scenarios(
     groups += list(by_file.values())
     plain = [column for group in groups for column in group]
     for group in groups:
-        for columns in _alike(group):
-            found = _weighed(draft, columns) or _equal(draft, columns)
+        for columns in alike(group):
+            found = weighed_list(draft, columns) or equal_list(draft, columns)
             if found is None:
                 continue
             names, weights, n = found
             if len({identifier(name) for name in names}) < len(names):
                 continue
-            return _made(draft, names, weights, n, groups)
+            return _made(draft, names, weights, n, groups, currency)
     return None, plain
-
-
-def plain_name(column: Column) -> str:
-    """Return a column's name without its unit, as the text would call it."""
-    return _UNIT.sub("", column.name).strip().lower()
-
-
-def _alike(columns: Sequence[Column]) -> list[list[Column]]:
-    """Return the columns of a file or table in one unit, where there are several."""
-    units: dict[str, list[Column]] = {}
-    for column in columns:
-        units.setdefault(column.unit, []).append(column)
-    return [some for some in units.values() if len(some) > 1]
-
-
-# --- lists ---------------------------------------------------------------------------------------
-
-
-def _mentions(line: Line, names: Sequence[str]) -> list[tuple[int, int, str]]:
-    """Return where names stand in a line: first token, token behind, name."""
-    found: list[tuple[int, int, str]] = []
-    texts = [t.text.lower() if t.kind in _NAMED else "" for t in line.tokens]
-    for name in names:
-        parts = re.findall(r"[^\W_]+(?:['-][^\W_]+)*|\d+", name)
-        for i in range(len(texts) - len(parts) + 1):
-            if texts[i] == name:
-                found.append((i, i + 1, name))
-            elif parts and texts[i : i + len(parts)] == parts:
-                found.append((i, i + len(parts), name))
-    return sorted(set(found))
-
-
-def _weighed(draft: Draft, columns: Sequence[Column]) -> tuple[list[str], list[Amount], int] | None:
-    """Return scenarios with their probabilities from one list, or from the rows of a table."""
-    names = [plain_name(c) for c in columns]
-    for n, line in enumerate(draft.lines):
-        if line.sentence.is_heading or n in draft.table_lines:
-            continue
-        known = words()
-        likely = any(p.search(line.line) for p in (known.nouns, known.chance, known.equally))
-        pairs = _paired(line, names) if likely else None
-        if pairs is not None and _add_up(draft, n, list(pairs.values())):
-            return names, [pairs[name] for name in names], n
-    tabled: dict[str, Amount] = {}
-    for n in draft.table_lines:
-        line = draft.lines[n]
-        amounts = [t.amount for t in line.tokens if t.amount is not None]
-        if len(amounts) == 1 and _is_share(amounts[0]) and words().chance.search(line.line):
-            for _, _, name in _mentions(line, names):
-                tabled[name] = amounts[0]
-    if set(tabled) != set(names) or not _add_up(draft, 0, list(tabled.values())):
-        return None
-    for n in draft.table_lines:
-        line = draft.lines[n]
-        if any(t.amount in tabled.values() for t in line.tokens):
-            draft.take(n, range(len(line.tokens)))
-    return names, [tabled[name] for name in names], -1
-
-
-def _is_share(amount: Amount) -> bool:
-    return amount.kind == "percent" or (not amount.unit and 0 < amount.value < 1)
-
-
-def _add_up(draft: Draft, n: int, amounts: Sequence[Amount]) -> bool:
-    """Whether probabilities make 1; report those that do not."""
-    total = sum(share_of(a) for a in amounts)
-    if abs(total - 1) > 1e-9:
-        draft.doubt(n, f"the probabilities add up to {100 * total:g} %")
-        return False
-    return True
-
-
-def _paired(line: Line, names: Sequence[str]) -> dict[str, Amount] | None:
-    """Return names with the probabilities beside them, if they alternate in one order."""
-    mentions = _mentions(line, names)
-    if len(mentions) != len(names) or {m[2] for m in mentions} != set(names):
-        return None
-    shares = [i for i, t in enumerate(line.tokens) if t.amount is not None and _is_share(t.amount)]
-    if len(shares) != len(names):
-        return None
-    first = mentions[0][0] < shares[0]
-    order = [*zip(mentions, shares, strict=True)]
-    edges = sorted([*(m[0] for m in mentions), *shares])
-    kinds = [edge in shares for edge in edges]
-    if any(kinds[k] is kinds[k + 1] for k in range(len(kinds) - 1)) or kinds[0] is first:
-        return None
-    inside = range(edges[0], max(edges[-1] + 1, mentions[-1][1]))
-    named = {i for a, b, _ in mentions for i in range(a, b)} | set(shares)
-    beside = {line.tokens[i].text for i in inside if i not in named}
-    if beside - words().beside:
-        return None
-    found = {m[2]: line.tokens[i].amount for m, i in order}
-    return {name: amount for name, amount in found.items() if amount is not None}
-
-
-def _equal(draft: Draft, columns: Sequence[Column]) -> tuple[list[str], list[Amount], int] | None:
-    """Return scenarios that the text calls equally likely and lists, or counts, as columns."""
-    known = words()
-    names = [plain_name(c) for c in columns]
-    file = str(columns[0].data or "").split("#")[0]
-    for n, line in enumerate(draft.lines):
-        if line.sentence.is_heading or not known.equally.search(line.line):
-            continue
-        near = [k for k in (n, n - 1, n + 1) if 0 <= k < len(draft.lines)]
-        for k in near:
-            other = draft.lines[k]
-            listed = {m[2] for m in _mentions(other, names)}
-            filed = file and any(t.kind == "code" and t.text == file for t in other.tokens)
-            counted = [t.amount.value for t in other.tokens if t.amount is not None]
-            whole = filed and known.columns.search(other.line) and not listed
-            if listed == set(names) or (whole and all(c == len(names) for c in counted)):
-                return names, [], k
-    return None
 
 
 # --- what follows --------------------------------------------------------------------------------
@@ -270,14 +137,15 @@ def _made(
     weights: Sequence[Amount],
     n: int,
     groups: Sequence[Sequence[Column]],
+    currency: str | None,
 ) -> tuple[Scenarios, list[Column]]:
     merged: list[Group] = []
     columns: list[Column] = []
     for group in groups:
-        for some in _alike(group):
+        for some in alike(group):
             by_name = {plain_name(c): c for c in some}
             if set(by_name) == set(names):
-                merged.append(_group(draft, [by_name[name] for name in names]))
+                merged.append(_group(draft, [by_name[name] for name in names], currency))
         inside = {id(c) for g in merged for c in g.columns}
         columns += [c for c in group if id(c) not in inside]
     spans = [draft.lines[n].sentence.span] if n >= 0 else []
@@ -286,7 +154,7 @@ def _made(
     return found, [*columns, *(g.merged for g in merged)]
 
 
-def _group(draft: Draft, columns: Sequence[Column]) -> Group:
+def _group(draft: Draft, columns: Sequence[Column], currency: str | None) -> Group:
     """Return the columns as one that is named by what the text, or its file, says of them."""
     known = words()
     first = columns[0]
@@ -297,8 +165,15 @@ def _group(draft: Draft, columns: Sequence[Column]) -> Group:
                               for m in known.these.finditer(line.line)]  # fmt: skip
     name = file.rsplit(".", 1)[0] if file else next(iter([*tabled, *said]), "")
     source: Any = list(first.source) if isinstance(first.source, list) else dict(first.source)
+    told = "; ".join(description(draft, first))
     merged = Column(
-        name, " ".join(said[:1]), first.unit, source, first.numbers, first.data, first.count
+        name,
+        " ".join(said[:1]),
+        first.unit or _unit_in(told, currency),
+        source,
+        first.numbers,
+        first.data,
+        first.count,
     )
     return Group(tuple(columns), merged)
 
@@ -309,9 +184,16 @@ def _account(draft: Draft, found: Scenarios) -> None:
     for n, line in enumerate(draft.lines):
         if line.sentence.is_heading:
             continue
-        mentions = _mentions(line, found.names)
+        mentions = mentioned_in(line, found.names)
+        ranged = range_of(line, found.names)
+        if ranged is not None:
+            draft.take(n, ranged)
         if {m[2] for m in mentions} == set(found.names):
-            shares = [i for i, t in enumerate(line.tokens) if t.amount in found.weights]
+            ordered = found.weights_in_order(mentions)
+            shares = [
+                i for i, t in enumerate(line.tokens)
+                if t.amount in found.weights or (t.amounts and t.amounts == ordered)
+            ]  # fmt: skip
             edges = [*(m[0] for m in mentions), *(m[1] - 1 for m in mentions), *shares]
             draft.take(n, list(range(min(edges), max(edges) + 1)))
         near = mentions or known.nouns.search(line.line) or line.sentence.span in found.spans
@@ -325,7 +207,7 @@ def _account(draft: Draft, found: Scenarios) -> None:
             amount = token.amount
             if amount is None or amount.unit or amount.value != len(found.names):
                 continue
-            counts = re.match(rf"(?:[a-z-]+ ){{0,2}}?{known.nouns.pattern}", behind)
+            counts = re.match(rf"(?:[a-z-]+ ){{0,4}}?{known.nouns.pattern}", behind)
             if counts or known.columns.match(behind):
                 draft.take(n, [i])
                 entry = {"span": list(amount.span), "quote": amount.quote,
@@ -339,11 +221,12 @@ def told_apart(draft: Draft, found: Scenarios) -> None:
     for n, line in enumerate(draft.lines):
         if line.sentence.is_heading or n in draft.table_lines:
             continue
-        for first, last, name in _mentions(line, found.names):
+        for first, last, name in mentioned_in(line, found.names):
             if not all(draft.is_taken(n, i) for i in range(first, last)):
                 draft.refuse(n, f"what is said of '{name}' alone")
         for match in some.finditer(line.line):
-            if not _weighs(draft, n, line.covered(*match.span())):
+            one = match[0].startswith("one ") and _COMES.search(line.line)
+            if not one and not _weighs(draft, n, line.covered(*match.span())):
                 draft.refuse(n, "what is said of some scenarios alone")
 
 

@@ -9,6 +9,7 @@ from engiagent.agents.offline.draft import Json
 from engiagent.agents.offline.plant.ahead import Ahead
 from engiagent.agents.offline.plant.committing import MARKET
 from engiagent.agents.offline.plant.scenarios import Group
+from engiagent.agents.offline.plant.stages import Clause, phrases
 from engiagent.agents.offline.plant.system import STORES, System
 from engiagent.agents.offline.plant.units import Instance
 
@@ -54,20 +55,23 @@ def _first_stage(system: System, ahead: Ahead) -> set[str]:
     """Return the names of what is decided first; report units of which it is not said."""
     plant, stages = system.reader.plant, ahead.stages
     own = ahead.commitment.lines if ahead.commitment is not None else set()
-    fixed = [n for n in stages.ahead if n not in own]
+    fixed = [clause for clause in stages.ahead if clause[0] not in own]
     named = {kind: _named(system, lines) for kind, lines in
              (("first", stages.first), ("ahead", fixed), ("later", stages.later))}  # fmt: skip
-    first = {"commitment"} | named["first"] | named["ahead"]
-    for instance in plant.instances:
-        name = instance.name
-        line = _line_of(system, instance)
+    deciding = [i for i in plant.instances
+                if i.unit.component in STORES or i.unit.card.get("output")]  # fmt: skip
+    first = named["first"] | named["ahead"]
+    if stages.whole is not None:
+        first |= {i.name for i in deciding} - named["later"]
+    for instance in deciding:
+        name, line = instance.name, _line_of(system, instance)
         if name in first and name in named["later"]:
             system.builder.draft.doubt(line, f"is {name} decided before or after it is known?")
-        decides = instance.unit.component in STORES or instance.unit.card.get("output")
-        if decides and name not in first | named["later"] and stages.rest is None:
+        if name not in first | named["later"] and stages.rest is None:
             system.builder.draft.doubt(
                 line, f"may {name} wait until it is known which scenario comes?"
             )
+    first = {"commitment"} | (first & {i.name for i in deciding})
     known = [i.name for i in plant.instances]
     for part in (*system.builder.variables, *system.builder.components):
         if _owner(part["name"], (*known, MARKET)) is None and stages.rest is None:
@@ -76,17 +80,23 @@ def _first_stage(system: System, ahead: Ahead) -> set[str]:
     return first
 
 
-def _named(system: System, lines: Iterable[int]) -> set[str]:
-    """Return the units that some lines speak of."""
+def _named(system: System, clauses: Iterable[Clause]) -> set[str]:
+    """Return the units that some clauses speak of."""
     found = set()
-    for n in lines:
-        text = system.builder.draft.lines[n].line
-        kinds = {c[1:] for c in system.reader.marked(n).concepts if c.startswith("@")}
-        for instance in system.reader.plant.instances:
-            kind = instance.unit.component
-            several = len(system.reader.plant.of(kind)) > 1
-            if kind in kinds and (not several or instance.finder.search(text)):
-                found.add(instance.name)
+    for n, first, last in clauses:
+        tokens = system.builder.draft.lines[n].tokens[first:last]
+        text = " ".join(t.text.removesuffix("'s") for t in tokens)
+        for name in ("same", "before", "after", "whatever"):  # 'whatever the wind does'
+            text = phrases()[name].sub("~", text)
+        said = system.reader.marked(n).concepts[first:last]
+        kinds = {c[1:] for c in said if c.startswith("@")} - {"commitment"}
+        named = {i.name for i in system.reader.plant.instances if i.finder.search(text)}
+        if not kinds and not named and {"it", "its", "they", "their"} & set(text.split()):
+            kinds = {system.reader.about(n, first + 1) or ""}
+        for kind in kinds:
+            units = system.reader.plant.of(kind)
+            named |= {units[0].name} if len(units) == 1 else set()
+        found |= named
     return found
 
 

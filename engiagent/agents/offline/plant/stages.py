@@ -21,6 +21,9 @@ _TARGETS: Final = (
 )
 
 
+Clause = tuple[int, int, int]
+
+
 @dataclass
 class Stages:
     """What a text says of when things are decided.
@@ -28,17 +31,19 @@ class Stages:
     Attributes
     ----------
     first, later
-        Lines of which the units are decided before, or after, it is known which scenario comes.
+        Clauses of which the units are decided before, or after, it is known which scenario comes:
+        line, first token, token behind the last one.
     ahead
-        Lines that say that something is decided before, as a commitment is.
-    rest
-        The line that says so of everything else.
+        Clauses that say that something is decided before, as a commitment is.
+    rest, whole
+        The line that says so of everything else, and that says that all is decided before.
     """
 
-    first: list[int] = field(default_factory=list)
-    ahead: list[int] = field(default_factory=list)
-    later: list[int] = field(default_factory=list)
+    first: list[Clause] = field(default_factory=list)
+    ahead: list[Clause] = field(default_factory=list)
+    later: list[Clause] = field(default_factory=list)
     rest: int | None = None
+    whole: int | None = None
 
 
 @lru_cache(maxsize=1)
@@ -86,17 +91,28 @@ def take_stages(draft: Draft) -> Stages:
         stages.rest = n
         take_words(draft, n, match)
     for n, _, match in _found(draft, "same"):
-        stages.first.append(n)
+        stages.first.append(_clause(draft, n, match))
         take_words(draft, n, match)
         _joint(draft, n)
-    for n, _, match in _found(draft, "before"):
+    for n, line, match in _found(draft, "before"):
         take_words(draft, n, match)
-        stages.ahead.append(n)
+        whole = phrases()["whole"].search(line.line)
+        fixed = phrases()["fixed"].search(line.line, 0, match.start())
+        if whole is not None:
+            take_words(draft, n, whole)
+            stages.whole = n
+            continue
+        if fixed is not None:
+            take_words(draft, n, fixed)
+            stages.first.append(_clause(draft, n, match))
+        stages.ahead.append(_clause(draft, n, match))
+    for n, _, match in _found(draft, "balance"):
+        take_words(draft, n, match)
     for n, line, match in _found(draft, "after"):
         if n == stages.rest:
             continue
         take_words(draft, n, match)
-        stages.later.append(n)
+        stages.later.append(_clause(draft, n, match))
         if _STEPWISE.match(line.line, match.end()):
             draft.refuse(n, "when it becomes known, and for how long")
         lead = phrases()["lead"].search(line.line, match.end())
@@ -118,11 +134,20 @@ def _joint(draft: Draft, n: int) -> None:
             draft.take(n, [i])
 
 
-def _items(draft: Draft, n: int) -> list[int]:
+def _clause(draft: Draft, n: int, match: re.Match[str]) -> Clause:
+    """Return the clause between semicolons in which a phrase stands."""
+    line = draft.lines[n]
+    place = line.token_at(match.start())
+    cuts = [0, *(i + 1 for i, t in enumerate(line.tokens) if t.text == ";"), len(line.tokens)]
+    first = max(c for c in cuts if c <= place)
+    return n, first, min(c for c in cuts if c > place)
+
+
+def _items(draft: Draft, n: int) -> list[Clause]:
     """Return the lines of the list that follows a line."""
-    found: list[int] = []
+    found: list[Clause] = []
     for k in range(n + 1, len(draft.lines)):
         if not draft.lines[k].sentence.is_item or k in draft.table_lines:
             break
-        found.append(k)
+        found.append((k, 0, len(draft.lines[k].tokens)))
     return found
