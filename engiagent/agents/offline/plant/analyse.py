@@ -141,8 +141,6 @@ def understand_plant(
     listed = [r for r in rosters if not (nodes and has_capacities(r))]
     times: list[Times] = [g.times for g in grids if g.times is not None]
     files = file_columns(problem, currency, frozenset(r.file for r in rosters) | rooms.files)
-    ahead, columns = take_ahead(draft, grids, files[0])
-    files = file_columns(problem, currency, frozenset(r.file for r in rosters))
     ahead, columns = take_ahead(draft, grids, files[0], currency)
     ready, columns = take_readiness(draft, columns)
     plant = find_units(draft.lines, [*_labels(draft, tabled), *labels_of(listed)])
