@@ -84,3 +84,8 @@ def variants(draft: Draft, ahead: Ahead | None) -> dict[int, list[Value]]:
         ]
         for value in draft.series.values() if id(value.source) in merged
     }  # fmt: skip
+
+
+def committed_lines(ahead: Ahead | None) -> set[int]:
+    """Return the lines that speak of a commitment, which may be negative."""
+    return ahead.commitment.lines if ahead is not None and ahead.commitment is not None else set()

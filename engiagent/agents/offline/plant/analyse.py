@@ -15,7 +15,13 @@ from engiagent.agents.offline.grids import Column, Grid, Times
 from engiagent.agents.offline.overrides import source
 from engiagent.agents.offline.phrases import TIME_FACTS, apply_rules, take_definitions
 from engiagent.agents.offline.plant.acceptance import take_acceptance
-from engiagent.agents.offline.plant.ahead import take_ahead, variants, weighed, with_commitment
+from engiagent.agents.offline.plant.ahead import (
+    committed_lines,
+    take_ahead,
+    variants,
+    weighed,
+    with_commitment,
+)
 from engiagent.agents.offline.plant.asking import asked
 from engiagent.agents.offline.plant.balancing import read_balancing, take_products
 from engiagent.agents.offline.plant.blocks import take_offers
@@ -194,7 +200,7 @@ def understand_plant(
     take_counted_years(draft)
     take_no_limits(draft)
     take_remarks_on_results(draft)
-    take_from_nothing(draft)
+    take_from_nothing(draft, committed_lines(ahead))
     over_midnight(draft, axis)
     take_open_ends(draft, axis.end_clock if axis is not None else None)
     acceptance = take_acceptance(draft, problem, currency)

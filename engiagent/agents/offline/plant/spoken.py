@@ -1,6 +1,7 @@
 """Times in words: 'three hours', 'or until 18:00', 'what was before 06:00 is long ago'."""
 
 import re
+from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -60,9 +61,14 @@ _FROM_NOTHING: Final = re.compile(
 )
 
 
-def take_from_nothing(draft: Draft) -> None:
-    """Account for the 0 of 'draws between 0 and 5 kW', which limits nothing."""
+def take_from_nothing(draft: Draft, signed: Collection[int] = ()) -> None:
+    """Account for the 0 of 'draws between 0 and 5 kW', which limits nothing.
+
+    ``signed`` are lines on what may be negative otherwise.
+    """
     for n, line in enumerate(draft.lines):
+        if n in signed:
+            continue
         for match in _FROM_NOTHING.finditer(line.line):
             amount = line.tokens[int(match["low"])].amount
             if amount is not None and amount.value == 0 and n not in draft.table_lines:
