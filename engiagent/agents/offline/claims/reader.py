@@ -33,7 +33,7 @@ _HOURS: Final = {
 }  # fmt: skip
 _PERIODS: Final = frozenset(
     (*("blocks", "block", "periods", "period", "intervals", "interval"),
-     *("steps", "step", "slots", "slot", "stages"))
+     *("steps", "step", "slots", "slot", "stages", "stretches", "stretch"))
 )  # fmt: skip
 
 
@@ -169,7 +169,9 @@ class ClaimReader:
                     edges[i] = "start" if first else "end"
             elif token.kind == "period_open" and token.clock is not None:
                 before = token.text.lower().startswith(("before", "until", "till"))
-                edges |= {i: "start"} if before and abs(token.clock - start) < 1e-9 else {}
+                since = token.text.lower().startswith("from")
+                at_start = abs(token.clock - start) < 1e-9
+                edges |= {i: "start"} if (before or since) and at_start else {}
             elif token.kind == "period" and _is_all(token.period, self.axis):
                 whole.add(i)
         return edges, frozenset(whole | taken)
@@ -385,6 +387,8 @@ def _is_all(period: Period | None, axis: Axis) -> bool:
 def _tells_times(line: Line, i: int) -> bool:
     """Whether a duration stands where horizons and steps are told, and in no rule of a unit."""
     before = line.tokens[i - 1].text if i else ","
+    if i > 1 and before == "of" and line.tokens[i - 2].text in _PERIODS:
+        return True  # 'four stretches of two hours'
     return before in ("the", "these", "those", "all", ",", "(", ";", "plan", "whole", "our")
 
 

@@ -283,7 +283,7 @@ def plain_words(draft: Draft, currency: str | None) -> None:
 
 _BLOCKS = re.compile(
     r"<number#(?P<count>\d+)> (?:equal |consecutive )?"
-    r"(?:blocks|periods|intervals|steps|slots|shifts) (?:of |lasting |, each |each )+"
+    r"(?:blocks|periods|intervals|steps|slots|shifts|stretches) (?:of |lasting |, each |each )+"
     r"(?:(?:<number#(?P<hours>\d+)> hours)|<duration#(?P<length>\d+)>)"
 )
 
