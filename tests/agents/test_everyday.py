@@ -184,3 +184,122 @@ def test_a_sentence_may_list_all_units(tmp_path: Path, units: str) -> None:
 )
 def test_what_a_list_asks_besides_is_not_lost(tmp_path: Path, units: str) -> None:
     assert not analysed(tmp_path, ISLAND.format(units=units)).complete
+
+
+# --- lists under a line, purposes, selling alone -------------------------------------------------
+
+FACTORY_LOAD = (300, 300, 290, 290, 300, 350, 480, 700, 900, 950, 980, 940, 900, 920, 930, 880, 760,
+                600, 500, 450, 400, 360, 330, 310)  # fmt: skip
+FACTORY = """# Factory
+
+A factory wants to use a battery (capacity 1 MWh, max. power 500 kW in both directions, efficiency
+95 % for charging and 95 % for discharging) to reduce its electricity bill. {lead}
+
+{loads}
+
+The energy price is 0.15 EUR/kWh at all times and the demand charge is 10 EUR per kW of maximum grid
+power. The battery starts at 500 kWh and has to end with at least 500 kWh. {export}
+
+Determine the battery schedule that minimises the total cost in EUR.
+"""
+LEAD = "The load profile for 24 hours (kW) is:"
+NO_EXPORT = "Feeding power into the grid is not allowed."
+
+
+def factory(lead: str = LEAD, export: str = NO_EXPORT) -> str:
+    return FACTORY.format(lead=lead, loads=", ".join(map(str, FACTORY_LOAD)), export=export)
+
+
+def cheapest_factory() -> float:
+    """Return the factory's least cost, by matrices over charge, discharge, import and peak."""
+    one, none, flat = np.tril(np.ones((24, 24))), np.zeros((24, 24)), np.zeros((24, 1))
+    stored = np.hstack([one * 0.95, -one / 0.95, none, flat])
+    peak = np.hstack([none, none, np.eye(24), -np.ones((24, 1))])
+    found = linprog(
+        np.concatenate([np.zeros(48), np.full(24, 0.15), [10.0]]),
+        np.vstack([stored, -stored, peak, -stored[-1:]]),
+        np.concatenate([np.full(48, 500.0), np.zeros(24), [0.0]]),
+        np.hstack([np.eye(24), -np.eye(24), -np.eye(24), flat]),
+        -np.array(FACTORY_LOAD, dtype=float),
+        bounds=[(0, 500)] * 48 + [(0, None)] * 25,
+    )
+    return float(found.fun)
+
+
+def test_a_list_under_a_line_and_a_purpose(tmp_path: Path) -> None:
+    (tmp_path / "problem.md").write_text(factory())
+    outcome = run_problem(tmp_path / "problem.md", "offline", tmp_path / "run")
+    assert outcome.verdict == "certified"
+    assert outcome.objective is not None
+    assert outcome.objective["value"] == pytest.approx(cheapest_factory())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        factory(lead="The load profile for 20 hours (kW) is:"),
+        factory(lead="The load profile of the other site (kW) is:"),
+        factory(lead="Half of the load profile for 24 hours (kW) is:"),
+        factory(export="Feeding power into the grid is allowed."),
+        factory(export="Feeding power into the grid is not allowed at noon."),
+        factory().replace("maximum grid", "mean grid"),
+        factory().replace("to reduce its electricity bill", "to reduce its load by 20 kW"),
+    ],
+)
+def test_what_is_said_otherwise_is_no_factory_of_this_kind(tmp_path: Path, text: str) -> None:
+    assert not analysed(tmp_path, text).complete
+
+
+PARK = """# Wind farm
+
+A 20 MW wind farm and a battery share a grid connection of 15 MW. The battery has an energy capacity
+of 30 MWh and a power of 10 MW. Its charging efficiency is 0.95 and its discharging efficiency is
+0.95. At the beginning of the horizon the battery is half full; the final state of charge is free.
+The available wind power and market prices for the next {hours} hours are:
+
+| t | Wind (MW) | Price (EUR/MWh) |
+|---|---|---|
+{rows}
+
+Wind power can be curtailed at no cost. {more}Maximise the revenue from selling electricity on the
+market, in EUR.
+"""
+WIND = ((18, 20), (19, 10), (12, 30), (5, 80), (4, 95), (15, 25))
+
+
+def park(more: str = "", hours: int = 6) -> str:
+    rows = "\n".join(f"| {t} | {wind} | {price} |" for t, (wind, price) in enumerate(WIND, 1))
+    return PARK.format(rows=rows, more=more, hours=hours)
+
+
+def test_who_only_sells_does_not_buy(tmp_path: Path) -> None:
+    analysis = analysed(tmp_path, park())
+    assert analysis.complete, (analysis.not_understood, analysis.ambiguous)
+    assert any("nothing is drawn" in said for said in analysis.assumptions)
+    count = len(WIND)
+    one, none = np.tril(np.ones((count, count))), np.zeros((count, count))
+    stored = np.hstack([one * 0.95, -one / 0.95, none, none])  # charge, discharge, wind, sale
+    found = linprog(
+        np.concatenate([np.zeros(3 * count), [-price for _, price in WIND]]),
+        np.vstack([stored, -stored]),
+        np.repeat([15.0, 15.0], count),
+        np.hstack([-np.eye(count), np.eye(count), np.eye(count), -np.eye(count)]),
+        np.zeros(count),
+        bounds=[(0, 10)] * (2 * count) + [(0, wind) for wind, _ in WIND] + [(0, 15)] * count,
+    )
+    status, objective = solved(analysis, tmp_path)
+    assert status == "optimal"
+    assert objective == pytest.approx(-found.fun)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        park("Electricity can be bought at 50 EUR/MWh. "),
+        park("The site needs 2 MW of electricity. "),
+        park(hours=7),
+    ],
+)
+def test_a_park_that_buys_or_lasts_otherwise_is_another(tmp_path: Path, text: str) -> None:
+    analysis = analysed(tmp_path, text)
+    assert not analysis.complete or not any("nothing is drawn" in a for a in analysis.assumptions)

@@ -364,24 +364,26 @@ def _sentence_unit(problem: ProblemLike, leaf: Source, wanted: Unit) -> Unit | N
     """Return the one unit of the wanted kind that the sentence names apart from its numbers.
 
     As in "the prices, in $/MWh, are 129.3, 132.6 and 110.5"; to a table belongs the sentence right
-    above it.
+    above it, and to a list that stands alone the one that ends with a colon above it.
     """
     if leaf.span is None:
         return None
-    first, last = next(
-        (t.span for t in problem.tables if t.span[0] <= leaf.span[0] < t.span[1]), leaf.span
-    )
+    tables = [t.span for t in problem.tables if t.span[0] <= leaf.span[0] < t.span[1]]
+    whole = [s.span for s in problem.sentences if s.span[0] <= leaf.span[0] < s.span[1]]
+    first, last = next(iter((*tables, *whole)), leaf.span)
     currency = only_currency(problem.text)
     for sentence in problem.sentences:
         start, stop = sentence.span
-        above = (first, last) != leaf.span and not problem.text[stop:first].strip()
-        if (start <= first and last <= stop) or (stop <= first and above):
+        above = stop <= first and not problem.text[stop:first].strip()
+        led = bool(tables) or problem.text[start:stop].rstrip().endswith(":")
+        if (start <= first and last <= stop) or (above and led):
             named = {
                 (unit.factor, unit.zero): unit
                 for unit in lone_units(problem.text[start:stop], currency)
                 if unit.dimension == wanted.dimension and unit.dimension
             }
-            return next(iter(named.values())) if len(named) == 1 else None
+            if len(named) == 1:
+                return next(iter(named.values()))
     return None
 
 

@@ -88,6 +88,7 @@ def read_axis(draft: Draft, times: list[Times], lengths: list[int]) -> Axis | No
         said = f"series of {' and '.join(map(str, sorted(counts)))} values"
         _contradiction(draft, said, "shorter")
     count = next(iter(sorted(counts)), None)
+    step = _shared_out(draft, count) if step is None else step
     if step is None and (draft.has("horizon") or draft.has("step_word") or count in (1, 24)):
         step = 60.0
         if not _hourly(draft):
@@ -107,6 +108,23 @@ def read_axis(draft: Draft, times: list[Times], lengths: list[int]) -> Axis | No
         day = said_dates(draft, start, count * step / 60)
         start = start if day is None else f"{day}T{start}"
     return Axis(start, step, count, zone, known)
+
+
+def _shared_out(draft: Draft, count: int | None) -> float | None:
+    """Return the step of as many values as are given 'for the next 12 hours', in minutes."""
+    lengths = {
+        convert(t.amount.value, parse_unit(t.amount.unit), parse_unit("min"))
+        for fact in draft.facts
+        if fact.name == "horizon_hours" and (t := fact.groups.get("total")) is not None
+        and t.amount is not None and t.amount.kind == "duration"
+    }  # fmt: skip
+    if count is None or len(lengths) != 1:
+        return None
+    step = lengths.pop() / count
+    if step not in _STEPS:
+        return None
+    draft.assume(f"the {count} values are those of periods of {step:g} min")
+    return step
 
 
 def _agreed(draft: Draft, times: list[Times]) -> Times | None:
@@ -251,6 +269,7 @@ def _check_counts(draft: Draft, count: int, step: float) -> None:
 
 
 _FEW: Final = 6
+_STEPS: Final = (5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 180.0, 240.0)
 
 
 def _not_the_horizon(draft: Draft, count: int, step: float) -> None:

@@ -28,7 +28,12 @@ from engiagent.agents.offline.plant.blocks import take_offers
 from engiagent.agents.offline.plant.carnot import take_carnots
 from engiagent.agents.offline.plant.changes import take_changes
 from engiagent.agents.offline.plant.clocklists import take_clock_lists
-from engiagent.agents.offline.plant.columns import bare_demand, read_lists, read_series
+from engiagent.agents.offline.plant.columns import (
+    bare_demand,
+    marked_text,
+    read_lists,
+    read_series,
+)
 from engiagent.agents.offline.plant.compose import build
 from engiagent.agents.offline.plant.constancy import take_constants
 from engiagent.agents.offline.plant.cooling import Cooling
@@ -167,6 +172,7 @@ def understand_plant(
         take_walls(draft)
         take_tons(draft)
     plant = _with_columns(plant, columns, _bought(draft))
+    lead_lists(draft, currency)
     plant = with_described(_with_load(_with_lists(plant, draft), draft), columns, draft)
     plant = without_netted(plant, columns, draft, currency)
     plant, settled = with_demand(plant, columns, draft, currency)
@@ -174,7 +180,6 @@ def understand_plant(
     balancing, series = take_products(draft, columns)
     read_series(draft, plant, series, currency, settled)
     take_ratings(problem, draft, plant, variants(draft, ahead))
-    lead_lists(draft, currency)
     lengths = read_lists(draft, plant, currency)
     offers = take_offers(draft, plant)
     investing = take_investing(draft)
@@ -296,7 +301,7 @@ def _with_columns(plant: Plant, columns: list[Column], bought: bool) -> Plant:
     from dataclasses import replace
 
     from engiagent.agents.offline.amounts import kind_of
-    from engiagent.agents.offline.plant.columns import consumes, marked_text
+    from engiagent.agents.offline.plant.columns import consumes
     from engiagent.agents.offline.plant.reading import plain_text
     from engiagent.agents.offline.plant.units import Instance, pattern_of
 
@@ -352,6 +357,8 @@ def _with_load(plant: Plant, draft: Draft) -> Plant:
         gone = {i: NEUTRAL for i, t in enumerate(line.tokens)
                 if t.kind == "word" and draft.is_taken(n, i)}  # fmt: skip
         said = mark(line, words, gone).said()
+        if line.tokens[0].kind == "list":
+            said |= marked_text(line.sentence.lead.lower()).said()
         asked = said & {"demand", "shareload"} or said >= {"together", "outof", "exact"}
         if (listed or power) and asked and not said & {"heat", "cool"}:
             unit = plant.units["load"]
@@ -371,7 +378,6 @@ def _with_lists(plant: Plant, draft: Draft) -> Plant:
     """Add the loads of heat and cold that only a list of numbers in the text speaks of."""
     from dataclasses import replace
 
-    from engiagent.agents.offline.plant.columns import marked_text
     from engiagent.agents.offline.plant.units import Instance, pattern_of
 
     present = {i.unit.component for i in plant.instances}

@@ -1,5 +1,7 @@
 """A plant as a blueprint: all units, the balances of their carriers, and the objective."""
 
+from typing import Final
+
 import numpy as np
 
 from engiagent.agents.offline.draft import Json
@@ -249,12 +251,20 @@ def _enumerated(system: System, goal: Goal) -> None:
         )
 
 
+_PLANS: Final = frozenset(
+    ["schedule", "schedules", "plan", "plans", "dispatch", "operation", "strategy", "programme"]
+)
+
+
 def _of_one(system: System, goal: Goal) -> None:
     """Leave what a given load costs out of an objective that is the cost of a unit alone."""
     builder, plant = system.builder, system.reader.plant
+    marked = system.reader.marked(goal.line)
+    words = [token.text for token in marked.line.tokens]
     named = {
-        c[1:] for c in system.reader.marked(goal.line).concepts
+        c[1:] for i, c in enumerate(marked.concepts)
         if c.startswith("@") and not plant.units[c[1:]].card.get("site")
+        and not _PLANS & set(words[i + 1 : i + 3])  # 'the battery schedule' is what is looked for
     }  # fmt: skip
     loads = plant.of("load")
     if not named or not loads or not plant.of("grid"):

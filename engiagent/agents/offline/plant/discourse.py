@@ -18,6 +18,11 @@ STRANGER: Final = "?"
 PRONOUNS: Final = frozenset({"it", "its", "they", "their"})
 
 
+_HOURLY: Final = re.compile(
+    r"<percent#\d+> (?:of (?:its|the|their) (?:[a-z]+ ){1,3}?)?"
+    r"(?P<rate>per|each|every|an) hour(?![a-z-])"
+)
+"""A share that is lost by the hour; 'per hour' elsewhere says how long the periods are."""
 _THE_UNIT: Final = re.compile(r"(?:the|our|this) (?:unit|machine|device)(?![a-z-])")
 
 
@@ -123,6 +128,8 @@ class Discourse:
                 edge = self._edge(line, i, token.clock)
                 if edge is not None:
                     extra[i] = edge
+        for match in _HOURLY.finditer(line.line):
+            extra[line.token_at(match.start("rate"))] = "standing"
         if self.axis is not None:
             spoken = horizon_words(line, self.axis)
             extra |= {i: c for i, c in spoken.items() if extra.get(i) != NEUTRAL}

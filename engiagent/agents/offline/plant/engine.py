@@ -17,7 +17,7 @@ from engiagent.agents.offline.plant.background import (
 )
 from engiagent.agents.offline.plant.blocks import Offer
 from engiagent.agents.offline.plant.eir import Eir
-from engiagent.agents.offline.plant.enumerated import units_apart
+from engiagent.agents.offline.plant.enumerated import predicates_apart, units_apart
 from engiagent.agents.offline.plant.formulas import Curve
 from engiagent.agents.offline.plant.icing import Icing
 from engiagent.agents.offline.plant.laws import Law
@@ -114,8 +114,10 @@ class Reader(Numbers):
         ]
         for a, b in self._segments(marked):
             reason = self._all_of(n, marked, free, self._at_commas(marked, a, b))
-            listed = units_apart(marked, a, b) if reason is not None else []
-            reason = self._all_of(n, marked, free, listed) if listed else reason
+            for apart in (units_apart, predicates_apart):
+                pieces = apart(marked, a, b) if reason is not None else []
+                if pieces and self._all_of(n, marked, free, pieces) is None:
+                    reason = None
             if reason is not None:
                 return reason
         return None

@@ -1,4 +1,4 @@
-"""Sentences that list what a site has: 'a roof with panels, a load and a battery of 40 kWh'."""
+"""Sentences in pieces: 'a roof with panels and a battery of 40 kWh', two predicates in one."""
 
 import re
 from itertools import pairwise
@@ -36,6 +36,23 @@ def units_apart(marked: Marked, first: int, last: int) -> list[tuple[int, int]]:
         return []
     edges = [first, *cuts, last]
     return list(pairwise(edges))
+
+
+_MODALS: Final = frozenset({"must", "may", "can", "shall", "should", "has", "have"})
+
+
+def predicates_apart(marked: Marked, first: int, last: int) -> list[tuple[int, int]]:
+    """Return the pieces of a clause with two predicates, as 'it is at 18 °C and must stay …'."""
+    tokens = marked.line.tokens
+    depths = _depths(marked, first, last)
+    cuts = [
+        i for i in range(first + 1, last - 1)
+        if tokens[i].text == "and" and not depths[i - first] and tokens[i + 1].text in _MODALS
+    ]  # fmt: skip
+    edges = [first, *cuts, last]
+    pieces = list(pairwise(edges))
+    numbers = [any(t.amount is not None for t in tokens[a:b]) for a, b in pieces]
+    return pieces if cuts and all(numbers) else []
 
 
 def _depths(marked: Marked, first: int, last: int) -> list[int]:

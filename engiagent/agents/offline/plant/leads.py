@@ -48,9 +48,8 @@ def _only_times(draft: Draft, n: int, lead: Line, count: int) -> bool:
     match = _HOURS.search(lead.line)
     spans = set(lead.covered(*match.span())) if match is not None else set()
     times = ("period", "clock", "list", "rest")
-    others = [t for i, t in enumerate(lead.tokens)
-              if i not in spans and (t.amount is not None or t.kind in times)]  # fmt: skip
-    if others:
+    open_ = [t for i, t in enumerate(lead.tokens) if i not in spans and not draft.is_taken(n, i)]
+    if any(t.amount is not None or t.kind in times for t in open_):
         return False
     if match is None:
         return True

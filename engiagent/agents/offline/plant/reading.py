@@ -141,6 +141,7 @@ def _pieces(
 ) -> list[Found] | None:
     result: list[Found] = []
     head: frozenset[str] = frozenset()
+    before: frozenset[str] = frozenset()
     subject = scene.topic
     shared = _distributed(marked, items, edges)
     for k, item in enumerate(items):
@@ -154,12 +155,14 @@ def _pieces(
         found = _item(marked, item, said, scene, mentioned, subject)
         if found is None and k:
             found = _item(marked, item, _inherit(said, head), scene, mentioned, subject)
+        if found is None and k:
+            found = _item(marked, item, _inherit(said, before), scene, mentioned, subject)
         if found is None and mentioned == "fuel":  # what a unit burns, not the fuel itself
             found = _item(marked, item, said, scene, None, subject)
         if found is None:
             return None
         result += found
-        head = _inherit(said, head)
+        head, before = _inherit(said, head), said
         subject = mentioned or subject
     return result
 

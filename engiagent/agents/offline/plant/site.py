@@ -68,6 +68,9 @@ def add_grid(system: System, instance: Instance) -> None:
     if shared and "export_price" not in filled and "import_price" in filled:
         filled["export_price"] = filled["import_price"]
     sealed = "no_import" in system.reader.facts or _nothing_needed(system)
+    if not sealed and "export_price" not in filled and _only_sells(system):
+        draft.assume("buying is not mentioned: nothing is drawn from the grid")
+        sealed = True
     if sealed and "export_price" not in filled and "import_price" in filled:
         filled["export_price"] = filled["import_price"]  # what is not bought can only be sold
     if sealed:
@@ -104,11 +107,23 @@ def _nothing_needed(system: System) -> bool:
     return bool(lines)
 
 
+def _only_sells(system: System) -> bool:
+    """Whether a text that asks for the largest revenue of sun or wind speaks of selling alone."""
+    reader, kinds = system.reader, {i.unit.component for i in system.reader.plant.instances}
+    if not kinds & {"pv", "wind"} or not kinds <= {"pv", "wind", "battery", "grid"}:
+        return False
+    if reader.goal is None or reader.goal.target != "profit" or _sale(system) is None:
+        return False
+    lines = enumerate(system.builder.draft.lines)
+    return not any("import" in reader.marked(n).said() for n, _ in lines)
+
+
 def _sealed(system: System, name: str, filled: dict[str, str]) -> None:
     """Add a connection through which nothing may be drawn."""
     builder, draft = system.builder, system.builder.draft
     facts = system.reader.facts
-    line = (facts.get("no_import") or facts.get("no_demand") or facts["all_sold"])[0]
+    said = (facts.get("no_import"), facts.get("no_demand"), facts.get("all_sold"))
+    line = next((lines[0] for lines in said if lines), _sale(system) or 0)
     asked = {r.slot.name for r in draft.readings if r.slot.component == "grid"}
     asked |= {r.slot.name for r, _ in system.reader.priced if r.slot.component == "grid"}
     if asked & {"import_power_max", "import_price", "import_adder", "demand_charge"}:

@@ -53,8 +53,8 @@ class Marked:
 
 @lru_cache(maxsize=1)
 def _cards() -> tuple[Mapping[str, Any], ...]:
-    """Return the cards of words: the common one, and those of single domains that add to it."""
-    return tuple(load_card(name) for name in ("words_market", "words"))
+    """Return the cards of words: the common one, and those that add to it."""
+    return tuple(load_card(name) for name in ("words_everyday", "words_market", "words"))
 
 
 @lru_cache(maxsize=1)
@@ -71,7 +71,7 @@ def concepts() -> tuple[tuple[str, str], ...]:
 def neutral() -> frozenset[str]:
     """Return the words that change no meaning."""
     cards = (*_cards(), load_card("rooms"))
-    return frozenset(word for card in cards for word in str(card["neutral"]).split())
+    return frozenset(word for card in cards for word in str(card.get("neutral", "")).split())
 
 
 @lru_cache(maxsize=8)
