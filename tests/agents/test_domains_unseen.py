@@ -7,6 +7,9 @@ import pytest
 
 from tests.agents.claims_texts import read
 from tests.agents.support import solved
+from tests.agents.test_air import PRICE, hall
+from tests.agents.test_choice import COUNT, school
+from tests.agents.test_water import STARTS, tower
 
 FARM = """A farm fills its tank of 90 m³ with one well pump (12 kW, 30 m³/h) that can only be
 switched on and off. On 1 June 2026 the tank holds 40 m³ at 00:00. The animals and the fields take
@@ -167,3 +170,71 @@ def test_a_ring_main_is_read(tmp_path: Path) -> None:
     values = {p["name"]: p.get("value") for p in core["parameters"]}
     assert values["demand"] == [20, 35, 48, 30]
     assert (values["a_rated_flow"], values["b_least_share"], values["drive"]) == (30, 30, 3)
+
+
+RULES = (
+    ("Only one pump may run at a time.", {"big_pump_on[t] + small_pump_on[t] <= 1"}),
+    ("The pumps must never run at the same time.", {"big_pump_on[t] + small_pump_on[t] <= 1"}),
+    ("No more than one pump may run at once.", {"big_pump_on[t] + small_pump_on[t] <= 1"}),
+    ("The big pump must not run from 07:00 to 08:00.", {"big_pump_on[t] == 0"}),
+    ("The small pump must be off between 07:00 and 09:00.", {"small_pump_on[t] == 0"}),
+    ("Both pumps must run from 06:00 to 07:00.", {"big_pump_on[t] == 1", "small_pump_on[t] == 1"}),
+    ("The small pump may run for at most three hours.",
+     {"sum(small_pump_on[t]*dt(t) for t in T) <= small_pump_run_max"}),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "rows"), RULES, ids=lambda r: str(r)[:40])
+def test_rules_for_pumps(tmp_path: Path, rule: str, rows: set[str]) -> None:
+    assert _rows(tmp_path, tower(starts=f"{STARTS} {rule}")) - PLAIN_ROWS == rows
+
+
+AIR_RULES = (
+    ("The supply temperature must not change by more than 2 K from one hour to the next.",
+     {"supply[t] - supply[t-1] <= supply_change", "supply[t-1] - supply[t] <= supply_change"}),
+    ("At least 5,000 m3/h of outdoor air must be supplied.", {"share[t]*flow >= outdoor_min"}),
+    ("If the outdoor air is above 30 °C, at most 40 % may be outdoor air.",
+     {"share[t] <= outdoor_share"}),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "rows"), AIR_RULES, ids=lambda r: str(r)[:40])
+def test_rules_for_air(tmp_path: Path, rule: str, rows: set[str]) -> None:
+    before = _rows(tmp_path, hall())
+    assert _rows(tmp_path, hall(price=f"{PRICE} {rule}")) - before == rows
+
+
+CHOICE_RULES = (
+    ("The new boiler must be chosen.", {"new_boiler_chosen == 1"}),
+    ("The solar roof must not be built.", {"solar_roof_chosen == 0"}),
+    ("Exactly one of heat pump and solar roof must be chosen.",
+     {"heat_pump_chosen + solar_roof_chosen == 1"}),
+    ("The insulation or the solar roof must be carried out.",
+     {"insulation_chosen + solar_roof_chosen >= 1"}),
+    ("Neither the LED lights nor the solar roof may be chosen.",
+     {"led_lights_chosen == 0", "solar_roof_chosen == 0"}),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "rows"), CHOICE_RULES, ids=lambda r: str(r)[:40])
+def test_rules_for_choices(tmp_path: Path, rule: str, rows: set[str]) -> None:
+    before = _rows(tmp_path, school())
+    assert _rows(tmp_path, school(count=f"{COUNT} {rule}")) - before == rows
+
+
+def _rows(folder: Path, text: str) -> set[str]:
+    analysis = read(folder, text)
+    assert analysis.complete, analysis
+    assert analysis.blueprint is not None
+    core = analysis.blueprint.to_dict()["core_model_elements"]
+    return {c["expression"] for c in core["constraints"]}
+
+
+PLAIN_ROWS = {
+    "big_pump_started[t] >= big_pump_on[t] - prev(big_pump_on[t], 0)",
+    "sum(big_pump_started[t] for t in T) <= big_pump_starts_max",
+    "reservoir_content[first(I)] == V_start",
+    "reservoir_content[last(I)] >= V_end",
+    "reservoir_content[t+1] == reservoir_content[t] + (big_pump_rated_flow*big_pump_on[t] + "
+    "small_pump_rated_flow*small_pump_on[t] - demand[t])*dt(t)",
+}  # fmt: skip

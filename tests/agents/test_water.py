@@ -80,7 +80,7 @@ OTHER = (
     {"starts": "The big pump must not start more than two times."},
     {"starts": "The big pump must not start more than two times per hour; it is off before 05:00."},
     {"starts": "The pumps must not start more than two times together; they are off before 05:00."},
-    {"starts": STARTS + " It must not run after 08:00."},
+    {"starts": STARTS + " It must not run after 08:00 unless it rains."},
     {"starts": STARTS + " Only one of the pumps can run."},
     {"starts": STARTS + " The small pump must not run while the big pump runs."},
     {"starts": STARTS + " Together they deliver only 600 m3/h."},

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from engiagent.agents.offline.amounts import currency_of
+from engiagent.agents.offline.amounts import currency_of, kind_of
 from engiagent.agents.offline.claims.facts import Facts
 from engiagent.agents.offline.claims.reader import Said
 from engiagent.agents.offline.draft import Json
@@ -121,6 +121,16 @@ def _supply(air: Air) -> None:
             facts.row(f"{bound} limit of the supply air", f"{made}[t] {sign} {limit}", CAPACITY,
                       said.line)  # fmt: skip
     air.supply = f"{made}[t]"
+    for ramp in facts.all("supply_ramp"):
+        most = facts.value(ramp, "supply_change", "largest change of the supply air")
+        if kind_of(ramp.values["value"].unit) == "temperature_rate":
+            most = f"{most}*dt(t)"
+        elif not ramp.said & {"eachstep", "nexthour"}:
+            facts.builder.draft.doubt(ramp.line, "in what time may it change by this?")
+        for a, b in ((f"{made}[t]", f"{made}[t-1]"), (f"{made}[t-1]", f"{made}[t]")):
+            text = f"{a} - {b} <= {most}"
+            facts.row("change of the supply air", text, CAPACITY, ramp.line,
+                      where="t != first(T)")  # fmt: skip
 
 
 # --- one stream of air ---------------------------------------------------------------------------
@@ -162,16 +172,24 @@ def _share(air: Air) -> str:
     fixed = facts.one("share", None, "value") or facts.one("share", None, "exact")
     low = facts.number("share", None, "share_low", "least share of outdoor air", "lower")
     high = facts.number("share", None, "share_high", "largest share of outdoor air", "upper")
+    fresh = facts.one("outdoor_min")
     if fixed is not None:
-        if low is not None or high is not None or facts.all("dew_share"):
+        if low is not None or high is not None or facts.all("dew_share") or fresh is not None:
             draft.doubt(fixed.line, "the share of outdoor air is fixed and has limits")
         return facts.value(fixed, "share", "share of outdoor air")
-    if low is None and high is None:
+    if low is None and high is None and fresh is None:
         return facts.needed(None, "air_handler", "outdoor_share", "1", "share of outdoor air")
     made = facts.variable(
         "share", lower=low or 0, upper=high or 1, unit="1", quantity="air_handler.outdoor_share",
         role="decision",
     )  # fmt: skip
+    if fresh is not None:
+        least = facts.value(fresh, "outdoor_min", "least outdoor air")
+        flow = facts.one("flow")
+        kinds = {kind_of(s.values["value"].unit) for s in (fresh, flow) if s is not None}
+        if flow is None or len(kinds) != 1:
+            draft.doubt(fresh.line, "of which flow is this the least outdoor air?")
+        facts.row("least outdoor air", f"{made}[t]*flow >= {least}", CAPACITY, fresh.line)
     for claim, measure in (("dew_share", "dew"), ("dry_share", "outdoor")):
         for said in facts.all(claim):
             _limited(air, said, measure, made)
@@ -292,7 +310,7 @@ def _total(air: Air, heat: str) -> str:
     if fixed is not None:
         share = facts.value(fixed, "share", "share of outdoor air")
         outside = f"{share}*{total}[t]"
-    elif low is None and high is None:
+    elif low is None and high is None and not facts.all("outdoor_min"):
         facts.needed(None, "air_handler", "outdoor_share", "1", "share of outdoor air")
         outside = f"{total}[t]"
     else:
@@ -302,10 +320,15 @@ def _total(air: Air, heat: str) -> str:
         )  # fmt: skip
         outside = f"{made}[t]"
         top = f"{high}*{total}[t]" if high is not None else f"{total}[t]"
-        line = max(s.line for s in facts.all("share"))
+        line = max(s.line for c in ("share", "outdoor_min") for s in facts.all(c))
         facts.row("most outdoor air", f"{outside} <= {top}", CAPACITY, line)
         if low is not None:
             facts.row("least outdoor air", f"{low}*{total}[t] <= {outside}", CAPACITY, line)
+        for fresh in facts.all("outdoor_min"):
+            least = facts.value(fresh, "outdoor_min", "least outdoor air")
+            if kind_of(fresh.values["value"].unit) != "mass_flow":
+                draft.doubt(fresh.line, "the flows of the boxes are by mass")
+            facts.row("least outdoor air", f"{outside} >= {least}", CAPACITY, fresh.line)
     _fan(air, total)
     inner = f"{total}[t]*({air.back} - {air.supply}) + {outside}*({air.out} - {air.back})"
     air.most = f"{heat}*{largest}*(max({air.back}, {air.out}) - {air.low})"

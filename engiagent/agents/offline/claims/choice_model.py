@@ -50,7 +50,8 @@ def build(facts: Facts) -> Json | None:
     if area is not None:
         _limit(choice, "area", area[0], "upper", area[1])
     for claim, attribute in (("budget", "cost"), ("mass_max", "mass"), ("power_max", "power"),
-                             ("power_min", "power"), ("energy_min", "energy")):  # fmt: skip
+                             ("power_min", "power"), ("energy_min", "energy"),
+                             ("benefit_min", "benefit")):  # fmt: skip
         limit = facts.one(claim)
         if limit is not None:
             made = facts.value(limit, claim, claim.replace("_", " "))
@@ -229,6 +230,10 @@ def _counts(choice: Choice) -> None:
         total = " + ".join(choice.variables[n] for n in names)
         facts.row("number chosen", f"{total} {_SIGNS[said.bound]} {made}", LOGIC, said.line,
                   each=False)  # fmt: skip
+    for claim, sign in (("one_of", "== 1"), ("any_of", ">= 1"), ("mandatory", "== 1"),
+                        ("forbidden", "== 0")):  # fmt: skip
+        for said in facts.all(claim):
+            _named(choice, said, claim, sign)
     for said in facts.all("exclude"):
         names = said.owner.split(" ")
         facts.use(said)
@@ -245,6 +250,23 @@ def _counts(choice: Choice) -> None:
             continue
         first, second = (choice.variables[n] for n in names)
         facts.row("needs the other", f"{first} <= {second}", LOGIC, said.line, each=False)
+
+
+def _named(choice: Choice, said: Said, claim: str, sign: str) -> None:
+    """Add that one, or some, or none of the rows that a sentence names is chosen."""
+    facts = choice.facts
+    facts.use(said)
+    names = [] if said.owner == ALL else said.owner.split(" ")
+    several = claim in ("one_of", "any_of")
+    if not names or (several and len(names) < 2):
+        facts.builder.draft.doubt(said.line, "which of them does this speak of?")
+        return
+    rows = [names] if several else [[name] for name in names]
+    if not several and len(names) > 1 and "or" in _words(facts, said):
+        facts.builder.draft.doubt(said.line, "all of these, or one of them?")
+    for some in rows:
+        total = " + ".join(choice.variables[n] for n in some)
+        facts.row(claim.replace("_", " "), f"{total} {sign}", LOGIC, said.line, each=False)
 
 
 def _words(facts: Facts, said: Said) -> set[str]:

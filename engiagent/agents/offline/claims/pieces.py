@@ -13,9 +13,11 @@ from engiagent.agents.offline.plant.words import Marked
 _CUTS: Final = {
     ";": 0, ".": 0, ":": 2, ",": 1, "(": 1, ")": 2, "and": 3, "but": 1, "while": 2, "which": 3,
     "whose": 3, "that": 4, "or": 4, "with": 4, "at": 5, "who": 4, "then": 3, "so": 3, "because": 1,
+    "nor": 2,
     "since": 2, "as": 4, "when": 4, "where": 4, "if": 4, "it": 4, "for": 5, "of": 6, "the": 6,
     "to": 6, "from": 6, "in": 6, "by": 6,
 }  # fmt: skip
+BAND: Final = frozenset({"between"})
 _TIMES: Final = ("clock", "period", "period_open", "rest")
 _SENSES: Final = frozenset({"must", "may", "keep", "always", "limit", "each", "question"})
 """Words that ask without saying what: they fit beside every claim with a number."""
@@ -285,7 +287,7 @@ def _score(
     """Return how many concepts a claim explains; None where it does not explain them all."""
     if bound is None or (claim.numbers and bound[0] not in (*claim.bounds, "between")):
         return None
-    if bound[0] == "between" and not {"lower", "upper"} <= claim.bounds:
+    if bound[0] == "between" and not ({"lower", "upper"} <= claim.bounds or BAND & claim.bounds):
         return None
     named = {c[1:] for c in said if c.startswith("@")}
     if claim.about and claim.about not in (named or {scope.subject, ""}):

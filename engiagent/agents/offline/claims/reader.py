@@ -23,7 +23,7 @@ from engiagent.blueprint.units import convert, parse_unit
 
 ALL: Final = "*"
 _UNIVERSAL: Final = re.compile(
-    r"(?:^|[^a-z])(?:no|none of the|neither|any|all|all the|every|each|an?|both|each of the)"
+    r"(?:^|[^a-z])(?:no|none of the|neither|any|all|all the|every|each|an?|one|both|each of the)"
     r"(?: [a-z-]+)? $"
 )
 _PRONOUN: Final = re.compile(r"(?:^|[^a-z])(?:it|its|this|that)(?![a-z])")

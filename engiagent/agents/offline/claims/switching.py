@@ -3,8 +3,9 @@
 from dataclasses import dataclass, field
 
 from engiagent.agents.offline.claims.facts import Facts
-from engiagent.agents.offline.claims.reader import Said, minutes_of
+from engiagent.agents.offline.claims.reader import ALL, Said, minutes_of
 from engiagent.agents.offline.plant.system import LOGIC
+from engiagent.agents.offline.tariffs import aligned, condition
 
 
 @dataclass
@@ -38,6 +39,7 @@ def switching(water: Water, name: str) -> None:
     off, on = facts.says("off_before", name), facts.says("on_before", name)
     if off is not None and on is not None:
         facts.builder.draft.doubt(on.line, f"{name}: does it run before the first period or not?")
+    _windows(water, name)
     for claim, sign in (("run_max", "<="), ("run_min", ">=")):
         limit = facts.one(claim, name)
         if limit is not None:
@@ -66,6 +68,20 @@ def switching(water: Water, name: str) -> None:
     for said, way in ((up, "up"), (down, "down")):
         if said is not None:
             _lasting(water, name, said, way, state)
+
+
+def _windows(water: Water, name: str) -> None:
+    """Add when a pump must not, or has to, run."""
+    facts, builder = water.facts, water.facts.builder
+    for claim, state in (("banned", 0), ("forced", 1)):
+        for said in facts.all(claim, name):
+            facts.use(said)
+            period = said.period
+            if period is None or period.rest or not period.ranges or not aligned(builder, period):
+                builder.draft.doubt(said.line, f"{name}: at which times of the plan is that?")
+                continue
+            text = f"{running(water, name)} == {state}"
+            facts.row(f"{name} {claim}", text, LOGIC, said.line, where=condition(period, "t"))
 
 
 def _starts_max(water: Water, name: str) -> tuple[str, int] | None:
@@ -111,6 +127,13 @@ def _lasting(water: Water, name: str, said: Said, way: str, state: int) -> None:
 def together(water: Water) -> None:
     """Limit how many pumps run at once."""
     facts = water.facts
+    alone = facts.says("running_one")
+    if alone is not None:
+        all_on = " + ".join(running(water, name) for name in water.flows)
+        facts.row("one pump at once", f"{all_on} <= 1", LOGIC, alone.line)
+        named = set(alone.owner.split(" ")) - {ALL}
+        if named and named != set(water.flows):
+            facts.builder.draft.doubt(alone.line, "which pumps must not run at once?")
     said = facts.one("running_max")
     if said is None:
         return

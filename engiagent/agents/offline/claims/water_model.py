@@ -12,6 +12,7 @@ from engiagent.agents.offline.plant.system import BALANCE, CAPACITY, LOGIC, PHYS
 from engiagent.blueprint.units import convert, parse_unit
 
 STRATEGIC = "Strategic Requirements"
+_CONTENTS = ("initial", "final", "minimum", "maximum", "band", "final_as_start", "spills")
 _OPERATORS = {"lower": ">=", "upper": "<=", "value": "==", "exact": "=="}
 
 
@@ -206,8 +207,7 @@ def _reservoir(water: Water, unit: str) -> None:
     demand = facts.series("demand", None, "demand", "water that is taken")
     inflow = facts.series("inflow", None, "inflow", "natural inflow")
     _totals(water, given)
-    keeps = [c for c in ("initial", "final", "minimum", "maximum", "final_as_start", "spills")
-             if facts.all(c)]  # fmt: skip
+    keeps = [c for c in _CONTENTS if facts.all(c)]
     if demand is None and not keeps:
         if not facts.all("received"):
             facts.needed(None, name, "demand", f"{unit}/h", "water that is taken", True)
@@ -220,7 +220,9 @@ def _reservoir(water: Water, unit: str) -> None:
         demand = facts.needed(None, name, "demand", f"{unit}/h", "water that is taken", True)
     low = facts.number("minimum", None, "V_low", "least content", "lower")
     low = low or facts.number("minimum", None, "V_low", "least content", "value")
+    low = low or facts.number("band", None, "V_low", "least content", "lower")
     high = facts.number("maximum", None, "V_high", "largest content")
+    high = high or facts.number("band", None, "V_high", "largest content", "upper")
     spills = facts.one("spills")
     if spills is not None:
         facts.use(spills)
