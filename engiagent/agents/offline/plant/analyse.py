@@ -40,6 +40,7 @@ from engiagent.agents.offline.plant.cooling import Cooling
 from engiagent.agents.offline.plant.engine import Reader, owners_of
 from engiagent.agents.offline.plant.events import CREDITED, take_events
 from engiagent.agents.offline.plant.finding import find_units
+from engiagent.agents.offline.plant.flags import take_flags
 from engiagent.agents.offline.plant.formulas import take_curves
 from engiagent.agents.offline.plant.fuelled import with_fuelled
 from engiagent.agents.offline.plant.investing import goal_of, take_investing
@@ -89,6 +90,7 @@ from engiagent.agents.offline.plant.steps import take_steps
 from engiagent.agents.offline.plant.system import System
 from engiagent.agents.offline.plant.tanks import take_ranges
 from engiagent.agents.offline.plant.tapers import take_tapers
+from engiagent.agents.offline.plant.tiers import Tiers, has_tiers, take_tiers
 from engiagent.agents.offline.plant.timegrids import coarse_grids, on_blocks
 from engiagent.agents.offline.plant.units import Plant, nouns, pattern_of
 from engiagent.agents.offline.plant.vehicles import take_shares
@@ -154,6 +156,7 @@ def understand_plant(
     files = file_columns(problem, currency, frozenset(r.file for r in rosters) | rooms.files)
     ahead, columns = take_ahead(draft, grids, files[0], currency)
     ready, columns = take_readiness(draft, columns)
+    flags, columns = take_flags(problem, draft, columns)
     plant = find_units(draft.lines, [*_labels(draft, tabled), *labels_of(listed)])
     plant = with_zone(with_fuelled(plant, draft), draft, columns, nodes)
     if plant.of("zone"):
@@ -171,8 +174,8 @@ def understand_plant(
         take_never(draft)
         take_walls(draft)
         take_tons(draft)
-    plant = _with_columns(plant, columns, _bought(draft))
     lead_lists(draft, currency)
+    plant = _with_columns(plant, columns, _bought(draft) or has_tiers(draft))
     plant = with_described(_with_load(_with_lists(plant, draft), draft), columns, draft)
     plant = without_netted(plant, columns, draft, currency)
     plant, settled = with_demand(plant, columns, draft, currency)
@@ -243,6 +246,8 @@ def understand_plant(
     reader.feeds, reader.rooms = take_feeds(draft, plant), rooms
     reader.radiators = take_radiators(draft, plant, axis)
     led_prices(reader)
+    reader.flags = flags
+    _tiered(reader, take_tiers(draft, axis))
     reader.wishes = take_soft(reader, frozenset(reader.flags))
     reader.labels |= LABELS if reader.wishes else set()
     reader.staged = staged
@@ -253,6 +258,25 @@ def understand_plant(
     _given(reader, overrides or {})
     analysis = _analysis(problem, reader, axis, goal, currency or "EUR", overrides or {})
     return Understanding(analysis, draft, owners_of(plant, *cooling.kinds()), axis)
+
+
+def _tiered(reader: Reader, tiers: Tiers | None) -> None:
+    """Take the first price of tiers as that of all electricity."""
+    grids = reader.plant.of("grid")
+    if tiers is None:
+        return
+    if len(grids) != 1:
+        reader.draft.doubt(tiers.line, "of which supply are these the prices?")
+        return
+    reader.tiers = tiers
+    slot = grids[0].unit.slots["import_price"]
+    span = reader.draft.lines[tiers.line].sentence.span
+    reading = Reading(grids[0].name, slot, tiers.first, "value", tiers.line, span)
+    reader.priced.append((reading, Priced(slot.name, tiers.first, None, tiers.line, span)))
+    if tiers.peak is not None:
+        charge = grids[0].unit.slots["demand_charge"]
+        made = Reading(grids[0].name, charge, tiers.peak, "value", tiers.line, span)
+        reader.draft.readings.append(made)
 
 
 def _labels(draft: Draft, grids: list[Grid]) -> list[tuple[str, tuple[str, ...]]]:

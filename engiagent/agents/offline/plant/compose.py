@@ -71,9 +71,9 @@ def build(system: System, goal: Goal | None, currency: str) -> Json | None:
     add_readiness(system)
     if system.reader.staged is not None:
         add_staged(system, system.reader.staged)
-    add_soft(system, system.reader.wishes)
     for instance in plant.of("zone"):
         add_zone(system, instance)
+    add_soft(system, system.reader.wishes)
     add_modes(system)
     add_icing(system)
     add_reactive(system)

@@ -4,6 +4,7 @@ import re
 from datetime import date, timedelta
 from typing import Final
 
+from engiagent.agents.offline.plant.tiers import is_month
 from engiagent.agents.offline.plant.words import NEUTRAL
 from engiagent.agents.offline.timing import Axis
 from engiagent.agents.offline.tokens import Line
@@ -14,6 +15,9 @@ PARTS_OF_DAY: Final = {
     "night": (17.0, 33.0),
 }  # fmt: skip
 _DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_MONTH: Final = re.compile(
+    r"(?:of|in|for|over|during) (?:the|this) (?:whole |entire )?month(?![a-z])"
+)
 _OPENING: Final = re.compile(
     r"(?:when|as) (?:the|our) [a-z-]+ (?P<side>opens|begins|starts|closes|ends|is over|shuts)"
     r"(?![a-z])"
@@ -73,6 +77,8 @@ def horizon_words(line: Line, axis: Axis) -> dict[int, str]:
         if abs(length - hours) < 1e-9:
             words = [i for i in line.covered(*match.span()) if line.tokens[i].kind == "word"]
             found |= dict.fromkeys(words, NEUTRAL) | {words[0]: "overday"}
+    for match in _MONTH.finditer(line.line) if is_month(axis) else ():
+        found |= _marks(line, match, NEUTRAL)
     for match in _OPENING.finditer(line.line):
         opens = match["side"] in ("opens", "begins", "starts")
         inner = axis.known_start and hours < 24 and (first if opens else axis.end_clock % 24)

@@ -30,6 +30,7 @@ from engiagent.agents.offline.plant.rooms import TIMED, take_room
 from engiagent.agents.offline.plant.slopes import Slope
 from engiagent.agents.offline.plant.soft import Soft
 from engiagent.agents.offline.plant.staged import Staged
+from engiagent.agents.offline.plant.tiers import Tiers
 from engiagent.agents.offline.plant.wearing import Growing, growing_wear, unknown_beside
 from engiagent.agents.offline.plant.words import NEUTRAL, THING, Marked, group
 from engiagent.agents.offline.schedules import Item as PriceItem
@@ -101,6 +102,7 @@ class Numbers(Counts):
     wishes: list[Soft] = field(default_factory=list)
     flags: dict[str, Value] = field(default_factory=dict)
     staged: Staged | None = None
+    tiers: Tiers | None = None
     by_time: dict[str, list[Priced]] = field(default_factory=dict)
     slopes: list[Slope] = field(default_factory=list)
     carnots: Sequence[Carnot] = ()

@@ -223,6 +223,7 @@ def bound_of(said: frozenset[str]) -> tuple[str, frozenset[str]] | None:
             return None
         left.discard("move")
     if "not" in left and left & {"below", "above"}:
+        left.discard("orterm")  # 'never colder than 10 °C or warmer than 20 °C'
         if "below" in left:
             found.add("lower")
         if "above" in left:

@@ -9,6 +9,7 @@ from engiagent.agents.offline.builder import for_owner
 from engiagent.agents.offline.draft import Json, Priced, Reading
 from engiagent.agents.offline.plant.drawing import buy_outright, outright
 from engiagent.agents.offline.plant.system import LOGIC, STORES, System
+from engiagent.agents.offline.plant.tiers import add_tiers
 from engiagent.agents.offline.plant.timed import in_period
 from engiagent.agents.offline.plant.units import Instance
 from engiagent.agents.offline.results import Missing
@@ -89,6 +90,8 @@ def add_grid(system: System, instance: Instance) -> None:
         buy_outright(system, filled)
         return
     _connection(system, name, filled)
+    if system.reader.tiers is not None:
+        add_tiers(system, name, system.reader.tiers)
     _ratchet(system, name, readings)
     for k, charge in enumerate(readings.get("demand_charge", []), 1):
         _peak(system, name, charge, None, k)

@@ -168,6 +168,8 @@ def _wish(
     if side is None or _strange(reader, n, [k for k in inside if k not in aside], flag):
         return None
     start = line.tokens[i].span[0]
+    sign = re.match(r"[€$£]\s*", draft.text[start:stop])
+    start += sign.end() if sign is not None else 0
     quote = draft.text[start:stop]
     amount = line.tokens[i].amount
     ideal = line.tokens[temperatures[0]].amount
@@ -279,6 +281,7 @@ def _add(
     name = f"{stem}_apart"
     entry: Json = {
         "name": name, "index": [f"{index} in {over}"], "type": "continuous", "lower": 0,
+        "upper": _furthest(system, wish, stem, ideal),
         "unit": "K", "quantity": f"{stem}.apart", "role": "auxiliary",
         "description": "deviation from the temperature wished for",
     }  # fmt: skip
@@ -288,6 +291,27 @@ def _add(
         constrain(builder, "deviation from the wish", text, "Operational Logic", wish.line,
                   [f"{index} in {over}"])  # fmt: skip
     system.costs.append(("+", f"sum({weight}*{name}[{index}]{hours} for {index} in {over})"))
+
+
+def _furthest(system: "System", wish: Soft, stem: str, ideal: str) -> str:
+    """Return how far a temperature can be from a wish: a bound that a proof can use."""
+    builder, name = system.builder, system.reader.plant.of("zone")[0].name
+    ends = {"below": ("lower",), "above": ("upper",), "both": ("lower", "upper")}[wish.side]
+    known = {p["name"] for p in builder.parameters}
+    found = []
+    for end in ends:
+        word = "lowest" if end == "lower" else "highest"
+        always = [
+            made for k, band in enumerate(builder.draft.bands, 1)
+            if band.period is None and end in dict(band.limits)
+            and (made := f"{name}_{word}_temperature_{k}") in known
+        ]  # fmt: skip
+        found += [f"{ideal} - {m}" if end == "lower" else f"{m} - {ideal}" for m in always[:1]]
+    if len(found) == len(ends) == 1:
+        return found[0]
+    return builder.assumed(
+        f"{stem}_apart_max", 200.0, "K", "largest deviation", "no room is 200 K from what is wished"
+    )
 
 
 def _sum(system: "System", wish: Soft, stem: str) -> tuple[str | None, str, str]:
