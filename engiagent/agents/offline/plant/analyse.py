@@ -130,10 +130,14 @@ def understand_plant(
     """Read a problem as a plant: units on balances of electricity, heat and cooling."""
     from engiagent.agents.offline.communities.analyse import understand_community
     from engiagent.agents.offline.feeders.analyse import understand_feeder
+    from engiagent.agents.offline.placing.analyse import understand_placing
     from engiagent.agents.offline.voyages.analyse import understand_voyage
 
     network = (
-        understand_feeder(problem) or understand_community(problem) or understand_voyage(problem)
+        understand_feeder(problem)
+        or understand_community(problem)
+        or understand_voyage(problem)
+        or understand_placing(problem)
     )
     if network is not None:
         return network

@@ -1,0 +1,1 @@
+"""The reader of placements: how much fits where, when what is placed deviates by chance."""
