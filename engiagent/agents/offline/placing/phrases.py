@@ -19,7 +19,8 @@ PIECES: Final = {
             r"(?:our |the |these |all )*(?:<number#(?P<count>\d+)> )?{ps}",
     "free": r"(?:we|it|they|the {thing}) (?:may|can|could) "
             r"(?:spread|distribute|divide|be spread|be distributed|be divided)"
-            r"(?: (?:them|it|this|the {thing}))?(?: out)? (?:in any proportion|in any way|freely|as (?:we|they) like|at will)(?: among the {ps})?",
+            r"(?: (?:them|it|this|the {thing}))?(?: out)? (?:in any proportion|in any way|freely"
+            r"|as (?:we|they) like|at will)(?: among the {ps})?",
     "uncertain": r"what (?:the |these )?{thing} (?:really |actually )?(?:draws?|takes?|uses?|needs?"
                  r"|gives? off) is (?:uncertain|not known|random|not certain)",
     "normal": r"(?:in (?:every|each) {p} |for (?:every|each) {p} )?(?:it|the {what}|this)"
