@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Final
 
 from engiagent.agents.offline.plant.statements import stated
+from engiagent.agents.offline.plant.weight import plainly_nothing
 from engiagent.agents.offline.plant.words import NEUTRAL, THING, UNKNOWN, Marked, group
 from engiagent.agents.offline.tokens import Token
 
@@ -27,6 +28,7 @@ class Scenery:
 
     reasons: re.Pattern[str]
     verbs: frozenset[str]
+    auxiliaries: frozenset[str]
     generic: frozenset[str]
     doubtful: frozenset[str]
     loose: frozenset[str]
@@ -46,6 +48,7 @@ def scenery() -> Scenery:
     return Scenery(
         re.compile(rf"(?:{' '.join(str(card['reasons']).split())})(?![a-z'-])".replace("| ", "|")),
         frozenset(form for verb in verbs for form in _forms(verb)),
+        frozenset(str(card["auxiliaries"]).split()),
         frozenset(str(card["generic"]).split()),
         frozenset(str(card["doubtful"]).split()),
         frozenset(str(card["loose"]).split()),
@@ -64,7 +67,7 @@ def _forms(verb: str) -> tuple[str, ...]:
     return verb, third, f"{verb}es", past, f"{stem}ing"
 
 
-def says_nothing(marked: Marked, first: int, last: int) -> bool:
+def says_nothing(marked: Marked, first: int, last: int, reasoned: bool = False) -> bool:
     """Whether a clause without numbers speaks only of things that are no part of any model.
 
     Parameters
@@ -73,13 +76,16 @@ def says_nothing(marked: Marked, first: int, last: int) -> bool:
         The line.
     first, last
         The tokens of the clause.
+    reasoned
+        Whether a word of reason stands before it; else its verb has to be one of people and things.
     """
     tokens = marked.line.tokens[first:last]
     if any(token.kind not in PLAIN for token in tokens):
         return False
     said = marked.said(first, last)
     known = scenery()
-    if tokens[0].text in ("a", "an") and said - {"not", "always"} == {marked.concepts[first + 1]}:
+    generic = tokens[0].text in ("a", "an")
+    if generic and said - {"not", "always"} == {marked.concepts[first + 1]}:
         said -= {marked.concepts[first + 1]}  # 'a rotor never rests' is said of all rotors
     if said - known.loose or not any(c == UNKNOWN for c in marked.concepts[first:last]):
         return False
@@ -88,6 +94,10 @@ def says_nothing(marked: Marked, first: int, last: int) -> bool:
     words = {token.text for token in tokens if token.kind == "word"}
     if words & known.quantities:
         return False
+    if not plainly_nothing(marked, first, last):
+        return False
+    if said and not (generic or reasoned) and not words & (known.verbs - known.auxiliaries):
+        return False  # 'cooking may be put off' tells of nobody
     return not (said and words & (known.pronouns | known.generic))
 
 
@@ -105,7 +115,9 @@ def gives_reason(marked: Marked, first: int, last: int) -> bool:
     if match is None:
         return False
     behind = first + len(match[0].split())
-    if says_nothing(marked, first, last) or (behind < last and says_nothing(marked, behind, last)):
+    if says_nothing(marked, first, last) or (
+        behind < last and says_nothing(marked, behind, last, reasoned=True)
+    ):
         return True
     said = marked.said(behind, last)
     if said & (_OBLIGES | group("binding") | group("triggers") | {"may"}):
@@ -287,7 +299,7 @@ def demanded(marked: Marked, first: int, last: int) -> Marked:
         found = list(marked.concepts)
         found[first:i] = [NEUTRAL] * (i - first)
         found[i] = concept
-        return Marked(marked.line, tuple(found), marked.joints)
+        return Marked(marked.line, tuple(found), marked.joints, marked.phrased)
     return marked
 
 

@@ -142,7 +142,7 @@ class Discourse:
                 concepts[i] = self.plant.generic.get(concept, none)
             elif concept == "allnight":
                 concepts[i] = "always" if self._at_night() else UNKNOWN
-        return Marked(line, tuple(concepts), found.joints)
+        return Marked(line, tuple(concepts), found.joints, found.phrased)
 
     def _at_night(self) -> bool:
         """Whether the horizon is a night, so that 'all night' is all of it."""

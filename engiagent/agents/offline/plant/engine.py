@@ -35,6 +35,7 @@ from engiagent.agents.offline.plant.numbers import Numbers
 from engiagent.agents.offline.plant.statements import bears, stated
 from engiagent.agents.offline.plant.tapers import Taper
 from engiagent.agents.offline.plant.units import Instance, Plant
+from engiagent.agents.offline.plant.weight import bearing_word
 from engiagent.agents.offline.plant.words import NEUTRAL, UNKNOWN, Marked, group
 from engiagent.agents.offline.schedules import period_of
 
@@ -229,12 +230,12 @@ class Reader(Numbers):
             self._says_when(n, first, last)
             return None
         if not asks and stated(said) is None and not self._joined(marked, first, last):
-            return None
+            return self._weighed(n, marked, first, last)
         described = any(t.kind == "code" for t in line.tokens[first:last]) and not said & group(
             "binding"
         )
         if described and not times:
-            return None
+            return self._weighed(n, marked, first, last)
         unknown = [line.tokens[i].text for i in range(first, last) if marked.concepts[i] == UNKNOWN]
         if times and not unknown:
             reason = self._ban(n, marked, first, last)
@@ -271,6 +272,11 @@ class Reader(Numbers):
         self.fact_units.append((fact, about, n))
         self.draft.take(n, range(first, last))
         return None
+
+    def _weighed(self, n: int, marked: Marked, first: int, last: int) -> str | None:
+        """Refuse a clause that nothing takes where a word of it may change the problem."""
+        word = bearing_word(marked, first, last, lambda i: self.draft.is_taken(n, i))
+        return None if word is None else f"nothing covers this, and '{word}' may matter"
 
     @staticmethod
     def _way_of(fact: str, marked: Marked, first: int) -> str:

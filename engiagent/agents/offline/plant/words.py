@@ -13,6 +13,7 @@ from engiagent.blueprint.units import CURRENCIES
 NEUTRAL: Final = "~"
 UNKNOWN: Final = "?"
 THING: Final = "#"
+_CARDS: Final = ("idioms", "words_everyday", "words_market", "words")
 _WORD: Final = re.compile(r"[a-z][a-z0-9'-]*")
 
 
@@ -35,11 +36,14 @@ class Marked:
         knows, ``#`` for numbers, times and files; ``@chp`` names a unit.
     joints
         The tokens of whole phrases that change nothing, as 'day and night', and of names of units.
+    phrased
+        The tokens of all phrases that the cards know.
     """
 
     line: Line
     concepts: tuple[str, ...]
     joints: frozenset[int] = frozenset()
+    phrased: frozenset[int] = frozenset()
 
     def unknown(self) -> list[str]:
         """Return the words that nothing knows."""
@@ -54,7 +58,7 @@ class Marked:
 @lru_cache(maxsize=1)
 def _cards() -> tuple[Mapping[str, Any], ...]:
     """Return the cards of words: the common one, and those that add to it."""
-    return tuple(load_card(name) for name in ("words_everyday", "words_market", "words"))
+    return tuple(load_card(name) for name in _CARDS)
 
 
 @lru_cache(maxsize=1)
@@ -69,9 +73,10 @@ def concepts() -> tuple[tuple[str, str], ...]:
 
 @lru_cache(maxsize=1)
 def neutral() -> frozenset[str]:
-    """Return the words that change no meaning."""
+    """Return the words that change no meaning; none that counts, compares or limits is one."""
     cards = (*_cards(), load_card("rooms"))
-    return frozenset(word for card in cards for word in str(card.get("neutral", "")).split())
+    words = (word for card in cards for word in str(card.get("neutral", "")).split())
+    return frozenset(words) - frozenset(str(load_card("background")["bearing"]).split())
 
 
 @lru_cache(maxsize=8)
@@ -154,7 +159,7 @@ def mark(line: Line, words: Vocabulary, extra: Mapping[int, str] | None = None) 
         result[covered[0]] = name
     for i, name in (extra or {}).items():
         result[i] = name
-    return Marked(line, tuple(result), frozenset(joints))
+    return Marked(line, tuple(result), frozenset(joints), frozenset(claimed))
 
 
 def _plain(line: Line, i: int, words: Vocabulary) -> str:
