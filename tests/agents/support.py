@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +48,23 @@ def parameter_values(blueprint: Blueprint, folder: Path) -> dict[str, Floats]:
             factor, shift = conversion(elaboration.unit(name), parse_unit(UNITS.get(slot, "1")))
             values[f"{component.name}.{slot}"] = elaboration.table(name).values * factor + shift
     return values
+
+
+def passed_over(analysis: Analysis, plain: Analysis) -> bool:
+    """Whether a reading is complete, and the very model of the text without what was added."""
+    assert plain.blueprint is not None
+    if not analysis.complete or analysis.blueprint is None:
+        return False
+    models = [_model(a.blueprint.to_dict()) for a in (analysis, plain) if a.blueprint is not None]
+    return models[0] == models[1]
+
+
+def _model(node: Any) -> Any:
+    """Return a document without what says where its parts come from."""
+    if isinstance(node, Mapping):
+        left_out = ("source_reference", "description", "modeling_context")
+        return {k: _model(v) for k, v in node.items() if k not in left_out}
+    return [_model(item) for item in node] if isinstance(node, list | tuple) else node
 
 
 def solved(analysis: Analysis, folder: Path) -> tuple[str, float | None]:
