@@ -13,6 +13,7 @@ def understand_domain(problem: "Problem") -> Understanding | None:
     from engiagent.agents.offline.claims.air import understand_air
     from engiagent.agents.offline.claims.choice import understand_choice
     from engiagent.agents.offline.claims.flush import understand_flush
+    from engiagent.agents.offline.claims.iso import understand_iso
     from engiagent.agents.offline.claims.water import understand_water
 
     return (
@@ -20,4 +21,5 @@ def understand_domain(problem: "Problem") -> Understanding | None:
         or understand_air(problem)
         or understand_choice(problem)
         or understand_flush(problem)
+        or understand_iso(problem)
     )

@@ -112,7 +112,7 @@ class ClaimReader:
         self._counts(n)
         self.draft.take(n, _file_notes(line))
         taken = frozenset(i for i in range(len(line.tokens)) if self.draft.is_taken(n, i))
-        marked = self.marked(n, taken, cell is not None)
+        marked = self.marked(n, taken, bool(tabled))
         if cell is None and (_leads(line, marked, taken) or _describes_file(line, marked, taken)):
             self._nothing(line.tokens)
             return subject, owner

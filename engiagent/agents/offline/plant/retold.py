@@ -128,8 +128,23 @@ def take_step_words(draft: Draft, axis: Axis) -> None:
                 draft.take(n, list(line.covered(*match.span())))
 
 
+_STANDARDS: Final = frozenset({"iso", "en", "din", "vdi", "ashrae", "astm", "iec", "sia", "bs"})
+
+
+def take_standards(draft: Draft) -> None:
+    """Account for the numbers that name a standard, as in 'ISO 13790'."""
+    for n, line in enumerate(draft.lines):
+        for i, token in enumerate(line.tokens):
+            named = i > 0 and line.tokens[i - 1].text.lower() in _STANDARDS
+            bare = token.amount is None or not token.amount.unit
+            if named and bare and re.fullmatch(r"\d{3,6}(?:-\d+)*", token.text):
+                draft.take(n, [i - 1, i])
+                _explain(draft, token.span, draft.text[slice(*token.span)], "names a standard")
+
+
 def take_retold(draft: Draft, columns: Sequence[Column]) -> None:
     """Account for all numbers that say nothing of their own, other than counts of periods."""
     take_sizes(draft, columns)
     take_leads(draft)
     take_headings(draft)
+    take_standards(draft)
