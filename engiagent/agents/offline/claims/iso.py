@@ -178,7 +178,7 @@ def _sun(facts: Facts) -> dict[str, str]:
 
 def _limits(facts: Facts) -> None:
     """Add the limits of the air at times of the day, and the start and end of the mass."""
-    draft, builder = facts.builder.draft, facts.builder
+    draft = facts.builder.draft
     bands = facts.all("air_band")
     facts.use(*bands)
     named = [s.period for s in bands if s.period is not None and not s.period.rest]
