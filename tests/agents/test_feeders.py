@@ -129,6 +129,12 @@ NOT_THIS = [
     (("The voltage at the plant is 6.3 kV.", ""),),
     (("it must stay between 6.1 kV and 6.5 kV", "it must stay between 6.4 kV and 6.5 kV"),),
     (("serves three nodes", "serves five nodes"),),
+    (("The panels can be throttled.",
+      "The panels can be throttled. Nothing may be bought after 12:00."),),
+    (("The panels can be throttled.",
+      "The panels can be throttled. From 12:00 on the prices are halved."),),
+    (("The panels can be throttled.",
+      "The panels can be throttled. The figures in the files are for quarter hours."),),
     (("Minimise net cost over the four hours, in EUR.", "Minimise the losses of the four hours."),),
 ]  # fmt: skip
 

@@ -96,6 +96,11 @@ NOT_THIS = [
     (CHANGE, ""),
     (LINE, "The delivered power must not exceed the line limit by more than a tenth."),
     (SOLD, "All delivered power is sold at the price of the hour, except where that is negative."),
+    (SOLD, SOLD + " From 11:00 on the prices are halved."),
+    (SOLD, SOLD + " The price doubles after 11:00."),
+    (SOLD, SOLD + " The figures are given for quarter hours."),
+    (SOLD, SOLD + " The panels must not be turned down."),
+    (SOLD, SOLD + " The fee also holds for what is delivered."),
     (GOAL, "Choose the steps for 3 May 2026 so that revenue is greatest less a tenth, in EUR."),
     (GOAL, "Tell us when the revenue is greatest on 3 May 2026."),
 ]

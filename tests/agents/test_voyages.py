@@ -123,6 +123,8 @@ NOT_THIS = [
     {"content": PARTS["content"].replace("She sails with 700 kWh at 06:00, ", "She ")},
     {"content": PARTS["content"] + " At 07:30 she must have 500 kWh on board."},
     {"content": PARTS["content"].replace("at 06:00", "at 06:00 (she may take more by then)")},
+    {"content": PARTS["content"] + " She may not be charged before 07:00."},
+    {"price": PARTS["price"] + " The price doubles after 07:00."},
     {"price": ""},
     {"price": "The energy is bought for 1.20 NOK/kWh before 07:00 and for more later."},
     {"legs": PARTS["legs"].replace("every half hour", "every now and then")},

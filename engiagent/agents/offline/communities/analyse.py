@@ -14,6 +14,12 @@ from engiagent.agents.offline.feeders.sheets import Sheet, sheets_of
 from engiagent.agents.offline.goals import Goal, read_goal
 from engiagent.agents.offline.phrases import TIME_FACTS, apply_rules
 from engiagent.agents.offline.plant.engine import Reader, owners_of
+from engiagent.agents.offline.plant.leftover import (
+    check_length,
+    check_resolution,
+    drop_false_starts,
+    refuse_unknown,
+)
 from engiagent.agents.offline.plant.spoken import spell_durations
 from engiagent.agents.offline.plant.units import (
     Instance,
@@ -34,6 +40,12 @@ if TYPE_CHECKING:
 _SHARED: Final = re.compile(
     r"(?i)\bneighbou?rs?\b|\b(?:each|one an)other\b|\benergy communit|\bpeers?\b"
 )
+_FACTS: Final = (
+    "trade", "cancels", "common_good", "not_curtailable", "curtailable", "no_loss", "no_loss_in",
+    "no_loss_out", "start_empty", "start_half", "start_full", "no_terminal", "exclusive",
+    "final_at_least_initial", "final_equals_initial", "loss_begin", "loss_exact",
+    "alike",
+)  # fmt: skip
 _HAVE: Final = r"(?:have|has|own|owns|with)"
 _PANELS: Final = r"(?:solar )?(?:panels|pv|photovoltaics|roofs)(?: on (?:the|their) roofs?)?"
 
@@ -73,11 +85,15 @@ def understand_community(problem: "Problem") -> Understanding | None:
     data = _data(draft, sheets, members, currency)
     _take_members(draft, members, data)
     axis = read_axis(draft, [d.sheet.times for d in data.values() if d.sheet.times], [])
+    drop_false_starts(draft, axis)
     spell_durations(draft)
     goal = read_goal(draft)
     plant = _plant(draft, members)
     reader = Reader(draft, plant, axis, goal=goal)
     reader.read_all()
+    refuse_unknown(reader, _FACTS, ("growing",))
+    check_length(draft, axis)
+    check_resolution(draft, axis)
     analysis = _analysis(
         Scene(problem, draft, members, data, axis, plant), reader, goal, currency or "EUR"
     )

@@ -16,6 +16,12 @@ from engiagent.agents.offline.feeders.sheets import Sheet, sheets_of
 from engiagent.agents.offline.goals import Goal, read_goal
 from engiagent.agents.offline.phrases import TIME_FACTS, apply_rules, relined
 from engiagent.agents.offline.plant.engine import Reader, owners_of
+from engiagent.agents.offline.plant.leftover import (
+    check_length,
+    check_resolution,
+    drop_false_starts,
+    refuse_unknown,
+)
 from engiagent.agents.offline.plant.spoken import spell_durations
 from engiagent.agents.offline.plant.units import Instance, Plant, Unit, pattern_of, unit_of
 from engiagent.agents.offline.plant.words import NEUTRAL, THING, UNKNOWN, Vocabulary, mark
@@ -37,6 +43,10 @@ _TELLING: Final = frozenset(
      "reactive", "impedance", "price", "outof", "into", "may", "available", "each", "power",
      "overday", "demand", "limit", "energy", "electric", "production", "import", "export", "hold",
      "has", "nominal", "twoway", "peak", "most", "rated", "capacity"}
+)  # fmt: skip
+_FACTS: Final = (
+    "linear_flow", "lossy_flow", "single_phase", "three_phase", "unity", "genset_unity",
+    "load_unity", "no_export", "both_ways", "curtailable", "not_curtailable",
 )  # fmt: skip
 _COUNTED: Final = re.compile(
     r"<number#(?P<place>\d+)> (?P<what>nodes?|buse?s?|sections?|lines?)(?![a-z])"
@@ -84,11 +94,15 @@ def understand_feeder(problem: "Problem") -> Understanding | None:
     series = [s for s in sheets if s.times and (prices_of(s, feeder_words()) or s in used)]
     stamped = [s.times for s in series if s.times]
     axis = read_axis(draft, stamped, [])
+    drop_false_starts(draft, axis)
     spell_durations(draft)
     goal = read_goal(draft)
     plant = _plant(draft, lines, data)
     reader = Reader(draft, plant, axis, goal=goal)
     reader.read_all()
+    refuse_unknown(reader, _FACTS)
+    check_length(draft, axis)
+    check_resolution(draft, axis)
     prices = {role: (s, c) for s in series for c, role in prices_of(s, feeder_words())}
     scene = Scene(problem, draft, lines, data, axis, plant, prices)
     analysis = _analysis(scene, reader, goal, currency or "EUR")

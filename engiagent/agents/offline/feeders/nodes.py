@@ -123,6 +123,9 @@ def add_engine(network: Network) -> None:
         draft.doubt(0, "between which limits is the reactive power of the engine?")
     if both is not None:
         low, high = f"-{both}", both
+    if low is not None and "genset_unity" in reader.facts:
+        line = reader.facts["genset_unity"][0]
+        draft.doubt(line, "the engine gives active power only, and has limits of the reactive one")
     if low is None or high is None:
         if "genset_unity" not in reader.facts:
             draft.assume("the engine gives active power only")

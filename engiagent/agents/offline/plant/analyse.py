@@ -45,6 +45,7 @@ from engiagent.agents.offline.plant.formulas import take_curves
 from engiagent.agents.offline.plant.fuelled import with_fuelled
 from engiagent.agents.offline.plant.investing import goal_of, take_investing
 from engiagent.agents.offline.plant.leads import lead_lists, led_prices, take_never
+from engiagent.agents.offline.plant.leftover import check_resolution, drop_false_starts
 from engiagent.agents.offline.plant.links import take_feeds, take_links
 from engiagent.agents.offline.plant.nodes import has_capacities, nodes_of, of_nodes
 from engiagent.agents.offline.plant.numbered import name_numbers
@@ -206,6 +207,8 @@ def understand_plant(
     shifts, plant = take_shifts(draft, plant, axis)
     take_retold(draft, columns)
     take_ranges(draft)
+    drop_false_starts(draft, axis)
+    check_resolution(draft, axis)
     spell_durations(draft)
     take_addresses(draft)
     take_years(draft)

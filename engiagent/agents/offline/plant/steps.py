@@ -245,6 +245,8 @@ def add_steps(system: System) -> None:
     if steps is None:
         return
     builder, draft = system.builder, system.builder.draft
+    for line in system.reader.facts.get("not_curtailable", []):
+        draft.doubt(line, "what must not be turned down can be turned down in steps")
     source = next(i for i in system.reader.plant.instances if i.unit.component in ("pv", "wind"))
     name = source.name
     available = system.filled[name]["available_power"]

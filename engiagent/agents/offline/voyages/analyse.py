@@ -11,6 +11,7 @@ from engiagent.agents.offline.engine import Understanding, currency_of_text, ope
 from engiagent.agents.offline.goals import Goal, read_goal
 from engiagent.agents.offline.horizons import dated_span, dated_start, dates_in
 from engiagent.agents.offline.plant.engine import Reader, owners_of
+from engiagent.agents.offline.plant.leftover import check_resolution, refuse_unknown
 from engiagent.agents.offline.plant.spoken import spell_durations
 from engiagent.agents.offline.plant.units import Instance, Plant, Unit, pattern_of, unit_of
 from engiagent.agents.offline.results import Analysis, Missing
@@ -58,6 +59,8 @@ def understand_voyage(problem: "Problem") -> Understanding | None:
     plant = _plant(draft, timetable)
     reader = Reader(draft, plant, axis, goal=goal)
     reader.read_all()
+    refuse_unknown(reader, ("no_loss", "no_terminal"))
+    check_resolution(draft, axis)
     analysis = _analysis(problem, reader, timetable, goal, currency or "EUR")
     return Understanding(analysis, draft, owners_of(plant), axis)
 
