@@ -132,6 +132,8 @@ def test_what_is_no_such_event_is_not_taken_for_one(text: str) -> None:
         {"event": FIRST["event"].replace("these hours", "those hours, if asked again,")},
         {"event": FIRST["event"].replace("07:00", "06:30")},
         {"goal": "the electricity cost"},
+        {"goal": "electricity cost plus the credit"},
+        {"event": FIRST["event"] + " The credit is halved after the first event."},
         {"panels": "the solar panels"},
         {"event": FIRST["event"] + " What is drawn above the baseline costs 1 EUR/kWh."},
     ],

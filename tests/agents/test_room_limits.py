@@ -223,6 +223,7 @@ def test_the_optimum_of_the_blocks(tmp_path: Path) -> None:
         ("heater", "The gas heater gives at most 95 kW."),
         ("heater", "The gas heater gives at most 95 kW; gas costs 83 EUR/MWh."),
         ("goal", "What does the day cost, in EUR?"),
+        ("between", "The heating may not start before 06:00."),
         ("between", "No condition is set for 20:00 other than the limits."),
         ("between", "The temperature at the end of the day may be anywhere within the limits."),
         ("between", "The temperature at the end of the day may be anywhere above the limits."),

@@ -128,6 +128,11 @@ def test_squared_deviations_in_other_words(tmp_path: Path, wish: str) -> None:
         ("machines", FIRST["machines"].replace("11 kW", "11 or 5 kW")),
         ("machines", FIRST["machines"] + " We switch on the half-hour only."),
         ("limits", "Above 31 °C we lose flowers, so go there seldom."),
+        ("limits", FIRST["limits"] + " The deviation counts double after 12:00."),
+        ("limits", FIRST["limits"] + " At noon the windows are opened."),
+        ("limits", FIRST["limits"] + " It must be at least 18 °C in the corridor."),
+        ("limits", FIRST["limits"] + " Pump 2 must not run before 12:00."),
+        ("machines", FIRST["machines"].replace("Every pump", "Every second pump")),
     ],
 )  # fmt: skip
 def test_what_is_open_or_other_stays_open(tmp_path: Path, part: str, words: str) -> None:

@@ -43,6 +43,7 @@ from engiagent.agents.offline.plant.finding import find_units
 from engiagent.agents.offline.plant.flags import take_flags
 from engiagent.agents.offline.plant.formulas import take_curves
 from engiagent.agents.offline.plant.fuelled import with_fuelled
+from engiagent.agents.offline.plant.guards import guard
 from engiagent.agents.offline.plant.investing import goal_of, take_investing
 from engiagent.agents.offline.plant.leads import lead_lists, led_prices, take_never
 from engiagent.agents.offline.plant.leftover import check_resolution, drop_false_starts
@@ -258,6 +259,7 @@ def understand_plant(
     reader.wishes = take_soft(reader, frozenset(reader.flags))
     reader.labels |= LABELS if reader.wishes else set()
     reader.staged = staged
+    guard(reader)
     reader.read_all()
     if ahead is not None:
         told_apart(draft, ahead.scenarios)

@@ -27,6 +27,7 @@ from engiagent.agents.offline.plant.limits import (
     is_question,
     is_story,
     leaves_out_the_end,
+    of_a_letter,
     running_state,
     told_besides,
 )
@@ -337,6 +338,8 @@ class Reader(Numbers):
             return "times"
         named = [c[1:] for c in marked.concepts[first:last] if c.startswith("@")]
         about = named[0] if named else self.about(n, first)
+        if not named and of_a_letter(line, [i.finder for i in self.plant.instances]):
+            return "of which unit?"
         self.bans.append(Ban(fact, about, n, period, only))
         self.draft.take(n, range(first, last))
         return None

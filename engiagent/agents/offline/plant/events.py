@@ -206,6 +206,9 @@ def _in_objective(system: "System", events: list[Event]) -> None:
     if goal is None or all(event.baseline is None for event in events):
         return
     words = {t.text for t in system.builder.draft.lines[goal.line].tokens}
+    text = system.builder.draft.lines[goal.line].line
+    if re.search(rf"(?:plus|and)(?: the)? (?:{'|'.join(sorted(CREDITED))})(?![a-z])", text):
+        system.builder.draft.doubt(goal.line, "is what the event earns added, or taken off?")
     named = words & (CREDITED | {"less", "minus", "net", "total", "sum", "bill", "pays", "paid"})
     if not named and words & {"electricity", "energy", "power"}:
         system.builder.draft.doubt(goal.line, "is what the event earns part of this?")

@@ -189,3 +189,15 @@ def running_state(marked: Marked, axis: Axis | None) -> str | None:
         said |= {"start"} if ends == axis.start_clock else set()
     runs = "onstate" in said or "on" in words or last.text in ("on", "off", "running", "stopped")
     return state if "start" in said and said <= {"onstate", "start", "cond"} and runs else None
+
+
+_LETTERED: Final = re.compile(
+    r"(?<![a-z-])(?:unit|machine|pump|device|set|fan|cooler|heater|block|stage) (?:[a-h]|[1-9])"
+    r"(?![a-z0-9'-])"
+)
+
+
+def of_a_letter(line: Line, finders: Sequence[re.Pattern[str]]) -> bool:
+    """Whether a sentence is about 'unit B' where no unit of the plant is called so."""
+    match = _LETTERED.search(line.line)
+    return match is not None and not any(f.search(match[0]) for f in finders)

@@ -232,6 +232,8 @@ def take_room(
     line = draft.lines[n]
     said = frozenset().union(*(f.said for f in found))
     axis = reader.axis
+    if any("band" in f.slot.options for f in found) and _elsewhere(draft, n):
+        return "of another room than the one that is modelled"
     for mark, minutes in _MARKS.items():
         if mark in said and axis is not None and axis.step_minutes != minutes:
             return "the marks that it speaks of are not those of the steps"
@@ -282,6 +284,22 @@ def take_room(
             return "of which room this is said is not clear"
     draft.take(n, range(*span))
     return None
+
+
+_ANOTHER: Final = re.compile(
+    r"(?<![a-z])(?:in|of) (?:the|our|its|each|every) (?P<place>corridors?|cellars?|basement|attic"
+    r"|lobby|foyer|stairwell|staircase|stairs|garage|bathrooms?|bedrooms?|hallway|entrance|loft"
+    r"|crypt|vestry|annex|next room|(?:neighbouring|adjacent|other|next) [a-z]+)(?![a-z])"
+)
+
+
+def _elsewhere(draft: Draft, n: int) -> bool:
+    """Whether a limit is of a place that is not the room whose heat capacity is given."""
+    match = _ANOTHER.search(draft.lines[n].line)
+    if match is None:
+        return False
+    own = (line.line for line in draft.lines if "<heat_capacity#" in line.line)
+    return all(match["place"] not in text for text in own)
 
 
 def _on_mark(reader: "Numbers", token: Token) -> bool:

@@ -50,7 +50,25 @@ def take_spans(draft: Draft) -> None:
             groups = {key: Token("word", match["word"], span)}
             draft.facts.append(Fact("step_word", n, span, groups, match["word"]))
             draft.take(n, list(line.covered(*match.span())))
+    _give_back(draft)
     _begins(draft)
+
+
+_NO_START: Final = re.compile(
+    r"(?:(?:not|never|cannot)(?: be)?|nothing|no (?:sooner|earlier)|only) "
+    r"(?:start|starts|started|begin|begins|run|on)?(?: again)? ?(?:<period_open#\d+>|at <clock)"
+)
+
+
+def _give_back(draft: Draft) -> None:
+    """Take 'may not start before 06:00' for what it is: a rule, and no beginning of the plan."""
+    for fact in [f for f in draft.facts if f.name == "start_clock"]:
+        line = draft.lines[fact.line]
+        if _NO_START.search(line.line):
+            draft.facts.remove(fact)
+            inside = [i for i, t in enumerate(line.tokens)
+                      if fact.span[0] <= t.span[0] < fact.span[1]]  # fmt: skip
+            draft.taken.difference_update((fact.line, i) for i in inside)
 
 
 def _blocks(draft: Draft, n: int, line: Line, match: re.Match[str]) -> None:
