@@ -238,3 +238,67 @@ PLAIN_ROWS = {
     "reservoir_content[t+1] == reservoir_content[t] + (big_pump_rated_flow*big_pump_on[t] + "
     "small_pump_rated_flow*small_pump_on[t] - demand[t])*dt(t)",
 }  # fmt: skip
+
+
+LETTERS = """A reservoir of 5,000 m3 is filled by three pumps. Pump A delivers 300 m3/h and draws
+45 kW, pump B delivers 220 m3/h and draws 31 kW, pump C delivers 150 m3/h and draws 24 kW. They are
+switched on or off for whole hours and may run together.
+
+`day.csv` gives the demand of the town in m3/h and the price in EUR/kWh for 2 June 2026.
+
+At the start it holds 3000 m3, at the end it must hold at least 3000 m3 again, and never less than
+1500 m3. {rule} All pumps are off before the day begins. Minimise the cost of electricity.
+"""
+DAY = "hour,demand [m3/h],price [EUR/kWh]\n" + "".join(
+    f"{h},{200 + 40 * (h % 5)},{0.1 + 0.02 * (h % 3):.2f}\n" for h in range(24)
+)
+WHOSE = (
+    ("Once a pump has been started it must run for at least three hours.", "abc"),
+    ("Once started, each pump must run for at least three hours.", "abc"),
+    ("Once pump B has been started it must run for at least three hours.", "b"),
+    ("Pump C must run at least three hours after each start.", "c"),
+    ("It must run for at least three hours once it is started.", ""),
+)
+
+
+@pytest.mark.parametrize(("rule", "whose"), WHOSE, ids=lambda r: str(r)[:40])
+def test_whose_rule_it_is(tmp_path: Path, rule: str, whose: str) -> None:
+    analysis = read(tmp_path, LETTERS.format(rule=rule), {"day.csv": DAY})
+    if not whose:
+        assert not analysis.complete
+        return
+    assert analysis.complete, analysis
+    assert analysis.blueprint is not None
+    core = analysis.blueprint.to_dict()["core_model_elements"]
+    rows = [c["expression"] for c in core["constraints"] if "pos(s)" in c["expression"]]
+    assert [row.split("_")[1] for row in rows] == list(whose)
+
+
+RETROFITS = """A housing company considers the following retrofits.
+
+| Retrofit | Cost (kEUR) | Savings (kEUR/yr) | CO2 avoided (t/yr) |
+|---|---|---|---|
+| Windows | 220 | 14 | 30 |
+| Roof | 150 | 11 | 22 |
+| Boiler | 80 | 9 | 35 |
+| Pumps | 20 | 4 | 6 |
+| PV | 130 | 16 | 40 |
+
+Every retrofit is either done completely or not done. At most 350 kEUR can be invested, at least
+70 t/yr of CO2 have to be avoided, and the roof must be done if PV is done. Which selection has the
+highest savings per year?
+"""
+
+
+def test_retrofits_of_a_company(tmp_path: Path) -> None:
+    rows = ((220, 14, 30), (150, 11, 22), (80, 9, 35), (20, 4, 6), (130, 16, 40))
+    best = max(
+        sum(k * row[1] for k, row in zip(plan, rows, strict=True))
+        for plan in product((0, 1), repeat=5)
+        if sum(k * row[0] for k, row in zip(plan, rows, strict=True)) <= 350
+        and sum(k * row[2] for k, row in zip(plan, rows, strict=True)) >= 70
+        and plan[4] <= plan[1]
+    )  # fmt: skip
+    analysis = read(tmp_path, RETROFITS)
+    assert analysis.complete, analysis
+    assert solved(analysis, tmp_path)[1] == pytest.approx(best)

@@ -164,10 +164,13 @@ def _atom(
             return None
         unit = f"ct_{currency}"
     litres = word in {"l", "L"} and (below or text.startswith("/kWh", match.end()))
+    tons = word == "t" and (
+        re.match(r"(?:/| per )(?:yr|year|a)(?![a-z])|\s+of\s+CO2", text[match.end() :]) is not None
+    )
     grams = word == "g" and re.match(r"(?:/| per )[kM]Wh", text[match.end() :]) is not None
     pence = word == "p" and re.match(r"\s?(?:/|per )\s?[kM]Wh", text[match.end() :]) is not None
     unit = "ct_GBP" if pence else unit
-    allowed = litres or grams or pence or (below and word in {"d", "s", "a"})
+    allowed = litres or grams or tons or pence or (below and word in {"d", "s", "a"})
     if (word in _REFUSED and not allowed) or not _known(unit):
         return None
     if unit == "%" or _known(unit):

@@ -36,6 +36,8 @@ class Claim:
         Whether its amount may stand alone behind another one on the same unit: ', 22 kW'.
     strange
         Whether its subject may be anything: 'the cows take 2 m3/h'.
+    sure
+        Whether its amount can be of no other unit, so that it needs no mention of its own.
     asks
         Whether it is a question: only in a sentence that ends as one, or asks for something.
     """
@@ -51,6 +53,7 @@ class Claim:
     bare: bool = False
     strange: bool = False
     asks: bool = False
+    sure: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,10 +89,11 @@ def domain(name: str) -> Domain:
     given = {key for key, _ in entries} | {
         word for text in (own.get("without", ""),) for word in text.split()
     }
-    more = {
-        key: _flat(text)
-        for card in (base, own) for key, text in card["concepts"].items() if key.endswith("+")
-    }  # fmt: skip
+    more: dict[str, str] = {}
+    for card in (base, own):
+        for key, text in card["concepts"].items():
+            if key.endswith("+"):
+                more[key] = "|".join(filter(None, (more.get(key, ""), _flat(text))))
     entries = [(key, text) for key, text in entries if key not in more]
     for key in str(base["borrowed"]).split():
         if key not in given:
@@ -137,4 +141,5 @@ def _claim(entry: Mapping[str, Any], goal: frozenset[str]) -> Claim:
         bool(entry.get("bare", False)),
         bool(entry.get("strange", False)),
         bool(entry.get("asks", False)),
+        bool(entry.get("sure", False)),
     )

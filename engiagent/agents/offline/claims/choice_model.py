@@ -1,5 +1,6 @@
 """The model of a choice: how many of each row, which option, and what they must keep to."""
 
+import re
 from dataclasses import dataclass, field
 
 from engiagent.agents.offline.amounts import currency_of
@@ -12,7 +13,7 @@ from engiagent.blueprint.units import convert, parse_unit
 STRATEGIC = "Strategic Requirements"
 _ATTRIBUTES = {
     "cost": "cost", "benefit": "benefit", "area": "area", "mass": "mass", "power": "power",
-    "energy": "annual energy",
+    "energy": "annual energy", "co2": "emissions avoided",
 }  # fmt: skip
 _SIGNS = {"upper": "<=", "lower": ">=", "exact": "==", "value": "<="}
 
@@ -51,7 +52,7 @@ def build(facts: Facts) -> Json | None:
         _limit(choice, "area", area[0], "upper", area[1])
     for claim, attribute in (("budget", "cost"), ("mass_max", "mass"), ("power_max", "power"),
                              ("power_min", "power"), ("energy_min", "energy"),
-                             ("benefit_min", "benefit")):  # fmt: skip
+                             ("benefit_min", "benefit"), ("co2_min", "co2")):  # fmt: skip
         limit = facts.one(claim)
         if limit is not None:
             made = facts.value(limit, claim, claim.replace("_", " "))
@@ -242,14 +243,22 @@ def _counts(choice: Choice) -> None:
             continue
         total = " + ".join(choice.variables[n] for n in names)
         facts.row("exclude each other", f"{total} <= 1", LOGIC, said.line, each=False)
-    for said in facts.all("require"):
+    for said in (*facts.all("require"), *facts.all("require_if")):
         names = said.owner.split(" ")
         facts.use(said)
+        if said.claim == "require_if" and not _condition_first(facts, said):
+            names = names[::-1]
         if said.owner == ALL or len(names) != 2:
             draft.doubt(said.line, "which of them needs which is not clear")
             continue
         first, second = (choice.variables[n] for n in names)
         facts.row("needs the other", f"{first} <= {second}", LOGIC, said.line, each=False)
+
+
+def _condition_first(facts: Facts, said: Said) -> bool:
+    """Whether 'if' stands before both rows: 'if A is built, B must be'."""
+    text = facts.builder.draft.text[said.span[0] : said.span[1]].lower()
+    return re.match(r"(?:[,;]? ?(?:and |but )?)(?:if|when|whenever|where)\b", text) is not None
 
 
 def _named(choice: Choice, said: Said, claim: str, sign: str) -> None:

@@ -53,7 +53,9 @@ def name_units(
         more = rf"(?:(?:, ({_LETTER}))*,? and ({_LETTER}))?(?![\w-])"
         for place in re.finditer(rf"(?i:{re.escape(match[0])}) ({_LETTER}){more}", raw):
             for letter in filter(None, place.groups()):
-                finder = pattern_of(rf"(?:{nouns}) {letter.lower()}|{letter.lower()}(?= )")
+                low = letter.lower()
+                alone = "" if low in "ai123456789" else f"|{low}(?= )"  # 'a' is an article
+                finder = pattern_of(rf"(?:{nouns}) {low}{alone}")
                 names[identifier(f"{kind} {letter}")] = finder
     if len(names) > 1:
         return names

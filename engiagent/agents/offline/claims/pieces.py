@@ -155,7 +155,7 @@ def _readings(
     said = marked.said(start, end)
     if not amounts and not lists:
         free = said - domain.loose
-        told = unknown and _measures(marked, start, end)
+        told = unknown and (_measures(marked, start, end) or not _clause(marked, start, end))
         if not free and set(clocks) <= scope.whole and not told:
             yield Piece(None, start, end, score=0)
     if unknown and (amounts or lists or said - domain.loose):
@@ -186,6 +186,19 @@ def _is_question(marked: Marked) -> bool:
     return marked.line.sentence.text.rstrip().endswith("?")
 
 
+_OPENS: Final = frozenset(
+    (",", ";", ":", "(", "but", "because", "since", "which", "who", "so", "while", "as", "whose")
+)  # fmt: skip
+_CLOSES: Final = frozenset({",", ";", ":", ")", "(", "but", "and"})
+
+
+def _clause(marked: Marked, start: int, end: int) -> bool:
+    """Whether a piece is a clause of its own, and no words out of the middle of another."""
+    tokens = marked.line.tokens
+    opens = start == 0 or tokens[start].text in _OPENS or tokens[start - 1].text in (",", ";")
+    return opens and (end == len(tokens) or tokens[end].text in _CLOSES)
+
+
 def _measures(marked: Marked, start: int, end: int) -> bool:
     """Whether a piece on unknown things speaks of quantities: it may say what a number means."""
     from engiagent.agents.offline.plant.background import scenery
@@ -202,7 +215,11 @@ def _describes(marked: Marked, i: int) -> bool:
     before = tokens[i - 1].text if i else ""
     nextby = marked.concepts[i + 1] if i + 1 < len(tokens) else ""
     plain = tokens[i].text not in scenery().doubtful and not tokens[i].text.endswith("s'")
-    return before in ("the", "our", "a", "an", "my", "this") and nextby.startswith("@") and plain
+    return (
+        before in ("the", "our", "a", "an", "my", "this", "one")
+        and nextby.startswith("@")
+        and plain
+    )
 
 
 def _fits(
@@ -290,7 +307,8 @@ def _score(
     if bound[0] == "between" and not ({"lower", "upper"} <= claim.bounds or BAND & claim.bounds):
         return None
     named = {c[1:] for c in said if c.startswith("@")}
-    if claim.about and claim.about not in (named or {scope.subject, ""}):
+    anywhere = claim.sure and not named
+    if claim.about and claim.about not in (named or {scope.subject, ""}) and not anywhere:
         return None
     left = bound[1] if claim.numbers else said
     own = {f"@{claim.about}"} if claim.about else set()

@@ -11,6 +11,7 @@ from engiagent.agents.offline.claims.pieces import Piece, Scope, best_column, cu
 from engiagent.agents.offline.draft import Draft, Fact, Value, amount_value
 from engiagent.agents.offline.grids import Column
 from engiagent.agents.offline.passages import Sentence
+from engiagent.agents.offline.plant.background import demanded
 from engiagent.agents.offline.plant.columns import _unit_before
 from engiagent.agents.offline.plant.reading import plain_text
 from engiagent.agents.offline.plant.words import NEUTRAL, Marked, Vocabulary, mark
@@ -26,7 +27,9 @@ _UNIVERSAL: Final = re.compile(
     r"(?:^|[^a-z])(?:no|none of the|neither|any|all|all the|every|each|an?|one|both|each of the)"
     r"(?: [a-z-]+)? $"
 )
-_PRONOUN: Final = re.compile(r"(?:^|[^a-z])(?:it|its|this|that)(?![a-z])")
+_TAKEN_UP: Final = re.compile(
+    r"(?:^|[^a-z])(?:it|its|the (?:[a-z]+ )?(?:pump|unit|machine|well|box|zone|room|tank))(?![a-z])"
+)
 _HOURS: Final = {
     "hours": 60.0, "hour": 60.0, "minutes": 1.0, "days": 1440.0, "day": 1440.0, "half-hours": 30.0,
     "quarter-hours": 15.0,
@@ -76,7 +79,7 @@ class ClaimReader:
 
     def __post_init__(self) -> None:
         own = tuple(
-            (f"@{kind}", finder)
+            (f"@{kind}", re.compile(rf"(?:(?<![a-z])the )?{finder.pattern}"))
             for kind, names in self.names.items() if len(names) > 1
             for finder in names.values()
         )  # fmt: skip
@@ -124,15 +127,18 @@ class ClaimReader:
             self.draft.refuse(n, pieces)
             named = [c[1:] for c in marked.concepts if c.startswith("@")]
             return (named[0] if named else subject), owner
+        # What an earlier sentence named counts for a pronoun, or 'the pump', alone.
+        known = owner if _TAKEN_UP.search(line.line) else ALL
         for piece in pieces:
             named = self._named(line, piece)
-            mine = tabled if kind else self._owner(marked, piece, named, owner)
+            mine = tabled if kind else self._owner(marked, piece, named, known)
             if named and cell is None:
-                owner = mine
+                known = owner = mine
             self._take(n, piece, mine)
         if cell is not None:
             return subject, owner
         heads = [c[1:] for c in marked.concepts if c.startswith("@")]
+        heads += [p.claim.about for p in pieces if p.claim is not None and p.claim.sure]
         return (heads[0] if heads else subject), owner
 
     def marked(self, n: int, taken: frozenset[int], tabled: bool = False) -> Marked:
@@ -142,7 +148,7 @@ class ClaimReader:
             i: NEUTRAL for i, t in enumerate(line.tokens)
             if t.kind == "word" and (i in taken or (tabled and self._label(t)))
         }  # fmt: skip
-        found = mark(line, self.words, extra)
+        found = demanded(mark(line, self.words, extra), 0, len(line.tokens))
         concepts = list(found.concepts)
         for i, concept in enumerate(concepts):
             # 'one air handler', where there is one
@@ -211,6 +217,10 @@ class ClaimReader:
             plural = line.tokens[noun].text.endswith("s")
             return ALL if plural or _UNIVERSAL.search(lead) else before
         words = {t.text for t in line.tokens[piece.first : piece.last]}
+        raw = " ".join(t.text for t in line.tokens[piece.first : piece.last])
+        nouns = self.domain.units[piece.claim.about]
+        if re.search(rf"(?<![a-z])(?:an?|any|every|each|no|all) (?:[a-z]+ )?(?:{nouns})", raw):
+            return ALL
         return ALL if words & {"both", "they", "each", "all", "them", "their"} else before
 
     # -- numbers ------------------------------------------------------------------------------

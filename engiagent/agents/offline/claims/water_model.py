@@ -75,9 +75,10 @@ def _horsepower(facts: Facts) -> None:
 
 def _pump(water: Water, name: str) -> None:
     facts, draft = water.facts, water.facts.builder.draft
-    flow = facts.needed(
-        facts.number("flow", name, f"{name}_rated_flow", "flow"), name, "flow", "m3/h", "flow"
-    )
+    rated = facts.number("flow", name, f"{name}_rated_flow", "flow")
+    if facts.says("rated_at_max", name) is not None and rated is None:
+        rated = facts.number("max_flow", name, f"{name}_rated_flow", "flow", "upper")
+    flow = facts.needed(rated, name, "flow", "m3/h", "flow")
     power = facts.needed(
         facts.number("power", name, f"{name}_rated_power", "electric power"), name, "power", "kW",
         "electric power",
