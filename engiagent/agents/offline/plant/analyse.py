@@ -26,7 +26,6 @@ from engiagent.agents.offline.plant.asking import asked
 from engiagent.agents.offline.plant.balancing import read_balancing, take_products
 from engiagent.agents.offline.plant.blocks import take_offers
 from engiagent.agents.offline.plant.carnot import take_carnots
-from engiagent.agents.offline.plant.changes import take_changes
 from engiagent.agents.offline.plant.clocklists import take_clock_lists
 from engiagent.agents.offline.plant.columns import (
     bare_demand,
@@ -38,14 +37,13 @@ from engiagent.agents.offline.plant.compose import build
 from engiagent.agents.offline.plant.constancy import take_constants
 from engiagent.agents.offline.plant.cooling import Cooling
 from engiagent.agents.offline.plant.engine import Reader, owners_of
-from engiagent.agents.offline.plant.events import CREDITED, take_events
 from engiagent.agents.offline.plant.finding import find_units
 from engiagent.agents.offline.plant.flags import take_flags
 from engiagent.agents.offline.plant.formulas import take_curves
 from engiagent.agents.offline.plant.fuelled import with_fuelled
-from engiagent.agents.offline.plant.guards import guard
+from engiagent.agents.offline.plant.housing import Housing
 from engiagent.agents.offline.plant.investing import goal_of, take_investing
-from engiagent.agents.offline.plant.leads import lead_lists, led_prices, take_never
+from engiagent.agents.offline.plant.leads import lead_lists
 from engiagent.agents.offline.plant.leftover import check_resolution, drop_false_starts
 from engiagent.agents.offline.plant.links import take_feeds, take_links
 from engiagent.agents.offline.plant.nodes import has_capacities, nodes_of, of_nodes
@@ -57,23 +55,17 @@ from engiagent.agents.offline.plant.ratings import take_ratings
 from engiagent.agents.offline.plant.reactive import with_reactive
 from engiagent.agents.offline.plant.readiness import take_readiness
 from engiagent.agents.offline.plant.remarks import (
-    take_absent,
-    take_open_ends,
-    take_questions,
-    take_refused,
     take_remarks,
 )
 from engiagent.agents.offline.plant.retold import take_retold, take_step_counts
-from engiagent.agents.offline.plant.reversible import take_fractions, with_reversible
 from engiagent.agents.offline.plant.roomfiles import read_rooms, room_files
-from engiagent.agents.offline.plant.rooms import card, name_rests, read_scheme, with_zone
+from engiagent.agents.offline.plant.rooms import card, with_zone
 from engiagent.agents.offline.plant.rosters import labels_of, read_rosters, rosters_of
 from engiagent.agents.offline.plant.scenarios import told_apart
 from engiagent.agents.offline.plant.shifting import take_shifts
 from engiagent.agents.offline.plant.sites import with_demand, with_described, without_netted
 from engiagent.agents.offline.plant.slopes import take_slopes
-from engiagent.agents.offline.plant.soft import LABELS, take_soft
-from engiagent.agents.offline.plant.spans import name_parts, name_rows, take_not_before, take_spans
+from engiagent.agents.offline.plant.spans import take_spans
 from engiagent.agents.offline.plant.spoken import (
     spell_durations,
     take_addresses,
@@ -87,16 +79,14 @@ from engiagent.agents.offline.plant.spoken import (
     take_years,
 )
 from engiagent.agents.offline.plant.spreading import over_scenarios
-from engiagent.agents.offline.plant.staged import take_staged, take_switched, without_cooler
 from engiagent.agents.offline.plant.steps import take_steps
 from engiagent.agents.offline.plant.system import System
 from engiagent.agents.offline.plant.tanks import take_ranges
 from engiagent.agents.offline.plant.tapers import take_tapers
-from engiagent.agents.offline.plant.tiers import Tiers, has_tiers, take_tiers
+from engiagent.agents.offline.plant.tiers import has_tiers
 from engiagent.agents.offline.plant.timegrids import coarse_grids, on_blocks
 from engiagent.agents.offline.plant.units import Plant, nouns, pattern_of
 from engiagent.agents.offline.plant.vehicles import take_shares
-from engiagent.agents.offline.plant.walls import take_tons, take_walls
 from engiagent.agents.offline.plant.words import NEUTRAL, mark, vocabulary
 from engiagent.agents.offline.plant.zonecolumns import take_roof
 from engiagent.agents.offline.results import Analysis, Missing
@@ -150,8 +140,6 @@ def understand_plant(
     apply_rules(draft, RULES)
     take_definitions(draft)
     take_remarks(draft)
-    take_questions(draft)
-    take_refused(draft)
     rosters = rosters_of(problem)
     cooling = Cooling.open(draft, grids)
     nodes = nodes_of(draft, grids, rosters, card()[0].nouns)
@@ -165,21 +153,10 @@ def understand_plant(
     flags, columns = take_flags(problem, draft, columns)
     plant = find_units(draft.lines, [*_labels(draft, tabled), *labels_of(listed)])
     plant = with_zone(with_fuelled(plant, draft), draft, columns, nodes)
-    if plant.of("zone"):
-        name_rests(draft)
-        name_rows(draft)
-        read_scheme(draft)
-        plant = with_reversible(plant, draft)
-        take_fractions(draft, plant)
-    staged = take_staged(draft) if len(plant.of("zone")) == 1 else None
-    plant = without_cooler(plant, staged)
-    changes = take_changes(draft) if len(plant.of("zone")) == 1 else []
+    housing = Housing(draft, flags)
+    plant = housing.rooms(plant)
     plant, columns, reactive = with_reactive(plant, draft, columns)
     columns = take_roof(draft, plant, columns)
-    if len(plant.of("zone")) == 1:
-        take_never(draft)
-        take_walls(draft)
-        take_tons(draft)
     lead_lists(draft, currency)
     plant = _with_columns(plant, columns, _bought(draft) or has_tiers(draft))
     plant = with_described(_with_load(_with_lists(plant, draft), draft), columns, draft)
@@ -201,9 +178,7 @@ def understand_plant(
         take_row_counts(problem, draft, axis)
         take_row_range(draft, axis)
         take_step_counts(draft, axis)
-        name_parts(draft, axis)
-        take_not_before(draft, axis)
-        take_switched(draft, axis)
+    housing.timed(axis)
     plant = cooling.phrases(plant, axis)
     shifts, plant = take_shifts(draft, plant, axis)
     take_retold(draft, columns)
@@ -218,14 +193,12 @@ def understand_plant(
     take_remarks_on_results(draft)
     take_from_nothing(draft, committed_lines(ahead))
     over_midnight(draft, axis)
-    take_open_ends(draft, axis.end_clock if axis is not None else None)
     acceptance = take_acceptance(draft, problem, currency)
     dark = take_outage(draft, axis)
     priorities, points = take_priorities(draft, problem, axis)
     goal = points or goal_of(draft, asked(draft), investing)
     weighed(draft, goal, ahead)
-    events = take_events(draft, plant)
-    take_absent(draft, any(e.baseline is not None and e.credit is None for e in events))
+    housing.paid(plant, axis)
     cooling.goal(goal)
     plant = read_rooms(draft, plant, housed, rooms, axis.start_clock if axis else None, currency)
     stays = read_rosters(draft, plant, rosters, currency)
@@ -234,9 +207,6 @@ def understand_plant(
     reader = Reader(
         draft, plant, axis, goal=goal, curves=curves, offers=offers, slopes=slopes, stays=stays
     )
-    reader.changes += changes
-    reader.events += events
-    reader.labels |= {*CREDITED, "aggregator"} if any(e.baseline for e in events) else set()
     reader.ahead, reader.shifts, reader.reactive, reader.ready = ahead, shifts, reactive, ready
     cooling.into(reader)
     reader.shares = take_shares(draft, reader)
@@ -253,13 +223,7 @@ def understand_plant(
     reader.links = [*take_links(draft, plant.of("zone")), *rooms.links]
     reader.feeds, reader.rooms = take_feeds(draft, plant), rooms
     reader.radiators = take_radiators(draft, plant, axis)
-    led_prices(reader)
-    reader.flags = flags
-    _tiered(reader, take_tiers(draft, axis))
-    reader.wishes = take_soft(reader, frozenset(reader.flags))
-    reader.labels |= LABELS if reader.wishes else set()
-    reader.staged = staged
-    guard(reader)
+    housing.into(reader, axis)
     reader.read_all()
     if ahead is not None:
         told_apart(draft, ahead.scenarios)
@@ -267,25 +231,6 @@ def understand_plant(
     _given(reader, overrides or {})
     analysis = _analysis(problem, reader, axis, goal, currency or "EUR", overrides or {})
     return Understanding(analysis, draft, owners_of(plant, *cooling.kinds()), axis)
-
-
-def _tiered(reader: Reader, tiers: Tiers | None) -> None:
-    """Take the first price of tiers as that of all electricity."""
-    grids = reader.plant.of("grid")
-    if tiers is None:
-        return
-    if len(grids) != 1:
-        reader.draft.doubt(tiers.line, "of which supply are these the prices?")
-        return
-    reader.tiers = tiers
-    slot = grids[0].unit.slots["import_price"]
-    span = reader.draft.lines[tiers.line].sentence.span
-    reading = Reading(grids[0].name, slot, tiers.first, "value", tiers.line, span)
-    reader.priced.append((reading, Priced(slot.name, tiers.first, None, tiers.line, span)))
-    if tiers.peak is not None:
-        charge = grids[0].unit.slots["demand_charge"]
-        made = Reading(grids[0].name, charge, tiers.peak, "value", tiers.line, span)
-        reader.draft.readings.append(made)
 
 
 def _labels(draft: Draft, grids: list[Grid]) -> list[tuple[str, tuple[str, ...]]]:

@@ -96,6 +96,8 @@ _WHOSE: Final = re.compile(
 
 def take_remarks(draft: Draft) -> None:
     """Account for sentences, and pieces of them, that change nothing."""
+    take_questions(draft)
+    take_refused(draft)
     for n, line in enumerate(draft.lines):
         if line.sentence.is_heading or n in draft.table_lines:
             continue
