@@ -98,6 +98,7 @@ NEAR = (
     {"known": "We can steer:"},
     {"known": "Hour by hour, as the wind becomes known, we can steer:"},
     {"known": "After the wind is known (one hour at a time) we can still steer:"},
+    {"known": "The wind becomes known gradually. After the wind is known we can still steer:"},
     {"gas": "biogas from 3 MW to 12 MW at 74 EUR/MWh, in the stormy scenario at 90 EUR/MWh,"},
     {"gas": "biogas from 3 MW to 12 MW at 74 EUR/MWh, which must be decided a day ahead,"},
     {"mill": "the mill: up to 6 MW less than usual in any hour, and up to 4 MW more,"},

@@ -161,7 +161,8 @@ def _place(plant: Plant, text: str, unit: str) -> tuple[Instance, str] | None:
         site = bool(instance.unit.card.get("site"))
         if component not in named and not site and not _alone(plant, instance, named):
             continue
-        if not site and component not in named and kind == "price" and plant.of("grid"):
+        plain = not site and component not in named and kind == "price"
+        if plain and plant.of("grid") and not re.search(r"cost|generat|marginal|fuel", text):
             continue  # a price that is not said to be of a machine is that of the market
         several = component in named and len(plant.of(component)) > 1
         if several and not instance.finder.search(plain_text(text)):

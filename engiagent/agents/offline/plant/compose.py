@@ -159,7 +159,10 @@ def _exclusive(system: System) -> None:
         else []
     )
     where = "T" if surplus else None
-    if not surplus and conditions:
+    known = [builder.numbers[name] for name in prices.values() if name in builder.numbers]
+    if conditions and any(values.ndim > 1 for values in known):
+        where = "T"  # prices differ from scenario to scenario, and what it does may not
+    elif not surplus and conditions:
         where = "T_exclusive"
         builder.sets.append({"name": where, "kind": "subset", "of": "T", "binder": "t",
                              "where": " or ".join(f"({c})" for c in conditions)})  # fmt: skip

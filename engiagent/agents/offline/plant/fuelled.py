@@ -21,8 +21,11 @@ def with_fuelled(plant: Plant, draft: Draft) -> Plant:
             r"|at most|at least|up to|,|:))* <power#"
         )
         named = any(re.search(rf"(?<![a-z-]){fuel} {_MADE}", text) for text in lines)
+        bought = re.compile(rf"(?<![a-z-]){fuel} (?:costs?|prices?|is bought|at <price|for <price)")
         if not named or not any(bare.search(text) for text in lines):
             continue
+        if any(bought.search(text) for text in lines):
+            continue  # there it is what is burnt
         known = plant.units["fuel"]
         rest = "|".join(noun for noun in known.nouns.split("|") if noun != fuel)
         others = any(pattern_of(rest).search(text) for text in lines)

@@ -32,7 +32,7 @@ def take_risk(draft: Draft, goal: Goal | None, scenarios: Scenarios) -> Risk | N
     n = goal.line
     found = [r for r in (_tail(draft, n, scenarios), _level(draft, n), _worst(draft, n, scenarios))
              if r is not None]  # fmt: skip
-    mean = phrases()["expected"].search(_left(draft, n))
+    mean = _mean(draft, n)
     if mean is not None and not found:
         take_words(draft, n, mean)
         return Risk("expected", None, n)
@@ -46,15 +46,13 @@ def take_risk(draft: Draft, goal: Goal | None, scenarios: Scenarios) -> Risk | N
     return None
 
 
-def _left(draft: Draft, n: int) -> str:
-    """Return a line with the words that are taken blanked out."""
+def _mean(draft: Draft, n: int) -> re.Match[str] | None:
+    """Return the words of a line that ask for the mean, other than those of a tail."""
     line = draft.lines[n]
-    text = list(line.line)
-    edges = [*line.starts, len(line.line)]
-    for i, token in enumerate(line.tokens):
-        if draft.is_taken(n, i) and token.kind == "word":
-            text[edges[i] : edges[i + 1] - 1] = "~" * (edges[i + 1] - 1 - edges[i])
-    return "".join(text)
+    for match in phrases()["expected"].finditer(line.line):
+        if not draft.is_taken(n, line.token_at(match.start())):
+            return match
+    return None
 
 
 def _denied(draft: Draft, goal: Goal) -> None:

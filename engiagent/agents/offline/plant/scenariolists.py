@@ -26,6 +26,7 @@ class Words:
     equally: re.Pattern[str]
     chance: re.Pattern[str]
     beside: frozenset[str]
+    between: frozenset[str]
     columns: re.Pattern[str]
     of: re.Pattern[str]
     these: re.Pattern[str]
@@ -45,6 +46,7 @@ def words() -> Words:
         pattern("equally"),
         pattern("chance"),
         frozenset(str(card["beside"]).split()),
+        frozenset(str(card["between"]).split()),
         pattern("columns"),
         pattern("of"),
         pattern("these"),
@@ -181,7 +183,7 @@ def _respective(line: Line, mentions: Sequence[tuple[int, int, str]]) -> dict[st
     words_beside = {line.tokens[i].text for i in inside
                     if i not in named and line.tokens[i].kind in ("word", "mark")}  # fmt: skip
     others = any(line.tokens[i].amount is not None for i in range(mentions[0][0], last))
-    if others or words_beside - words().beside:
+    if others or words_beside - words().beside - words().between:
         return None
     return {m[2]: share for m, share in zip(mentions, shares, strict=True)}
 

@@ -30,6 +30,11 @@ _COMES: Final = re.compile(
     r"(?:will|can|may) (?:come|happen|occur|turn up|materiali[sz]e|be reali[sz]ed)(?: true)?"
     r"|comes true|(?:is|are) possible"
 )
+_KNOWN: Final = re.compile(
+    r"(?<![a-z-])(?:knows?|knew|known|unknown|learns?|learn(?:ed|t)|reveal(?:s|ed)?|observ(?:es?|ed)"
+    r"|find(?:s)? out|clear(?:er)?|updates?|updated|gradually|step by step|little by little"
+    r"|news|informed|foresight)(?![a-z-])"
+)
 _SOME: Final = (
     r"(?:most|some|few|fewer|many|several|half|parts?|shares?|certain|one|either|neither|worst|best"
     r"|[a-z]+est|others?|remaining|only|last|first|single|none|no|not)(?: (?:of|out of))?"
@@ -224,6 +229,10 @@ def told_apart(draft: Draft, found: Scenarios) -> None:
         for first, last, name in mentioned_in(line, found.names):
             if not all(draft.is_taken(n, i) for i in range(first, last)):
                 draft.refuse(n, f"what is said of '{name}' alone")
+        if _KNOWN.search(" ".join(
+            t.text for i, t in enumerate(line.tokens) if not draft.is_taken(n, i)
+        )):  # fmt: skip
+            draft.refuse(n, "when what is known?")
         for match in some.finditer(line.line):
             one = match[0].startswith("one ") and _COMES.search(line.line)
             if not one and not _weighs(draft, n, line.covered(*match.span())):

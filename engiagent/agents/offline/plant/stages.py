@@ -16,7 +16,7 @@ _STEPWISE: Final = re.compile(
     r"|one|two|only|by|from|during)(?![a-z-])"
 )
 _TARGETS: Final = (
-    r"(?:total |daily |overall |yearly )?"
+    r"(?:(?:total|daily|overall|yearly|electricity|energy|operating|spot|market|net|heating) )*"
     r"(?:costs?|bills?|incomes?|profits?|margins?|revenues?|earnings|proceeds|expenses?|spending)"
 )
 
@@ -47,7 +47,7 @@ class Stages:
 
 
 @lru_cache(maxsize=1)
-def phrases() -> dict[str, Any]:
+def phrases() -> dict[str, re.Pattern[str]]:
     """Return the phrases of the card as texts, references between them put in place."""
     card = load_card("scenarios")
     known = {
