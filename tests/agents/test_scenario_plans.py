@@ -111,7 +111,8 @@ def test_a_generator_that_is_fixed_before_the_load_is_known(tmp_path: Path) -> N
         "cannot be switched off. Electricity from the grid costs 0.25 EUR/kWh. The load on 3 March "
         "2026 is not known beforehand: `load.csv` gives the scenarios low (20 %), base (50 %) and "
         "high (30 %) in kW. The generator's output has to be fixed before the load is known; what "
-        "is missing is bought from the grid once the load is known. Minimise the expected cost in EUR."
+        "is missing is bought from the grid once the load is known. Minimise the "
+        "expected cost in EUR."
     )
     files = {"load.csv": csv({"low": low, "base": base, "high": high})}
     analysis = analysed(tmp_path, said, files)
