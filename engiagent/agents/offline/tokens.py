@@ -77,7 +77,7 @@ DATE: Final = re.compile(
     re.I,
 )
 _DAY_ONLY = re.compile(
-    rf"\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:{_MONTHS})\b|\b(?:january|february|march|april|june|july|august|september|october|november|december)\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?!\s*(?:%|k|M))",
+    rf"(?<!:)\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:{_MONTHS})\b|\b(?:january|february|march|april|june|july|august|september|october|november|december)\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?!\s*(?:%|k|M))",
     re.I,
 )
 _CLOCK_TEXT = (

@@ -14,6 +14,7 @@ def understand_domain(problem: "Problem") -> Understanding | None:
     from engiagent.agents.offline.claims.choice import understand_choice
     from engiagent.agents.offline.claims.flush import understand_flush
     from engiagent.agents.offline.claims.iso import understand_iso
+    from engiagent.agents.offline.claims.tank import understand_tank
     from engiagent.agents.offline.claims.water import understand_water
 
     return (
@@ -22,4 +23,5 @@ def understand_domain(problem: "Problem") -> Understanding | None:
         or understand_choice(problem)
         or understand_flush(problem)
         or understand_iso(problem)
+        or understand_tank(problem)
     )
