@@ -40,7 +40,8 @@ def understand_tank(problem: "Problem") -> Understanding | None:
 def build(facts: Facts) -> Json | None:
     """Add the tank, what heats it, what is drawn, the rules, and the cost."""
     draft, builder = facts.builder.draft, facts.builder
-    facts.says("law") or draft.doubt(0, "how the temperature follows from step to step is not said")
+    if facts.says("law") is None:
+        draft.doubt(0, "how the temperature follows from step to step is not said")
     for said in (*facts.all("users"), *facts.all("counted")):
         value = said.values["value"]
         _explained(facts, value, "counts what the text gives")
