@@ -347,7 +347,8 @@ def _with_load(plant: Plant, draft: Draft) -> Plant:
 
 def _made(plant: Plant) -> set[str]:
     """Return the loads of heat and cold that the units of a plant can serve."""
-    given = {str(c) for i in plant.instances for c in i.unit.card.get("supplies", {})}
+    given = {str(c) for i in plant.instances for c in i.unit.card.get("supplies", {})
+             if i.unit.component != "heat_source"}  # fmt: skip
     return {load for load, carrier in (("heat_load", "heat"), ("cooling_load", "cooling"))
             if carrier in given}  # fmt: skip
 

@@ -19,7 +19,7 @@ from engiagent.agents.offline.plant.laws import Law, take_laws
 from engiagent.agents.offline.plant.limits import Timed
 from engiagent.agents.offline.plant.modes import Modes, take_goal, take_modes
 from engiagent.agents.offline.plant.moding import without_machines
-from engiagent.agents.offline.plant.needs import take_needs
+from engiagent.agents.offline.plant.needs import take_described, take_needs
 from engiagent.agents.offline.plant.phrased import take_phrased
 from engiagent.agents.offline.plant.retold import take_step_words
 from engiagent.agents.offline.plant.tapers import Taper
@@ -53,6 +53,7 @@ class Cooling:
         """Read phrases on the units of a plant; return it with the loads that they add."""
         if axis is not None:
             take_step_words(self.draft, axis)
+        take_described(self.draft)
         plant = take_needs(self.draft, plant, self.modes, axis)
         self.laws = take_laws(self.draft, plant)
         self.eir = take_eir(self.draft, plant)

@@ -5,7 +5,12 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from engiagent.agents.offline.cards import load_card
-from engiagent.agents.offline.plant.coldness import cold_nouns, with_cold_stores
+from engiagent.agents.offline.plant.coldness import (
+    cold_nouns,
+    told_apart,
+    with_cold_stores,
+    with_heat_source,
+)
 from engiagent.agents.offline.plant.naming import instances_of, labels_for, mentions_in, plain_label
 from engiagent.agents.offline.plant.units import (
     GENERIC,
@@ -95,7 +100,8 @@ def _with_cold(
     known: Mapping[str, Unit], lines: Sequence[Line], instances: list[Instance]
 ) -> tuple[list[Instance], set[str]]:
     """Return the units, and their kinds, with tanks as stores of cold where only cold is made."""
-    found = with_cold_stores(known, lines, instances, _NEGATED)
+    found = with_cold_stores(known, lines, told_apart(lines, instances), _NEGATED)
+    found = with_heat_source(known, found)
     return found, {i.unit.component for i in found}
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from engiagent.agents.offline.amounts import Amount
-from engiagent.agents.offline.draft import Draft, Reading, amount_value
+from engiagent.agents.offline.draft import Draft, Fact, Reading, amount_value
 from engiagent.agents.offline.plant.duties import lasts
 from engiagent.agents.offline.plant.modes import Modes
 from engiagent.agents.offline.plant.units import Instance, Plant, nouns, pattern_of
@@ -97,3 +97,28 @@ def _loaded(draft: Draft, plant: Plant, n: int, amount: Amount) -> Plant:
     span = draft.lines[n].sentence.span
     draft.readings.append(Reading(name, unit.slots["cooling"], value, "value", n, span, "demand"))
     return plant
+
+
+_CAN: Final = re.compile(
+    r"(?:(?:the )?(?:most |largest )?(?:heat|steam|power|energy) )?(?:that|which|what)"
+    r" (?:the |our )?(?:[a-z-]+ ){1,4}(?:can|may) (?:give|deliver|supply|provide|spare)(?: at (?:the )?most)?"
+    r"(?= ?[,;.]|$| and )"
+)
+_TOPS: Final = frozenset({"heat_max", "available_power"})
+
+
+def take_described(draft: Draft) -> None:
+    """Account for 'what the incinerator can give at most' behind a column that is just that."""
+    tops = {
+        value.data.split("#", 1)[1] for (_, slot), value in draft.series.items()
+        if slot in _TOPS and value.data is not None
+    }  # fmt: skip
+    for n, line in enumerate(draft.lines):
+        for match in _CAN.finditer(line.line):
+            before = [t.text for t in line.tokens[: line.token_at(match.start())]
+                      if t.kind == "code"]  # fmt: skip
+            if before and before[-1] in tops:
+                covered = list(line.covered(*match.span()))
+                span = (line.tokens[covered[0]].span[0], line.tokens[covered[-1]].span[1])
+                draft.facts.append(Fact("background", n, span, {}, match[0]))
+                draft.take(n, covered)

@@ -9,6 +9,7 @@ from engiagent.agents.offline.amounts import kind_of
 from engiagent.agents.offline.draft import Draft
 from engiagent.agents.offline.grids import Column
 from engiagent.agents.offline.plant.columns import bare_demand, described_place, marked_text
+from engiagent.agents.offline.plant.reading import plain_text
 from engiagent.agents.offline.plant.units import Instance, Plant, nouns, pattern_of
 from engiagent.agents.offline.plant.words import mark, vocabulary
 from engiagent.agents.offline.series import description
@@ -25,6 +26,7 @@ def with_described(plant: Plant, columns: Sequence[Column], draft: Draft) -> Pla
         said = marked_text(behind.lower()).said() if behind else frozenset()
         wanted = {c[1:] for c in said if c.startswith("@")}
         if "demand" in said and not wanted & {"load", "heat_load", "cooling_load"}:
+            said |= marked_text(plain_text(column.name)).said() & {"heat", "cool"}
             kind = "heat_load" if "heat" in said else "cooling_load" if "cool" in said else "load"
             wanted.add(kind)
         if column.unit and kind_of(column.unit) not in _FLOWS:
