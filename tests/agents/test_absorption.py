@@ -88,8 +88,8 @@ def cheapest() -> float:
                            0.11 * price, np.full(n, 160.0)])  # fmt: skip
     top = np.concatenate([0.72 * STEAM, np.full(2 * n, 4.5), np.full(2 * n, 3.0), np.ones(2 * n)])
     found = milp(cost, constraints=[LinearConstraint(*row) for row in rows],
-                 bounds=Bounds(np.zeros(7 * n), top), integrality=np.repeat([0, 1, 0], [5 * n, n, n]),
-                 options={"mip_rel_gap": 0})  # fmt: skip
+                 bounds=Bounds(np.zeros(7 * n), top), options={"mip_rel_gap": 0},
+                 integrality=np.repeat([0, 1, 0], [5 * n, n, n]))  # fmt: skip
     assert found.success
     return float(found.fun)
 

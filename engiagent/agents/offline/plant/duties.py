@@ -102,8 +102,14 @@ _TABLE: Final = re.compile(
     r"[a-z]+)?)*(?: for [a-z]+)? (?:is|are|stands?) (?:given |listed |shown )?in the (?:table|list)"
     r"(?: (?:at the (?:end|bottom)|below|above|that follows))?(?= ?[;.]|$)"
 )
+_AGAIN: Final = re.compile(
+    r"(?<![a-z])(?:and |but )?at least as (?:much|many)(?: (?:cold|ice|heat|energy))?"
+    r"(?: (?:again|in it))? (?:at|in|by) the end(?: of the (?:day|plan|night|horizon))?(?= ?[,;.]"
+    r"|$)"
+)
 _LIMITS: Final = re.compile(
-    r"(?<![a-z-])(?:if|when|whenever|while|unless|except|only|until|before|during|may|can|might|half"
+    r"(?<![a-z-])(?:if|when|whenever|while|unless|except|only|until|before|during|may|can|might"
+    r"|half"
     r"|part|some|most|least|nearly|almost|either|or|other|another)(?![a-z-])"
 )
 
@@ -278,3 +284,7 @@ def _ends(draft: Draft, plant: Plant, axis: Axis | None, n: int, line: Line) -> 
         ):
             continue
         yield match, Stated("no_terminal", store.unit.component, n)
+    again = _AGAIN.search(line.line)
+    said = again is not None and re.search(r"<energy#\d+> [^;]*$", line.line[: again.start()])
+    if store is not None and again is not None and said:
+        yield again, Stated("final_at_least_initial", store.unit.component, n)

@@ -101,7 +101,8 @@ def _loaded(draft: Draft, plant: Plant, n: int, amount: Amount) -> Plant:
 
 _CAN: Final = re.compile(
     r"(?:(?:the )?(?:most |largest )?(?:heat|steam|power|energy) )?(?:that|which|what)"
-    r" (?:the |our )?(?:[a-z-]+ ){1,4}(?:can|may) (?:give|deliver|supply|provide|spare)(?: at (?:the )?most)?"
+    r" (?:the |our )?(?:[a-z-]+ ){1,4}(?:can|may) (?:give|deliver|supply|provide|spare)"
+    r"(?: at (?:the )?most)?"
     r"(?= ?[,;.]|$| and )"
 )
 _TOPS: Final = frozenset({"heat_max", "available_power"})

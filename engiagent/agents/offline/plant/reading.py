@@ -152,7 +152,10 @@ def _pieces(
         mentioned = named[0] if named else None
         if k and said and said <= _WAYS and result[-1].slot.name.endswith("_loss"):
             said |= {"loss"} if _alike(marked, items[k - 1], item) else set()
-        found = _item(marked, item, said, scene, mentioned, subject)
+        bare = bool(k) and not said  # '0.28 EUR/kWh by day and 0.20 EUR/kWh by night'
+        found = _item(marked, item, _inherit(said, head), scene, None, subject) if bare else None
+        if found is None:
+            found = _item(marked, item, said, scene, mentioned, subject)
         if found is None and k:
             found = _item(marked, item, _inherit(said, head), scene, mentioned, subject)
         if found is None and k:
