@@ -56,7 +56,7 @@ def passed_over(analysis: Analysis, plain: Analysis) -> bool:
     if not analysis.complete or analysis.blueprint is None:
         return False
     models = [_model(a.blueprint.to_dict()) for a in (analysis, plain) if a.blueprint is not None]
-    return models[0] == models[1]
+    return bool(models[0] == models[1])
 
 
 def _model(node: Any) -> Any:
