@@ -303,3 +303,98 @@ def test_who_only_sells_does_not_buy(tmp_path: Path) -> None:
 def test_a_park_that_buys_or_lasts_otherwise_is_another(tmp_path: Path, text: str) -> None:
     analysis = analysed(tmp_path, text)
     assert not analysis.complete or not any("nothing is drawn" in a for a in analysis.assumptions)
+
+
+# --- parameters as bullets, prices in brackets ----------------------------------------------------
+
+TRADER = """# Trading
+
+An energy trader operates a grid-scale battery with the following parameters:
+
+- Energy capacity: 4 MWh
+- Maximum charging power: 1 MW
+- Maximum discharging power: 1 MW
+- Charging efficiency: 92%
+- Discharging efficiency: 92%
+- Initial state of charge: 50%
+- The state of charge at the end of the day must be equal to the initial state of charge.
+- Minimum state of charge: {least}
+- Maximum state of charge: 90%
+
+The hourly day-ahead prices ($/MWh) for the 24 hours of the day are:
+
+[{prices}]
+
+Determine the optimal charging and discharging schedule that maximizes the total profit ($) over the
+day. The battery cannot charge and discharge simultaneously.
+"""
+
+
+def trader(least: str = "10%", prices: tuple[int, ...] = PRICES) -> str:
+    return TRADER.format(least=least, prices=", ".join(map(str, prices)))
+
+
+def test_parameters_in_a_list_and_prices_in_brackets(tmp_path: Path) -> None:
+    (tmp_path / "problem.md").write_text(trader())
+    outcome = run_problem(tmp_path / "problem.md", "offline", tmp_path / "run")
+    one, price = np.tril(np.ones((24, 24))), np.array(PRICES, dtype=float)
+    stored = np.hstack([one * 0.92, -one / 0.92])
+    found = linprog(
+        np.concatenate([price, -price]),
+        np.vstack([stored, -stored]),
+        np.full(48, 1.6),
+        stored[-1:],
+        [0.0],
+        bounds=(0, 1),
+    )
+    assert outcome.verdict == "certified"
+    assert outcome.objective is not None
+    assert outcome.objective["value"] == pytest.approx(-found.fun)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        trader(prices=PRICES[:20]),
+        trader(least="10% at night"),
+        trader(least="10% from 08:00 on"),
+        trader().replace("day-ahead prices", "day-ahead loads"),
+        trader().replace("- Charging efficiency: 92%\n", ""),
+        trader().replace("The battery cannot", "- At noon it rests.\n\nThe battery cannot"),
+    ],
+)
+def test_bullets_that_say_more_are_not_cut_short(tmp_path: Path, text: str) -> None:
+    assert not analysed(tmp_path, text).complete
+
+
+UNITS = """# Dispatch
+
+Three generators supply a load over 6 hours. Their data are given in the table.
+
+| Unit | Pmin (MW) | Pmax (MW) | Marginal cost ($/MWh) | Ramp limit (MW/h) |
+|---|---|---|---|---|
+| 1 | 50 | 200 | 20 | 50 |
+| 2 | 40 | 150 | 28 | 40 |
+| 3 | 20 | 100 | 35 | 30 |
+
+{running} The hourly load in MW is 250, 280, 330, 370, 340, 290. Find the dispatch with the minimum
+total generation cost in $.
+"""
+
+
+@pytest.mark.parametrize(
+    ("running", "bound"),
+    [
+        ("All units are committed for the whole horizon.", 3),
+        ("Every unit runs at all times.", 3),
+        ("Unit 2 is in operation at all times.", 1),
+    ],
+)
+def test_units_that_run_all_the_time(tmp_path: Path, running: str, bound: int) -> None:
+    analysis = analysed(tmp_path, UNITS.format(running=running))
+    assert analysis.complete, (analysis.not_understood, analysis.missing)
+    assert analysis.blueprint is not None
+    rows = [c.expression for c in analysis.blueprint.core.constraints]
+    assert sum(f"unit_{k}_power[t] >= unit_{k}_min_power" in rows for k in (1, 2, 3)) == bound
+    if bound == 3:
+        assert solved(analysis, tmp_path)[1] == pytest.approx(43_550)  # by matrices, with ramps

@@ -19,6 +19,11 @@ DEMANDS: Final = re.compile(
     r"must not|forbidden|required?|requires|minimum|maximum|not allowed|up to)\b",
     re.IGNORECASE,
 )
+_VERBS: Final = re.compile(
+    r"\b(am|is|are|was|were|be|been|being|must\w*|shall|should|ha[sd]|have|may|can\w*|needs?|"
+    r"never|only|not|exceed\w*|maintain\w*|keeps?|kept|forbid\w*|requires?|does|do|will|would)\b",
+    re.IGNORECASE,
+)
 _LENIENT: Final = ("clock", "date")
 
 
@@ -166,9 +171,15 @@ def uncovered(problem: ProblemLike, blueprint: Blueprint) -> tuple[list[str], li
 
 
 def _clauses(text: str, span: Span) -> Iterator[Span]:
-    """Yield the parts of a sentence between semicolons and colons."""
+    """Yield the parts of a sentence between semicolons and colons; labels stay with their values.
+
+    'Maximum power: 1 MW' is one statement, 'it must rest at noon: 1 MW is sold then' are two.
+    """
     start = span[0]
     for mark in re.finditer(r"[;:]\s", text[span[0] : span[1]]):
+        before = text[start : span[0] + mark.start()]
+        if mark[0][0] == ":" and not _VERBS.search(before) and "," not in before:
+            continue
         yield start, span[0] + mark.start()
         start = span[0] + mark.end()
     yield start, span[1]

@@ -357,11 +357,15 @@ class Reader(Numbers):
         ]  # fmt: skip
         words = {tokens[i].text for i in range(first, last) if marked.concepts[i] == "timeword"}
         short = self.axis is not None and self.axis.hours <= 14 and words <= _DAYTIMES
-        strange += sorted(said - group("objective") - ({"timeword"} if short else set()))
+        harmless = ({"timeword"} if short else set()) | ({"eachday"} if self._one_day() else set())
+        strange += sorted(said - group("objective") - harmless)
         times = [t.text for t in tokens[first:last] if t.kind in TIMES and not self.whole(t)]
         if not strange and not times:
             return None
         return f"the objective says more than is understood: {', '.join((*strange, *times))}"
+
+    def _one_day(self) -> bool:
+        return self.axis is not None and self.axis.hours == 24
 
     def _asks(self, n: int, first: int, last: int, said: frozenset[str]) -> bool:
         """Whether words of a clause ask for something or set a condition to a unit."""

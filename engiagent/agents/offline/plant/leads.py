@@ -28,16 +28,17 @@ def lead_lists(draft: Draft, currency: str | None) -> None:
     """Give a list that stands alone the words and the unit of the line in front of it."""
     for n in range(1, len(draft.lines)):
         line, lead = draft.lines[n], draft.lines[n - 1]
-        alone = len(line.tokens) == 1 and line.tokens[0].kind == "list"
-        if not alone or n in draft.table_lines or line.tokens[0].amounts[0].unit:
+        token = next((t for t in line.tokens if t.kind == "list"), None)
+        alone = all(t.kind == "list" or t.text in "[](){}" for t in line.tokens)
+        if token is None or not alone or n in draft.table_lines or token.amounts[0].unit:
             continue
         said = lead.sentence.text.rstrip()
         unit = _unit_in(said, currency)
-        count = len(line.tokens[0].amounts)
+        count = len(token.amounts)
         if not said.endswith(":") or not unit or not _only_times(draft, n - 1, lead, count):
             continue
-        amounts = tuple(replace(a, unit=unit, kind=kind_of(unit)) for a in line.tokens[0].amounts)
-        token = replace(line.tokens[0], amounts=amounts)
+        amounts = tuple(replace(a, unit=unit, kind=kind_of(unit)) for a in token.amounts)
+        token = replace(token, amounts=amounts)
         joined = replace(line, sentence=replace(line.sentence, lead=said))
         draft.lines[n] = relined(joined, [token])
         draft.take(n - 1, range(len(lead.tokens)))
