@@ -1,35 +1,18 @@
 """The model of an air handler: the mixture, the coils, and what the rooms take up."""
 
 import re
-from dataclasses import dataclass, field
 from typing import Final
 
 from engiagent.agents.offline.amounts import currency_of, kind_of
+from engiagent.agents.offline.claims.air_boxes import boxes, rooms
+from engiagent.agents.offline.claims.air_parts import Air, price_of, unit_of
 from engiagent.agents.offline.claims.facts import Facts
 from engiagent.agents.offline.claims.reader import Said
 from engiagent.agents.offline.draft import Json
 from engiagent.agents.offline.plant.system import BALANCE, CAPACITY, LOGIC, PHYSICS
-from engiagent.blueprint.units import parse_unit
 
 _FAHRENHEIT: Final = re.compile(r"°\s?F|degrees? F|Fahrenheit", re.I)
 _KELVIN: Final = re.compile(r"°\s?C|degrees? C|Celsius|\bK\b|kelvin", re.I)
-
-
-@dataclass
-class Air:
-    """What is known of an air handler, as expressions over the periods."""
-
-    facts: Facts
-    back: str = ""
-    out: str = ""
-    room: str | None = None
-    supply: str = ""
-    low: str = ""
-    high: str = ""
-    most: str = ""
-    warmest: str = ""
-    costs: list[str] = field(default_factory=list)
-    boxes: tuple[str, ...] = ()
 
 
 def build(facts: Facts) -> Json | None:
@@ -40,8 +23,8 @@ def build(facts: Facts) -> Json | None:
     _temperatures(air)
     stream = None if air.boxes else _stream(air)
     if air.boxes:
-        _rooms(air)
-        excess = _boxes(air)
+        rooms(air)
+        excess = boxes(air)
     else:
         share = _share(air)
         excess = f"{stream}*({air.back} - {air.supply} + {share}*({air.out} - {air.back}))"
@@ -86,10 +69,6 @@ def _same(a: Said, b: Said) -> bool:
     return (x.number, x.unit) == (y.number, y.unit)
 
 
-def _unit(air: Air, name: str) -> str:
-    return str(next(p for p in air.facts.builder.parameters if p["name"] == name)["unit"])
-
-
 def _supply(air: Air) -> None:
     facts = air.facts
     fixed = facts.one("supply")
@@ -109,7 +88,7 @@ def _supply(air: Air) -> None:
         return
     air.low, air.high = low or "0[degC]", high or air.back
     made = facts.variable(
-        "supply", lower=air.low, upper=air.back, unit=_unit(air, low or high or air.back),
+        "supply", lower=air.low, upper=air.back, unit=unit_of(air, low or high or air.back),
         quantity="air_handler.supply_temperature", role="decision",
     )  # fmt: skip
     if low is None:
@@ -139,8 +118,8 @@ def _supply(air: Air) -> None:
 def _stream(air: Air) -> str:
     """Return how much heat a kelvin of the whole stream is, as an expression in kW/K."""
     facts, draft = air.facts, air.facts.builder.draft
-    flow, stream = facts.one("flow"), facts.one("stream")
-    if flow is not None and stream is not None:
+    flow, stream = facts.all("flow"), facts.one("stream")
+    if flow and stream is not None:
         draft.doubt(stream.line, "the stream of air is given in two ways")
     if stream is not None:
         text = draft.text[stream.span[0] : stream.span[1]]
@@ -152,18 +131,17 @@ def _stream(air: Air) -> str:
         text = f"{made}/1[{(units or ['K'])[0]}]"
         share = facts.series("flow_share", None, "flow_share", "share of full flow")
         return f"{text}*{facts.builder.at(share)}" if share is not None else text
-    if flow is None:
+    given = facts.series("flow", None, "flow", "flow of the supply air")
+    if given is None:
         return facts.needed(None, "air_handler", "flow", "kg/s", "flow of air")
-    made = facts.value(flow, "flow", "flow of the supply air")
     heat = facts.number("specific_heat", None, "specific_heat", "specific heat of air")
     heat = facts.needed(heat, "air", "specific_heat", "kJ/(kg*K)", "specific heat")
-    if flow.values["value"].unit and parse_unit(flow.values["value"].unit).dimension == parse_unit(
-        "kg/s"
-    ).dimension:  # fmt: skip
-        return f"{made}*{heat}"
+    text = f"{facts.builder.at(given)}*{heat}"
+    if kind_of(unit_of(air, given)) == "mass_flow":
+        return text
     density = facts.number("density", None, "density", "density of air")
     density = facts.needed(density, "air", "density", "kg/m3", "density")
-    return f"{made}*{density}*{heat}"
+    return f"{facts.builder.at(given)}*{density}*{heat}"
 
 
 def _share(air: Air) -> str:
@@ -185,17 +163,19 @@ def _share(air: Air) -> str:
     )  # fmt: skip
     if fresh is not None:
         least = facts.value(fresh, "outdoor_min", "least outdoor air")
-        flow = facts.one("flow")
-        kinds = {kind_of(s.values["value"].unit) for s in (fresh, flow) if s is not None}
-        if flow is None or len(kinds) != 1:
+        known = [p["name"] for p in facts.builder.parameters]
+        same = "flow" in known and kind_of(unit_of(air, "flow")) == kind_of(unit_of(air, least))
+        if not same:
             draft.doubt(fresh.line, "of which flow is this the least outdoor air?")
-        facts.row("least outdoor air", f"{made}[t]*flow >= {least}", CAPACITY, fresh.line)
+        text = f"{made}[t]*{facts.builder.at('flow')} >= {least}"
+        facts.row("least outdoor air", text, CAPACITY, fresh.line)
     for claim, measure in (("dew_share", "dew"), ("dry_share", "outdoor")):
         for said in facts.all(claim):
             _limited(air, said, measure, made)
     for said in facts.all("mean_share"):
         target = facts.value(said, "mean_share", "share of outdoor air over all periods")
-        weight = "flow_share[t]" if "flow_share" in facts.builder.indexed else "dt(t)"
+        weights = [w for w in ("flow_share", "flow") if w in facts.builder.indexed]
+        weight = f"{weights[0]}[t]*dt(t)" if weights else "dt(t)"
         text = f"sum({weight}*{made}[t] for t in T) >= {target}*sum({weight} for t in T)"
         facts.row("share over all periods", text, BALANCE, said.line, each=False)
     return f"{made}[t]"
@@ -233,124 +213,6 @@ def _gains(air: Air, stream: str) -> None:
     facts.row("gains are taken up", text, BALANCE, met.line)
 
 
-# --- boxes ---------------------------------------------------------------------------------------
-
-
-def _rooms(air: Air) -> None:
-    """Hold the temperature in the rule of the boxes against that of the rooms."""
-    facts = air.facts
-    rule = facts.one("box_heat")
-    if rule is None:
-        facts.builder.draft.doubt(0, "what a box takes up is not said")
-    else:
-        facts.restated(rule, facts.one("room"), "temperature of the rooms")
-    if air.room is None:
-        air.room = facts.needed(None, "zone", "temperature", "degC", "temperature of the rooms")
-
-
-def _boxes(air: Air) -> str:
-    """Add the flows and the reheating of the boxes; return the heat above the supply air."""
-    facts = air.facts
-    heat = facts.number("specific_heat", None, "specific_heat", "specific heat of air")
-    heat = facts.needed(heat, "air", "specific_heat", "kJ/(kg*K)", "specific heat")
-    reheats = facts.says("reheats")
-    warm = []
-    for name in air.boxes:
-        low = facts.number("low_flow", name, f"{name}_least_flow", "least flow", "lower")
-        high = facts.number("high_flow", name, f"{name}_largest_flow", "largest flow", "upper")
-        high = facts.needed(high, name, "flow_max", "kg/s", "largest flow")
-        flow = facts.variable(
-            f"{name}_flow", lower=low or 0, upper=high, unit="kg/s", quantity=f"{name}.flow",
-            role="decision",
-        )  # fmt: skip
-        need = facts.series("need", name, f"{name}_need", "heat to be taken away")
-        need = facts.needed(need, name, "need", "kW", "heat to be taken away", True)
-        taken = f"{heat}*{flow}[t]*({air.room} - {air.supply})"
-        text = f"{taken} == {facts.builder.at(need)}"
-        if reheats is not None:
-            made = facts.variable(
-                f"{name}_reheat", lower=0, upper=f"{heat}*{high}*({air.room} - {air.low})",
-                unit="kW", quantity=f"{name}.reheat", role="decision",
-            )  # fmt: skip
-            warm.append(f"{made}[t]")
-            text += f" + {made}[t]"
-        facts.row(f"heat of {name}", text, BALANCE)
-    _reheating(air, warm)
-    return _total(air, heat)
-
-
-def _reheating(air: Air, warm: list[str]) -> None:
-    facts = air.facts
-    price = facts.one("heat_price")
-    if not warm:
-        return
-    if price is None:
-        facts.needed(None, "reheat", "price", "EUR/kWh", "price of heat for reheating")
-        return
-    made = facts.value(price, "heat_price", "price of heat for reheating")
-    air.costs.append(f"{made}*({' + '.join(warm)})")
-
-
-def _total(air: Air, heat: str) -> str:
-    """Add total flow, outdoor air and fan; return the heat above the supply air."""
-    facts, draft = air.facts, air.facts.builder.draft
-    most = facts.number("total_max", None, "total_flow_max", "largest flow in total", "upper")
-    sums = " + ".join(f"{name}_flow[t]" for name in air.boxes)
-    largest = most or "(" + " + ".join(f"{n}_largest_flow" for n in air.boxes) + ")"
-    total = facts.variable(
-        "total_flow", lower=0, upper=largest, unit="kg/s", quantity="air_handler.flow",
-        role="auxiliary",
-    )  # fmt: skip
-    facts.row("flow in total", f"{total}[t] == {sums}", PHYSICS)
-    fixed = facts.one("share", None, "value") or facts.one("share", None, "exact")
-    low = facts.number("share", None, "share_low", "least share of outdoor air", "lower")
-    high = facts.number("share", None, "share_high", "largest share of outdoor air", "upper")
-    if facts.all("mean_share") or facts.all("dew_share") or facts.all("dry_share"):
-        draft.doubt(0, "a condition on the outdoor air of boxes is not modelled")
-    if fixed is not None:
-        share = facts.value(fixed, "share", "share of outdoor air")
-        outside = f"{share}*{total}[t]"
-    elif low is None and high is None and not facts.all("outdoor_min"):
-        facts.needed(None, "air_handler", "outdoor_share", "1", "share of outdoor air")
-        outside = f"{total}[t]"
-    else:
-        made = facts.variable(
-            "outdoor_flow", lower=0, upper=largest, unit="kg/s",
-            quantity="air_handler.outdoor_flow", role="decision",
-        )  # fmt: skip
-        outside = f"{made}[t]"
-        top = f"{high}*{total}[t]" if high is not None else f"{total}[t]"
-        line = max(s.line for c in ("share", "outdoor_min") for s in facts.all(c))
-        facts.row("most outdoor air", f"{outside} <= {top}", CAPACITY, line)
-        if low is not None:
-            facts.row("least outdoor air", f"{low}*{total}[t] <= {outside}", CAPACITY, line)
-        for fresh in facts.all("outdoor_min"):
-            least = facts.value(fresh, "outdoor_min", "least outdoor air")
-            if kind_of(fresh.values["value"].unit) != "mass_flow":
-                draft.doubt(fresh.line, "the flows of the boxes are by mass")
-            facts.row("least outdoor air", f"{outside} >= {least}", CAPACITY, fresh.line)
-    _fan(air, total)
-    inner = f"{total}[t]*({air.back} - {air.supply}) + {outside}*({air.out} - {air.back})"
-    air.most = f"{heat}*{largest}*(max({air.back}, {air.out}) - {air.low})"
-    return f"{heat}*({inner})"
-
-
-def _fan(air: Air, total: str) -> None:
-    facts = air.facts
-    said = facts.one("fan_power")
-    if said is None:
-        return
-    cube = facts.says("cube")
-    power = facts.value(said, "fan_power", "power of the fan")
-    at = facts.value(said, "fan_flow", "flow at this power", "at")
-    if cube is None:
-        facts.builder.draft.doubt(said.line, "how the power of the fan follows its flow is open")
-    price = facts.number("fan_price", None, "fan_price", "price of electricity of the fan")
-    price = price or facts.number("electric_price", None, "fan_price", "price of electricity")
-    price = facts.needed(price, "site", "import_price", "EUR/kWh", "price of electricity")
-    air.costs.append(f"{price}*{power}*({total}[t]/{at})**3")
-
-
 # --- coils and money -----------------------------------------------------------------------------
 
 
@@ -383,14 +245,14 @@ def _coils(air: Air, excess: str) -> None:
         if burns:
             efficiency = facts.needed(efficiency, "furnace", "efficiency", "1", "efficiency")
         gas = facts.number("gas_price", None, "heating_price", "price of heat, or of gas")
-        gas = gas or facts.number("heat_price", None, "heating_price", "price of heat")
+        gas = gas or price_of(facts, "heat_price", "heating_price", "price of heat")
         gas = facts.needed(gas, "furnace", "fuel_price", "EUR/kWh", "price of gas")
         air.costs.append(f"{gas}*{heating}[t]" + (f"/{efficiency}" if efficiency else ""))
     facts.row("heat of the mixture", f"{excess} == {text}", PHYSICS)
-    price = facts.number("cold_price", None, "cold_price", "price of cold")
+    price = price_of(facts, "cold_price", "cold_price", "price of cold")
     use = facts.number("cooling_use", None, "cooling_use", "electricity per unit of cold")
     if use is not None:
-        electric = facts.number("electric_price", None, "electric_price", "price of electricity")
+        electric = price_of(facts, "electric_price", "electric_price", "price of electricity")
         electric = facts.needed(electric, "site", "import_price", "EUR/kWh", "electricity price")
         if price is not None:
             draft.doubt(0, "the cost of cold is given in two ways")

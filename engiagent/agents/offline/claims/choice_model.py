@@ -148,6 +148,8 @@ def _variables(choice: Choice, area: tuple[str, Said] | None) -> None:
 
 def _limit(choice: Choice, attribute: str, made: str, bound: str, said: Said) -> None:
     total = choice.total(attribute)
+    if said.owner != ALL:
+        choice.facts.builder.draft.doubt(said.line, "is this a limit of one row, or of the sum?")
     if total is None:
         choice.facts.builder.draft.doubt(said.line, f"the {attribute} of some rows is not given")
         return

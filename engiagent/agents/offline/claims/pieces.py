@@ -258,10 +258,25 @@ def _fits(
         bound = ("between", said - {"least", "most", "limit"})
         named = (*named, ("upper", values[1]))
     score = _score(claim, domain, scope, said, bound)
-    if score is None or bound is None:
+    if score is None or bound is None or (claim.numbers and _loose_bound(marked, *span, said)):
         return None
+    if bound[0] == "lower" and "may" in said and not said & {"not", "must"}:
+        return None  # 'can hold at least' says how large it is
     used = clocks if claim.points else ()
     return Piece(claim, *span, named, bound[0], said, used, series, score)
+
+
+def _loose_bound(marked: Marked, start: int, end: int, said: frozenset[str]) -> bool:
+    """Whether 'more than' is behind its amount, as in '5 m3 more than', or bounds it twice."""
+    if said & {"least", "most"} and said & {"above", "below"}:
+        return True
+    tokens = marked.line.tokens
+    for i in range(start, end):
+        if marked.concepts[i] in ("above", "below"):
+            ahead = tokens[i + 1 : min(end, i + 7)]
+            if not any(t.amount is not None for t in ahead):
+                return True
+    return False
 
 
 def _between(marked: Marked, amounts: Sequence[tuple[int, Amount]]) -> bool:
