@@ -98,9 +98,23 @@ def range_of(line: Line, names: Sequence[str]) -> range | None:
     )
 
 
-def weighed_list(
-    draft: Draft, columns: Sequence[Column]
-) -> tuple[list[str], list[Amount], int] | None:
+def parts_of(draft: Draft, columns: Sequence[Column]) -> list[list[Column]]:
+    """Return columns of one unit: all of them, and those that a sentence on chance names."""
+    known = words()
+    found = [list(columns)]
+    names = [plain_name(c) for c in columns]
+    for n, line in enumerate(draft.lines):
+        if line.sentence.is_heading or n in draft.table_lines:
+            continue
+        if any(p.search(line.line) for p in (known.nouns, known.chance, known.equally)):
+            there = {m[2] for m in mentioned_in(line, names)}
+            some = [c for c in columns if plain_name(c) in there]
+            if len(some) > 1 and some not in found:
+                found.append(some)
+    return found
+
+
+def weighed_list(draft: Draft, columns: Sequence[Column]) -> Listed | None:
     """Return scenarios with their probabilities from one list, or from the rows of a table."""
     names = [plain_name(c) for c in columns]
     for n, line in enumerate(draft.lines):
@@ -188,9 +202,7 @@ def _respective(line: Line, mentions: Sequence[tuple[int, int, str]]) -> dict[st
     return {m[2]: share for m, share in zip(mentions, shares, strict=True)}
 
 
-def equal_list(
-    draft: Draft, columns: Sequence[Column]
-) -> tuple[list[str], list[Amount], int] | None:
+def equal_list(draft: Draft, columns: Sequence[Column]) -> Listed | None:
     """Return scenarios that the text calls equally likely and lists, or counts, as columns."""
     known = words()
     names = [plain_name(c) for c in columns]

@@ -18,6 +18,7 @@ from engiagent.agents.offline.plant.scenariolists import (
     alike,
     equal_list,
     mentioned_in,
+    parts_of,
     plain_name,
     range_of,
     share_of,
@@ -122,7 +123,7 @@ def take_scenarios(
     groups += list(by_file.values())
     plain = [column for group in groups for column in group]
     for group in groups:
-        for columns in alike(group):
+        for columns in (part for some in alike(group) for part in parts_of(draft, some)):
             found = weighed_list(draft, columns) or equal_list(draft, columns)
             if found is None:
                 continue
@@ -149,7 +150,7 @@ def _made(
     for group in groups:
         for some in alike(group):
             by_name = {plain_name(c): c for c in some}
-            if set(by_name) == set(names):
+            if set(names) <= by_name.keys():
                 merged.append(_group(draft, [by_name[name] for name in names], currency))
         inside = {id(c) for g in merged for c in g.columns}
         columns += [c for c in group if id(c) not in inside]
@@ -170,7 +171,7 @@ def _group(draft: Draft, columns: Sequence[Column], currency: str | None) -> Gro
                               for m in known.these.finditer(line.line)]  # fmt: skip
     name = file.rsplit(".", 1)[0] if file else next(iter([*tabled, *said]), "")
     source: Any = list(first.source) if isinstance(first.source, list) else dict(first.source)
-    told = "; ".join(description(draft, first))
+    told = "; ".join((*description(draft, first), *_sentences(draft, file)))
     merged = Column(
         name,
         " ".join(said[:1]),
@@ -181,6 +182,16 @@ def _group(draft: Draft, columns: Sequence[Column], currency: str | None) -> Gro
         first.count,
     )
     return Group(tuple(columns), merged)
+
+
+def _sentences(draft: Draft, file: str) -> list[str]:
+    """Return the sentences that name a file, from behind its name."""
+    return [
+        draft.text[t.span[1] : line.sentence.span[1]]
+        for line in draft.lines
+        for t in line.tokens
+        if file and t.kind == "code" and t.text == file
+    ]
 
 
 def _account(draft: Draft, found: Scenarios) -> None:
