@@ -12,9 +12,13 @@ _SMALL: Final = (
 _IS: Final = r"(?:is|are|be|becomes?|is to be|are to be|should be|shall be|has to be|must be)"
 _PARTS: Final = r"(?:two|both|these|all|them|<number#\d+>)"
 _SUM: Final = rf"(?:the )?(?:sum|total)(?: of (?:the )?(?:{_PARTS}|all of them|them all))?"
+_COSTS: Final = "(?:heating|electricity|energy|costs?|bill|cooling|gas|heat|power)(?![a-z])"
 _LEAST: Final = (
     re.compile(rf"{_SUM} {_IS} {_SMALL}"),
-    re.compile(rf"(?:the )?{_SMALL} (?:total|sum)(?: of (?:the )?{_PARTS})?(?! of)(?![a-z])"),
+    re.compile(
+        rf"(?:the )?{_SMALL} (?:total|sum)(?: of (?:the )?{_PARTS})?(?![a-z])"
+        rf"(?! of (?!(?:the )?{_COSTS}))"
+    ),
     re.compile(
         r"^(?:and )?what (?:does|will|would|must|do) (?:the|this|that|one|it) ?(?:whole |entire )?"
         r"(?:(?:day|night|week|month|year|heating|cooling|plan|operation|morning|evening) )?"

@@ -114,6 +114,10 @@ def take_changes(draft: Draft) -> list[Change]:
 
 
 _BEFORE: Final = frozenset({"and", "but", "also", "besides", ",", ":", "moreover", "then"})
+_OWN_CLAUSE: Final = re.compile(
+    r" ?,? (?:and|but) (?:it|the [a-z]+(?: [a-z]+)?|at <clock#\d+>|on (?:every|each) [a-z -]+)"
+    r"[^;,]*?(?<![a-z])(?:must|has to|have to|may|shall|should|is to)(?![a-z])"
+)
 _CONDITION: Final = re.compile(
     r"(?<![a-z])(?:if|when|whenever|unless|except|while|until|before|after|during|only|on|as long"
     r"|at|in|for|provided|once|but|and|nor)(?![a-z])"
@@ -128,6 +132,8 @@ def _alone(draft: Draft, n: int, line: Line, match: re.Match[str]) -> bool:
     last = min((i for i in marks if i > covered[-1]), default=len(line.tokens))
     before = [i for i in range(first, covered[0]) if not draft.is_taken(n, i)]
     behind = [i for i in range(covered[-1] + 1, last) if not draft.is_taken(n, i)]
+    if _OWN_CLAUSE.match(line.line, match.end()) is not None:
+        behind = []  # another requirement, which is read by itself
     plain = all(line.tokens[i].kind in ("word", "mark") for i in behind)
     rest = " ".join(line.tokens[i].text for i in behind)
     quiet = all(line.tokens[i].text in _BEFORE for i in before)

@@ -28,6 +28,11 @@ _UNIT: Final = re.compile(
     r"(?P<hour>h(?:our)?))?(?![a-z])\s*\)?",
     re.I,
 )
+_EACH_KELVIN: Final = re.compile(
+    r"(?:each|every|a|one)\s(?P<deg>kelvin|degree(?:\s(?:celsius|fahrenheit))?)"
+    r"(?P<hour>(?:\s?-\s?|\sand\s)hour)?\s(?:below|under|above|over|too\s\w+|missing)\b[^.;]*$",
+    re.I,
+)
 _SQUARED: Final = re.compile(r"(?<![a-z])(?:squared?|square of|quadratic(?:ally)?)(?![a-z])")
 _APART: Final = re.compile(
     r"(?<![a-z])(?:deviations?|differences?|distances?|departures?)(?![a-z])"
@@ -133,6 +138,11 @@ def _per_kelvin(draft: Draft, token: Token) -> tuple[str, bool, bool, int] | Non
     if amount is None or not amount.unit or currency_of(amount.unit.split("/")[0]) is None:
         return None
     money = amount.unit.split("/")[0]
+    each = _EACH_KELVIN.search(draft.text, max(0, token.span[0] - 80), token.span[0])
+    if each is not None and amount.unit == money:
+        kelvin = "degF_diff" if "f" in each["deg"].lower() else "K"
+        unit = f"{money}/({kelvin}*h)" if each["hour"] else f"{money}/({kelvin})"
+        return unit, False, bool(each["hour"]), token.span[1]
     slash = draft.text[slice(*token.span)].find("/")
     place = token.span[1] if amount.unit == money else token.span[0] + slash
     match = _UNIT.match(draft.text, place)

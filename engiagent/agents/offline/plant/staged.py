@@ -42,7 +42,11 @@ _ELECTRIC: Final = (
     r"<power#(?P<power>\d+)>(?: of (?:electricity|electric power|power))?"
     r"(?: (?:from|out of) the (?:mains|grid))?"
 )
-_ALIKE_COUNT: Final = re.compile(rf"(?<![a-z]){_COUNT}{_ALIKE}(?= ?[.,;]|$)")
+_ALIKE_COUNT: Final = re.compile(
+    rf"(?<![a-z]){_COUNT}{_ALIKE}(?= ?[.,;]|$)"
+    rf"|<number#(?P<same>\d+)> (?:identical|equal|equally large|equally sized) {_ADJ}{_NOUN}"
+    r"(?: (?:cool|ventilate|serve|heat) (?:the|an?|our) [a-z]+(?: [a-z]+)?)?(?= ?[.,;]|$)"
+)
 _EACH: Final = re.compile(
     rf"(?:every|each|any|one) {_SINGLE}{_NOUN}(?: {_ON})? (?:takes|removes|draws|extracts|carries)"
     rf" <power#(?P<heat>\d+)>{_KIND.format('what')} {_FROM}(?: {_ON})?"
@@ -62,7 +66,7 @@ _RATIO: Final = re.compile(
     rf" <power_per_cold#(?P<ratio>\d+)>(?: {_ON})?(?= ?[.,;]|$)"
 )
 _SWITCHED: Final = re.compile(
-    r"(?:we|they|it|these|all|the [a-z]+) (?:are |is |can be |may be )?"
+    r"(?:we|they|it|these|all|the [a-z]+) (?:are |is |(?:can|may) (?:only )?be )?"
     r"(?:switch|switched|turned|run)(?: (?:on|off)(?: (?:and|or) (?:on|off))?)? (?:only )?on the"
     r" (?P<step>hour|half-hour|quarter-hour)(?: only)?(?= ?[.,;]|$)"
 )
@@ -168,7 +172,7 @@ def _in_parts(draft: Draft, lines: dict[int, Line]) -> Staged | None:
     if match["what"] not in ((None, "heat") if cools else ("heat",)):
         return None
     made = Staged(
-        _value(draft, n, count["count"]), _value(draft, k, match["heat"]),
+        _value(draft, n, count["count"] or count["same"]), _value(draft, k, match["heat"]),
         _value(draft, k, match["power"]), None, cools, k,
     )  # fmt: skip
     account(draft, n, draft.lines[n], count, "")
