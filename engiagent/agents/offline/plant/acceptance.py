@@ -15,7 +15,7 @@ from engiagent.agents.offline.grids import clean_unit
 from engiagent.agents.offline.owners import identifier
 from engiagent.agents.offline.plant.system import LOGIC, System
 from engiagent.agents.offline.storage import constrain
-from engiagent.agents.offline.tokens import clock_value
+from engiagent.agents.offline.tokens import Line, clock_value
 
 if TYPE_CHECKING:
     from engiagent.problems.problem import Problem
@@ -65,6 +65,9 @@ _OPEN: Final = re.compile(
     r"(?:until|to|up to) ,? ?(?:but )?(?:not including|excluding|without) ,? (?:the|its)(?: last)?"
     r" hour(?: in the column \"?[a-z]+\"?)? ?[)]?"
 )
+
+
+_ASKS: Final = re.compile(r"(?:what|which|how)(?: [a-z]+){0,2} (?:should|shall|do|to)")
 
 
 @dataclass(frozen=True)
@@ -126,11 +129,26 @@ def take_acceptance(draft: Draft, problem: "Problem", currency: str | None) -> A
         for pattern in (_CAP, _GETS, _MANY, _ONCE, _OPEN):
             for found in pattern.finditer(line.line):
                 draft.take(n, list(line.covered(*found.span())))
+    _unread(draft, lines, events)
     a, b = table
     for n in draft.table_lines:
         if a <= draft.lines[n].sentence.span[0] < b:
             draft.take(n, range(len(draft.lines[n].tokens)))
     return Acceptance(tuple(events), cap, caps[0][0], once, most)
+
+
+def _unread(draft: Draft, lines: Sequence[tuple[int, Line]], events: Sequence[Offered]) -> None:
+    """Report sentences that name events, or speak of accepting, beyond what was read of them."""
+    names = "|".join(re.escape(e.name.lower()) for e in events)
+    about = re.compile(rf"(?<![a-z-])(?:{names}|accept[a-z]*|overlap[a-z]*)(?![a-z-])")
+    for n, line in lines:
+        for match in about.finditer(line.line):
+            free = any(not draft.is_taken(n, i) for i in line.covered(*match.span()))
+            asks = re.search(
+                r"(?:what|which|how)(?: [a-z]+){0,2} (?:should|shall|do|to)", line.line
+            )
+            if free and asks is None:
+                draft.refuse(n, "what this says of the events is not understood")
 
 
 def _table(

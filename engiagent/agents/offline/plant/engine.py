@@ -16,6 +16,7 @@ from engiagent.agents.offline.plant.background import (
     says_nothing,
 )
 from engiagent.agents.offline.plant.blocks import Offer
+from engiagent.agents.offline.plant.dependence import changes_something
 from engiagent.agents.offline.plant.eir import Eir
 from engiagent.agents.offline.plant.enumerated import predicates_apart, units_apart
 from engiagent.agents.offline.plant.formulas import Curve
@@ -223,10 +224,12 @@ class Reader(Numbers):
             a, b = line.tokens[first].span[0], line.tokens[last - 1].span[1]
             self.draft.facts.append(Fact("background", n, (a, b), {}, ""))
             return None
-        if says_nothing(marked, first, last) or gives_reason(marked, first, last):
+        changes = changes_something(marked, first, last)
+        empty = says_nothing(marked, first, last) or gives_reason(marked, first, last)
+        if empty and not changes:
             self._background(n, first, last)
             return None
-        asks = bears(marked, said, times) or self._asks(n, first, last, said)
+        asks = changes or bears(marked, said, times) or self._asks(n, first, last, said)
         if self._about_the_end(n, said) or (not times and self._leads_list(n, first, last, said)):
             self._says_when(n, first, last)
             return None

@@ -77,6 +77,11 @@ _INSIDE_RATIOS: Final = frozenset(
 _IN_AND_OUT: Final = frozenset(
     ["charge", "discharge", "loadedge", "whencharging", "whendischarging"]
 )
+_COSTS: Final = re.compile(
+    r"(?<![a-z-])(?:(?:sales?|selling|exports?|exporting|sold|feed-in|feeding in|fed in) "
+    r"(?:[a-z]+ ){0,2}(?:costs?|is charged|are charged)|(?:fee|commission|levy)"
+    r" (?:of|is|:) <price)"
+)
 _BESIDE_RATIOS: Final = frozenset({"loss", "efficiency", "each", "soc", "hold", "cond", "outof"})
 
 
@@ -275,6 +280,8 @@ class Numbers(Counts):
         line = self.draft.lines[n]
         amount = line.tokens[found.token].amount
         assert amount is not None
+        if found.slot.name == "export_price" and _COSTS.search(line.line):
+            return f"{amount.quote}: does what is fed in earn this, or cost it?"
         money = currency_of(amount.unit) if amount.unit else None  # no exchange rate for a range
         if money in (None, "EUR") and not plausible(found.slot, amount) and found.slot.range_unit:
             return f"{amount.quote} is outside the plausible range of {found.slot.said}"

@@ -56,6 +56,7 @@ def take_row_counts(problem: "Problem", draft: Draft, axis: Axis) -> None:
 
 
 _FROM_NOTHING: Final = re.compile(
+    r"(?:(?<=draws )|(?<=takes )|(?<=uses )|(?<=consumes )|(?<=needs ))"
     r"(?:between|anything between|from) <(?:power|number)#(?P<low>\d+)> (?:and|to|up to)"
     r"(?= <power#\d+>)"
 )

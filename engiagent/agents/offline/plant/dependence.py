@@ -1,0 +1,56 @@
+"""Sentences without numbers that make a quantity depend on something, or take a part out of use.
+
+'The efficiency is lower at high power' asks for nothing and yet changes the problem. So does 'the
+line is down from 10:00 to 11:00'. Neither may be passed over.
+"""
+
+import re
+from typing import Final
+
+from engiagent.agents.offline.plant.background import scenery
+from engiagent.agents.offline.plant.words import Marked
+
+_QUANTITY: Final = (
+    r"(?:efficienc(?:y|ies)|loss(?:es)?|capacit(?:y|ies)|cop|leakage|self-discharge|wear"
+    r"|power|output|content|energy)"
+)
+_DIFFERS: Final = (
+    r"(?:(?:is|are|becomes?|gets?|will be|may be|can be)(?: [a-z]+)? (?:lower|higher|smaller|larger"
+    r"|worse|better|less|greater|poorer|reduced|halved|doubled)"
+    r"|falls?|drops?|declines?|decreases?|increases?|depends?|degrades?|fades?|shrinks?|suffers?"
+    r"|doubles?|halves)"
+)
+_WHEN: Final = (
+    r"(?:at|when|while|with|if|in|during|on|as|by|over|after|above|below|for|every|each|near|the)"
+)
+_DEPENDS: Final = re.compile(
+    rf"(?<![a-z-]){_QUANTITY}(?: [a-z-]+){{0,3}}? {_DIFFERS} {_WHEN} [a-z<]"
+)
+_DOWN: Final = re.compile(
+    r"(?:is|are|goes?|will be|stays?) (?:down|out of (?:use|order|service|action)|dead|closed|shut"
+    r"|disconnected|off line|offline|unavailable|not available)(?![a-z-])"
+)
+
+
+def changes_something(marked: Marked, first: int, last: int) -> bool:
+    """Whether a clause says what a quantity depends on, or that a nameless part is out of use.
+
+    Parameters
+    ----------
+    marked
+        The line.
+    first, last
+        The tokens of the clause.
+    """
+    tokens = marked.line.tokens[first:last]
+    start = marked.line.starts[first]
+    end = marked.line.starts[last - 1] + len(tokens[-1].text) + 24
+    text = marked.line.line[start:end]
+    match = _DEPENDS.search(text)
+    if match is not None:
+        return True
+    down = _DOWN.search(text)
+    if down is None:
+        return False
+    before = re.findall(r"[a-z-]+", text[: down.start()])
+    return bool(before) and before[-1] in scenery().generic
