@@ -14,7 +14,7 @@ SHOP = (
     "In odd hours the import must not exceed 45 kW.",
     "At most 45 kW may be imported in three hours of the day.",
     "The sum of import and load must not exceed 120 kW.",
-    "The import must be at most 45 kW for the first six hours.",
+    "The import must be at most 45 kW for the first few hours.",
     "The battery must be discharged by at least 10 kWh per day.",
     "The price above holds for the first 500 kWh.",
     "Beyond 500 kWh electricity costs 0.40 EUR/kWh.",

@@ -118,7 +118,7 @@ def take_acceptance(draft: Draft, problem: "Problem", currency: str | None) -> A
         for match in _COUNT.finditer(line.line):
             amount = line.tokens[int(match["n"])].amount
             if amount is not None and amount.value == len(events):
-                draft.take(n, [int(match["n"])])
+                draft.take(n, list(line.covered(*match.span())))
                 draft.unused.append({"span": list(amount.span), "quote": amount.quote,
                                      "reason": "counts the events"})  # fmt: skip
         many = _MANY.search(line.line)
@@ -140,7 +140,7 @@ def take_acceptance(draft: Draft, problem: "Problem", currency: str | None) -> A
 def _unread(draft: Draft, lines: Sequence[tuple[int, Line]], events: Sequence[Offered]) -> None:
     """Report sentences that name events, or speak of accepting, beyond what was read of them."""
     names = "|".join(re.escape(e.name.lower()) for e in events)
-    about = re.compile(rf"(?<![a-z-])(?:{names}|accept[a-z]*|overlap[a-z]*)(?![a-z-])")
+    about = re.compile(rf"(?<![a-z-])(?:{names}|accept[a-z]*|overlap[a-z]*|events?)(?![a-z-])")
     for n, line in lines:
         for match in about.finditer(line.line):
             free = any(not draft.is_taken(n, i) for i in line.covered(*match.span()))

@@ -206,6 +206,7 @@ def _led(draft: Draft, loads: Sequence[Load], axis: "Axis") -> Priorities | None
         numbers = [line.tokens[int(m["n"])].amount for m in counts]
         if rest or any(a is None or a.value != len(loads) for a in numbers):
             return None
+        _unread(draft, loads, n)
         blocks = _blocks(line, runs, axis) if runs is not None else None
         if runs is not None and blocks is None:
             return None
@@ -215,6 +216,18 @@ def _led(draft: Draft, loads: Sequence[Load], axis: "Axis") -> Priorities | None
             draft.take(entry, range(len(draft.lines[entry].tokens)))
         return Priorities(tuple(loads), blocks, whole is not None, n)
     return None
+
+
+def _unread(draft: Draft, loads: Sequence[Load], lead: int) -> None:
+    """Report sentences that name one of the loads beyond their list."""
+    names = re.compile(
+        rf"(?<![a-z-])(?:{'|'.join(x.name.replace('_', ' ') for x in loads)})(?![a-z-])"
+    )
+    known = {lead, *(load.line for load in loads)}
+    for n, line in enumerate(draft.lines):
+        other = n not in known and n not in draft.table_lines and not line.sentence.is_heading
+        if other and names.search(line.line):
+            draft.refuse(n, "what this says of a load is not understood")
 
 
 def _blocks(line: Line, match: re.Match[str], axis: "Axis") -> Blocks | None:
