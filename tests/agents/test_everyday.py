@@ -398,3 +398,50 @@ def test_units_that_run_all_the_time(tmp_path: Path, running: str, bound: int) -
     assert sum(f"unit_{k}_power[t] >= unit_{k}_min_power" in rows for k in (1, 2, 3)) == bound
     if bound == 3:
         assert solved(analysis, tmp_path)[1] == pytest.approx(43_550)  # by matrices, with ramps
+
+
+# --- one car over one night -----------------------------------------------------------------------
+
+CAR = """# Car
+
+An electric car is plugged in at 18:00 and has to be ready at {ready}. {battery} The wall box
+delivers up to 11 kW; 8 % of the energy is lost during charging. Discharging into the grid is not
+possible.
+
+The electricity price in ct/kWh, hour by hour from 18:00: 36, 38, 35, 31, 28, 25, 22, 20, 19, 19, 21,
+25, 30.
+
+The evening is that of 4 November 2026. What does the charging cost at least, in EUR?
+"""
+CHARGED = (
+    "Its battery has 60 kWh; it arrives with 20 kWh and must be charged to 55 kWh.",
+    "It has a battery of 60 kWh, arrives with 20 kWh and must be charged to at least 55 kWh.",
+)
+
+
+@pytest.mark.parametrize("battery", CHARGED)
+def test_a_car_over_one_night(tmp_path: Path, battery: str) -> None:
+    analysis = analysed(tmp_path, CAR.format(battery=battery, ready="07:00"))
+    assert analysis.complete, (analysis.not_understood, analysis.missing, analysis.ambiguous)
+    need, cost = 35 / 0.92, 0.0
+    for price in sorted((36, 38, 35, 31, 28, 25, 22, 20, 19, 19, 21, 25, 30)):
+        taken = min(11.0, need)
+        cost, need = cost + taken * price / 100, need - taken
+    assert solved(analysis, tmp_path)[1] == pytest.approx(cost)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CAR.format(battery=CHARGED[0], ready="06:00"),
+        CAR.format(battery=CHARGED[0], ready="07:00 or 09:00"),
+        CAR.format(
+            battery="Its battery has 60 kWh left and must be charged to 55 kWh.", ready="07:00"
+        ),
+        CAR.format(battery=CHARGED[0], ready="07:00").replace("is not\npossible", "is\npossible"),
+        CAR.format(battery=f"{CHARGED[0]} At midnight it is unplugged.", ready="07:00"),
+        CAR.format(battery=f"{CHARGED[0]} Two cars take turns.", ready="07:00"),
+    ],
+)
+def test_a_car_that_does_otherwise_is_asked_about(tmp_path: Path, text: str) -> None:
+    assert not analysed(tmp_path, text).complete

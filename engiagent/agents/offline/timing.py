@@ -326,10 +326,13 @@ def _start(draft: Draft, stamped: Times | None, step: float) -> tuple[str, bool]
 def _listed_start(draft: Draft, step: float) -> float | None:
     """Return when a list begins that is said to cover a time of the day: 'from 08:00 to 16:00: …'.
 
-    It must have as many values as that time has periods.
+    It must have as many values as that time has periods; 'from 18:00: …' says only when it begins.
     """
     for line in draft.lines:
         lists = [token for token in line.tokens if token.kind == "list"]
+        begun = [t for t in line.tokens if t.kind == "period_open" and t.text.startswith("from")]
+        if len(lists) == 1 and len(begun) == 1 and begun[0].clock is not None:
+            return begun[0].clock % 24
         periods = [token.period for token in line.tokens if token.period is not None]
         if len(lists) == 1 and len(periods) == 1 and len(periods[0].ranges) == 1:
             first, last = periods[0].ranges[0]
