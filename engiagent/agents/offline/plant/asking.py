@@ -35,10 +35,14 @@ _DIFFERENCE: Final = re.compile(
 )
 
 
+_MACHINES: Final = "(?:units?|machines?|pumps?|fans?|one|chillers?|coolers?|heaters?|of them)"
 _WHICH: Final = re.compile(
-    r"(?:and |, )?which (?:of the |of them )?(?:units?|machines?|pumps?|fans?|one|chillers?)"
-    r"(?: of them)? (?:runs?|is on|are on|should run) (?:in which|when)(?: of the| of these)?"
+    rf"(?:and |, )?which (?:of the |of them )?{_MACHINES}(?: of them)?"
+    r" (?:runs?|is on|are on|should run) (?:in which|when)(?: of the| of these)?"
     r"(?: hours?(?! <))?(?![a-z])"
+    rf"|how many (?:of the )?{_MACHINES} (?:should|shall|must|have to|are to|do we|can) ?"
+    r"(?:run|be on|be switched on)?(?: in (?:each|every|which) (?:hour|half-hour|step))?"
+    r"(?= (?:so|to|give|gives|,)|$| [?])"
 )
 
 
