@@ -122,7 +122,7 @@ def _understand(problem: "Problem", overrides: Mapping[str, str] | None) -> Unde
     _only_one(draft, owners)
     _sided(draft)
     settled = given.apply(draft, owners, overrides or {})
-    account(draft)
+    account(draft, goal.line if goal is not None else None)
     _other_numbers(draft, problem)
     analysis = assemble(problem, draft, owners, axis, goal, currency or "EUR", settled)
     return Understanding(analysis, draft, owners, axis)

@@ -1,6 +1,8 @@
 """What nothing took: numbers, times of the day, requirement words, things without a component."""
 
 import re
+from dataclasses import replace
+from itertools import pairwise
 from typing import Final
 
 from engiagent.agents.offline.cards import lexicon
@@ -12,14 +14,20 @@ _NEGATED: Final = re.compile(
     r"(?: [a-z-]+){0,3} $"
 )
 _CLAUSE_MARKS: Final = frozenset({",", ";", "and", "but", "while", "(", ")"})
+_INTEGRATION: Final = frozenset({"euler", "implicit", "exact"})
+_PIECES: Final = frozenset({",", ";", ":"})
+_JOINTS: Final = _PIECES | {"and", "but"}
 _NEVER_BACKGROUND: Final = frozenset(
     {"price", "heat_capacity", "resistance", "conductance", "cycles", "daily_cycles", "rate"}
 )
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
 
 
-def account(draft: Draft) -> None:
-    """Report every sentence in which something stays without a meaning."""
+def account(draft: Draft, goal: int | None = None) -> None:
+    """Report every sentence in which something stays without a meaning.
+
+    ``goal`` is the line of the objective, which other rules read.
+    """
     for n, line in enumerate(draft.lines):
         if line.sentence.is_heading:
             continue
@@ -30,6 +38,50 @@ def account(draft: Draft) -> None:
         _requirements(draft, n, line)
         _foreign(draft, n, line)
         _unknown(draft, n, line)
+        if n != goal:
+            _weighed(draft, n, line)
+
+
+def _weighed(draft: Draft, n: int, line: Line) -> None:
+    """Report what nothing took of a sentence where a word of it may change the problem."""
+    from engiagent.agents.offline.plant.background import gives_reason, says_nothing
+    from engiagent.agents.offline.plant.units import nouns
+    from engiagent.agents.offline.plant.weight import bearing_word, weighty_word
+    from engiagent.agents.offline.plant.words import (
+        NEUTRAL,
+        UNKNOWN,
+        card_words,
+        mark,
+        vocabulary,
+    )
+
+    refused = any(e.span == line.sentence.span for e in draft.not_understood)
+    if n in draft.table_lines or refused:
+        return
+    known = {i: NEUTRAL for i, t in enumerate(line.tokens) if t.text in card_words()}
+    found, last = mark(line, vocabulary(nouns())), len(line.tokens)
+    found = replace(
+        found,
+        concepts=tuple(known[i] if c == UNKNOWN and i in known else c
+                       for i, c in enumerate(found.concepts)),
+    )  # fmt: skip
+    if says_nothing(found, 0, last) or gives_reason(found, 0, last):
+        return
+    solved = any(f.line == n and f.name in _INTEGRATION for f in draft.facts)
+    edges = [0, *(i for i in range(1, last) if line.tokens[i].text in _PIECES), last]
+    for a, b in pairwise(edges):
+        if solved and line.tokens[a].text == ":":
+            return  # what a rule of integration is, in words
+        start = next((i for i in range(a, b) if line.tokens[i].text not in _JOINTS), b)
+        if start < b and (says_nothing(found, start, b) or gives_reason(found, start, b)):
+            continue
+        taken = any(draft.is_taken(n, i) for i in range(a, b))
+        judge = weighty_word if taken else bearing_word
+        done = {i for i in range(a, b) if draft.is_taken(n, i) or (taken and i in known)}
+        word = judge(found, a, b, done.__contains__)
+        if word is not None:
+            draft.refuse(n, f"nothing covers this, and '{word}' may matter")
+            return
 
 
 def _unknown(draft: Draft, n: int, line: Line) -> None:

@@ -35,6 +35,7 @@ class Classes:
     """The closed classes of words."""
 
     weighty: frozenset[str]
+    bearing: frozenset[str]
     weighing: frozenset[str]
     prepositions: frozenset[str]
     places: frozenset[str]
@@ -47,6 +48,7 @@ def classes() -> Classes:
     card = load_card("background")
     return Classes(
         frozenset(str(card["weighty"]).split()),
+        frozenset(str(card["bearing"]).split()),
         frozenset(str(card["weighing"]).split()),
         frozenset(str(card["prepositions"]).split()),
         frozenset(str(card["places"]).split()),
@@ -79,9 +81,25 @@ def bearing_word(marked: Marked, first: int, last: int, taken: Callable[[int], b
     return None
 
 
+def weighty_word(marked: Marked, first: int, last: int, taken: Callable[[int], bool]) -> str | None:
+    """Return the first word that counts, compares or quantifies and that nothing took; else None.
+
+    For a clause of which something was taken; the parameters are those of :func:`bearing_word`.
+    """
+    for i in range(first, last):
+        token = marked.line.tokens[i]
+        loose = i not in marked.phrased and token.kind == "word" and not taken(i)
+        if loose and token.text in classes().weighty | classes().bearing:
+            return token.text
+    return None
+
+
 def _bears(marked: Marked, first: int, i: int, leads: bool, asks: bool) -> bool:
     """Whether a word may change what a clause says."""
     text, concept = marked.line.tokens[i].text, marked.concepts[i]
+    behind = marked.line.tokens[i + 1].text if i + 1 < len(marked.line.tokens) else ""
+    if text == "other" and behind in classes().places:
+        return False
     if concept in classes().weighing:
         told = concept == "may" and (leads or _after_what(marked, first, i))
         told |= concept == "adder" and _SEE.search(marked.line.line) is not None
