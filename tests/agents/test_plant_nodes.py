@@ -257,3 +257,47 @@ def test_what_is_said_of_one_hall_is_not_said_of_both(tmp_path: Path, old: str, 
     analysis = analysed(tmp_path, cooled().replace(old, new))
     if analysis.complete:  # another model, but not this one
         assert solved(analysis, tmp_path)[1] != pytest.approx(HALLS, rel=1e-4)
+
+
+# --- two rooms in plain words --------------------------------------------------------------------
+
+TWO = (
+    "The hall stores 8 kWh/K and loses 0.4 kW/K to the outdoors. The annex stores 3 kWh/K and loses"
+    " 0.2 kW/K to the outdoors. At the start both are at 19 °C. Both must always be between 16 °C"
+    " and 24 °C. The heat pump serves both rooms. It has a COP of 3 and at most 9 kW of heat."
+)
+
+
+def two(more: str) -> str:
+    """Return a text on two rooms with one more sentence."""
+    return TEXT.format(parts=f"{TWO} {more}")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "Between the hall and the annex 0.1 kW/K from 08:00 to 10:00.",
+        "Each wall between neighbouring rooms conducts 0.1 kW/K.",
+        "Between them 0.1 kW/K while the door is open.",
+        "The mean of both must be at 20 °C or more at the end.",
+        "They must not differ by more than 2 K.",
+        "One of the rooms must be at 20 °C at the end.",
+        "The other room must be at 20 °C at the end.",
+        "People give 1 kW of heat to both rooms together.",
+        "Together they must not take more than 5 kW of heat.",
+        "The annex is not heated from 08:00 to 10:00.",
+        "The cellar below the annex is at 10 °C.",
+    ],
+)
+def test_what_is_said_of_two_rooms_is_not_read_of_each(tmp_path: Path, more: str) -> None:
+    assert not analysed(tmp_path, two(more)).complete
+
+
+def test_two_rooms_in_plain_words(tmp_path: Path) -> None:
+    alone = solved(analysed(tmp_path, two("")), tmp_path)[1]
+    gains = solved(analysed(tmp_path, two("In each room people give 1 kW of heat.")), tmp_path)[1]
+    hall = solved(analysed(tmp_path, two("In the hall people give 1 kW of heat.")), tmp_path)[1]
+    assert alone is not None
+    assert gains is not None
+    assert hall is not None
+    assert gains < hall < alone

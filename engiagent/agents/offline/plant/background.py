@@ -114,6 +114,10 @@ def gives_reason(marked: Marked, first: int, last: int) -> bool:
     match = scenery().reasons.match(" ".join(words))
     if match is None:
         return False
+    if match[0].startswith("or "):
+        # What follows from breaking a rule: 'or we pay a fine' may be a price, and is no such thing.
+        quiet = tuple(NEUTRAL if c == "orterm" else c for c in marked.concepts)
+        return says_nothing(Marked(marked.line, quiet, marked.joints), first, last, reasoned=True)
     behind = first + len(match[0].split())
     if says_nothing(marked, first, last) or (
         behind < last and says_nothing(marked, behind, last, reasoned=True)

@@ -95,7 +95,7 @@ def _link(draft: Draft, zones: Sequence[Instance], n: int, match: re.Match[str])
     line, groups = draft.lines[n], match.groupdict()
     place = int(groups["place"])
     amount = line.tokens[place].amount
-    if amount is None or draft.is_taken(n, place):
+    if amount is None or draft.is_taken(n, place) or _timed(draft, n, place):
         return None
     finders = {z.name: z.finder for z in zones}
     if groups.get("a"):
@@ -112,20 +112,33 @@ def _link(draft: Draft, zones: Sequence[Instance], n: int, match: re.Match[str])
     return Link(str(pair[0]), str(pair[1]), value, amount.kind == "conductance", n)
 
 
+_OUT: Final = r"(?:the |its )?(?:out|ambient|surround|exterior|environment|street|weather|open air)"
 _ELSEWHERE: Final = (
-    r"(?<![a-z])(?:(?:to|towards|with|into) {room}|between {room} and {room})(?![a-z])"
+    r"(?<![a-z])(?:(?:to|towards|with|into) {room}|between {room}(?! and {out})"
+    r"|between (?:them|these|those|each other|all|both|neighbours|the (?:two|three|four|number)))"
+    r"(?![a-z])"
 )
 _A_ROOM: Final = r"(?:the |an? |its |our |their )?(?:[a-z]+ ){{0,2}}?(?:{nouns})"
 
 
-def leads_elsewhere(line: Line, token: int, nouns: str) -> bool:
-    """Whether a resistance is said to lead to another room, and not to the outside."""
-    place = line.starts[token]
-    first = line.line.rfind(";", 0, place) + 1
-    last = line.line.find(";", place)
-    clause = line.line[first : last if last >= 0 else None]
+def leads_elsewhere(draft: Draft, n: int, token: int, nouns: str) -> bool:
+    """Whether a resistance is said to lead to another room, by words that no wall has taken."""
+    tokens = draft.lines[n].tokens
+    first = max((i + 1 for i in range(token) if tokens[i].text == ";"), default=0)
+    last = next((i for i in range(token, len(tokens)) if tokens[i].text == ";"), len(tokens))
+    clause = " ".join("_" if draft.is_taken(n, i) else tokens[i].text for i in range(first, last))
     room = _A_ROOM.format(nouns=nouns)
-    return re.search(_ELSEWHERE.format(room=room), clause) is not None
+    return re.search(_ELSEWHERE.format(room=room, out=_OUT), clause.lower()) is not None
+
+
+def _timed(draft: Draft, n: int, place: int) -> bool:
+    """Whether the clause of a token speaks of times: a wall that is open at some of them only."""
+    tokens = draft.lines[n].tokens
+    first = max((i + 1 for i in range(place) if tokens[i].text in (";", ".")), default=0)
+    last = next((i for i in range(place, len(tokens)) if tokens[i].text in (";", ".")), len(tokens))
+    return any(
+        tokens[i].kind in ("period", "period_open", "rest", "clock") for i in range(first, last)
+    )
 
 
 def _which(finders: Mapping[str, re.Pattern[str]], text: str) -> str | None:
@@ -167,9 +180,8 @@ def take_feeds(draft: Draft, plant: Plant) -> list[Feed]:
     machine = "|".join(u.finder.pattern for u in units)
     unit = rf"(?P<unit>(?:(?:the|our|an?|one|this|single) )*(?:[a-z]+-[a-z]+ )?(?:{machine}))"
     verbs = "passes|gives|draws|has|takes|it|they|makes|is|are|can|uses|loses|costs|needs|stores"
-    end = (
-        rf"(?= [.,;:)]| and (?:{verbs}) | of | through | by |$)(?! only)(?!(?: ,)?(?: and)? {name})"
-    )
+    end = rf"(?= [.,;:)]| and (?:{verbs}) | of | through | by | with |$)"
+    end += rf"(?! only)(?!(?: ,)?(?: and)? {name})"
     patterns = [
         re.compile(rf"(?:^|(?<=[;,:] )|(?<=and )){unit} {_HEATS} {some}{end}"),
         re.compile(rf"(?:^|(?<=[;,:] )|(?<=and )){unit}(?:'s)? {_INTO} {some}{end}"),
@@ -203,5 +215,7 @@ def _feed(
     served = [u for u in units if u.finder.search(match["unit"])]
     if not named or len(served) != 1:
         return None
-    draft.take(n, list(line.covered(*match.span())))
+    # The unit stays: what 'it' does behind this sentence is about the unit.
+    unit = set(line.covered(*match.span("unit"))) if match["zones"] != "it" else set()
+    draft.take(n, [i for i in line.covered(*match.span()) if i not in unit])
     return Feed(served[0].name, tuple(named), n)

@@ -29,6 +29,10 @@ _ITEM: Final = re.compile(
     r"(?:- |\* )?(?:the |our |an? )?(?P<name>[a-z][a-z-]*(?: [a-z-]+)?) [:(] "
 )
 _AMOUNT: Final = re.compile(r"<heat_capacity#\d+>")
+_SUBJECT: Final = re.compile(
+    r"(?:^|(?<=[;,] )|(?<=and ))(?:the|our) (?P<name>[a-z][a-z-]+) (?:stores|has|holds)"
+    r"(?: a (?:heat|thermal) (?:capacity|mass) of)? $"
+)
 _NO_NAME: Final = frozenset({"whole", "inside", "total", "capacity", "heat capacity", "it"})
 
 
@@ -112,6 +116,9 @@ def _owner_before(text: str, place: int, pattern: re.Pattern[str]) -> str | None
     before = list(pattern.finditer(text[:place]))
     if before:
         return before[-1][0]
+    subject = _SUBJECT.search(text[:place])
+    if subject is not None and subject["name"] not in _NO_NAME:
+        return subject["name"]
     after = re.match(r"<heat_capacity#\d+> (?:of|in|for|belongs? to) (?:the |an? )", text[place:])
     if after is not None and (found := pattern.match(text, place + after.end())):
         return found[0]

@@ -47,6 +47,13 @@ _PICKED: Final = re.compile(
     r"(?<![a-z-])(?:one|either|any|only|neither)(?![a-z-])| or (?!to |until |up |more|less|<)"
 )
 _UNIVERSAL: Final = re.compile(r"(?:^|[^a-z])(?:no|none of the|any|all|all the|every) $")
+_MEAN: Final = re.compile(r"(?<![a-z])(?:means?|averages?|averaged)(?![a-z])")
+_SOME_ROOM: Final = re.compile(
+    r"(?<![a-z])(?:(?:one|either|some|most|two|half|neither|which|whichever) of (?:the|them|these"
+    r"|those|both)|(?:at least one|another|the other|the former|the latter|the (?:larg|small|warm"
+    r"|cold|hott|cool|bigg)[a-z]*|some|either|neither)(?: one)? ?(?:rooms?|zones?|halls?|spaces?)?"
+    r"(?= |$))"
+)
 _EACH_ROOM: Final = re.compile(
     r"(?<![a-z])(?:each|every|both|all|no|any|none)(?: of)?(?: the| these)?(?: <number#\d+>)? $"
 )
@@ -286,8 +293,10 @@ class Numbers(Counts):
         if money in (None, "EUR") and not plausible(found.slot, amount) and found.slot.range_unit:
             return f"{amount.quote} is outside the plausible range of {found.slot.said}"
         walls = found.slot.component == "zone" and amount.kind in ("resistance", "conductance")
-        if walls and leads_elsewhere(line, found.token, self.plant.units["zone"].nouns):
+        if walls and leads_elsewhere(self.draft, n, found.token, self.plant.units["zone"].nouns):
             return f"{amount.quote}: a wall to another room"
+        if found.slot.component == "zone" and "vague" in found.said and _MEAN.search(line.line):
+            return f"{amount.quote}: a mean of temperatures"
         if self._for_one_room(line, found):
             return f"{amount.quote}: for one of several rooms alone?"
         shared = "shared" in self.facts or "share" in self.marked(n).said()
@@ -359,6 +368,8 @@ class Numbers(Counts):
         if plural or "each" in found.said or self._universal(line.line, found.slot.component):
             return "*"
         finders = {u.name: u.finder for u in units}
+        if found.slot.component == "zone" and _SOME_ROOM.search(line.line):
+            return None  # 'one of the rooms', 'the other room'
         if found.slot.component == "zone" and self._of_each_room(line.line, finders.values()):
             return "*"
         return topic(self.draft.lines, n, line.starts[found.token], finders)

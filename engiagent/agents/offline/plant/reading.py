@@ -296,7 +296,7 @@ def _best(
             sure = slot.options.get("sure") and mentioned in (None, component)
             if score is None or (others and not sure and (score == 0 or not unit.card.get("site"))):
                 continue
-            if others and slot.options.get("own"):
+            if slot.options.get("own") and (others or not _is_its(marked, token, said, component)):
                 continue
             bonus = 2 if component == about else 0
             found.append(Found(token, slot, bound, mentioned, 2 * score + bonus, said))
@@ -308,6 +308,13 @@ def _best(
     if not found or (len(found) > 1 and found[1].score == found[0].score):
         return None
     return found[0]
+
+
+def _is_its(marked: Marked, token: int, said: frozenset[str], component: str) -> bool:
+    """Whether what a unit has of its own is meant, and not what another one gives to it."""
+    before = [c for c in marked.concepts[:token] if c.startswith("@")]
+    behind = f"@{component}" in marked.concepts[token:]
+    return "emitter" in said or (before[-1] == f"@{component}" if before else not behind)
 
 
 def _only(

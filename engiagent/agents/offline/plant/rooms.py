@@ -55,6 +55,8 @@ def with_zone(
     if not any(_POOL.search(line.line) for line in draft.lines):
         # The water of radiators is not the room that they heat.
         concepts = {**concepts, "temp": _WATER.sub("", concepts["temp"]), "water": "water"}
+    if nodes:  # of several rooms, what differs is not what one of them changes by
+        concepts = {**concepts, "apart": "differs?(?: by)?|differences?(?: between| of)?|apart"}
     zones = [Instance(n.name, unit, finder_of(n.label), n.label) for n in nodes]
     zones = zones or [Instance(str(name), unit, pattern_of(unit.nouns))]
     instances = tuple(
