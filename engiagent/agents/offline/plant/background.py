@@ -115,7 +115,7 @@ def gives_reason(marked: Marked, first: int, last: int) -> bool:
     if match is None:
         return False
     if match[0].startswith("or "):
-        # What follows from breaking a rule: 'or we pay a fine' may be a price, and is no such thing.
+        # What follows from breaking a rule: "or we pay a fine" may be a price, and no reason.
         quiet = tuple(NEUTRAL if c == "orterm" else c for c in marked.concepts)
         return says_nothing(Marked(marked.line, quiet, marked.joints), first, last, reasoned=True)
     behind = first + len(match[0].split())
