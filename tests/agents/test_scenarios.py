@@ -140,6 +140,10 @@ NEAR = (
                  "stormy 35 %."),
     (CHANCES[0], "The scenarios in `wind.csv` (MW) have these chances: calm 30 %, breezy 45 %."),
     (CHANCES[0], "The scenarios in `wind.csv` (MW) are calm, breezy and stormy."),
+    (CHANCES[0], "The scenarios in `wind.csv` (MW) have these chances: calm 30 %, breezy 45 %, "
+                 "stormy 25 %; they are gross of wake effects."),
+    (CHANCES[0], "The scenarios in `wind.csv` (MW) have these chances, turbine by turbine: calm "
+                 "30 %, breezy 45 %, stormy 25 %."),
     (CHANCES[0], "The income is shared: calm 30 %, breezy 45 %, stormy 25 % of `wind.csv` (MW)."),
     (SETTLED[0], "What is missing from the bid is bought at 210 EUR/MWh."),
     (SETTLED[0], "What is missing from the bid earns 210 EUR/MWh, what is delivered beyond it "

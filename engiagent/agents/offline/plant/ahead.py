@@ -10,7 +10,7 @@ from engiagent.agents.offline.goals import Goal
 from engiagent.agents.offline.grids import Column, Grid
 from engiagent.agents.offline.plant.commitments import Commitment, take_commitment
 from engiagent.agents.offline.plant.risks import Risk, take_risk
-from engiagent.agents.offline.plant.scenarios import Scenarios, plain_rest, take_scenarios
+from engiagent.agents.offline.plant.scenarios import Scenarios, take_scenarios
 from engiagent.agents.offline.plant.stages import Stages, take_stages
 from engiagent.agents.offline.plant.units import Instance, Plant, Unit, pattern_of, unit_of
 
@@ -45,7 +45,6 @@ def take_ahead(
         return None, columns
     commitment = take_commitment(draft)
     stages = take_stages(draft)
-    plain_rest(draft, scenarios)
     return Ahead(scenarios, stages, commitment), columns
 
 

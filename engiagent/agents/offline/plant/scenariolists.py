@@ -27,6 +27,8 @@ class Words:
     chance: re.Pattern[str]
     beside: frozenset[str]
     between: frozenset[str]
+    plain: frozenset[str]
+    unsure: re.Pattern[str]
     columns: re.Pattern[str]
     of: re.Pattern[str]
     these: re.Pattern[str]
@@ -47,6 +49,8 @@ def words() -> Words:
         pattern("chance"),
         frozenset(str(card["beside"]).split()),
         frozenset(str(card["between"]).split()),
+        frozenset(str(card["plain"]).split()),
+        pattern("unsure"),
         pattern("columns"),
         pattern("of"),
         pattern("these"),

@@ -5,12 +5,11 @@ probability, or says that they are equally likely. What is said of one of them a
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from engiagent.agents.offline.amounts import Amount, Span
-from engiagent.agents.offline.cards import lexicon
 from engiagent.agents.offline.draft import Draft, Json
 from engiagent.agents.offline.grids import Column, Grid
 from engiagent.agents.offline.owners import identifier
@@ -25,6 +24,7 @@ from engiagent.agents.offline.plant.scenariolists import (
     weighed_list,
     words,
 )
+from engiagent.agents.offline.plant.words import UNKNOWN, Marked
 from engiagent.agents.offline.series import _unit_in, description
 
 _COMES: Final = re.compile(
@@ -212,6 +212,8 @@ def _account(draft: Draft, found: Scenarios) -> None:
             ]  # fmt: skip
             edges = [*(m[0] for m in mentions), *(m[1] - 1 for m in mentions), *shares]
             draft.take(n, list(range(min(edges), max(edges) + 1)))
+        for match in known.unsure.finditer(line.line):
+            draft.take(n, line.covered(*match.span()))
         near = mentions or known.nouns.search(line.line) or line.sentence.span in found.spans
         for pattern in (known.equally, known.nouns, known.columns, known.chance) if near else ():
             for match in pattern.finditer(line.line):
@@ -259,14 +261,19 @@ def _weighs(draft: Draft, n: int, covered: range) -> bool:
     )
 
 
-def plain_rest(draft: Draft, found: Scenarios) -> None:
-    """Account for what is left of the sentences that list scenarios, where it asks for nothing."""
-    scope = lexicon().scope
+def strange_beside(draft: Draft, found: Scenarios, marks: Callable[[int], Marked]) -> None:
+    """Refuse words that nothing knows in the sentences that list scenarios.
+
+    Their numbers are taken, so that nobody else asks what the words beside them mean.
+    """
+    known = words().plain
     for n, line in enumerate(draft.lines):
         if line.sentence.span not in found.spans:
             continue
-        left = [i for i in range(len(line.tokens)) if not draft.is_taken(n, i)]
-        amounts = any(line.tokens[i].amount is not None for i in left)
-        text = " ".join(line.tokens[i].text for i in left)
-        if not amounts and not any(scope[k].search(text) for k in ("requirement", "condition")):
-            draft.take(n, left)
+        concepts = marks(n).concepts
+        strange = [
+            t.text for i, t in enumerate(line.tokens)
+            if concepts[i] == UNKNOWN and not draft.is_taken(n, i) and t.text not in known
+        ]  # fmt: skip
+        if strange:
+            draft.refuse(n, f"unknown words beside scenarios: {', '.join(strange)}")
