@@ -36,6 +36,10 @@ _KNOWN: Final = re.compile(
     r"|find(?:s)? out|clear(?:er)?|updates?|updated|gradually|step by step|little by little"
     r"|news|informed|foresight)(?![a-z-])"
 )
+_PER: Final = re.compile(
+    r"(?<![a-z])(?:per|each|every|one|single|an?|by) (?:turbine|panel|module|building|house|unit"
+    r"|machine|hall|inverter|kwp?|mwp?|car|vehicle|hectare|household|flat)s?(?![a-z])"
+)
 _SOME: Final = (
     r"(?:most|some|few|fewer|many|several|half|parts?|shares?|certain|one|either|neither|worst|best"
     r"|[a-z]+est|others?|remaining|only|last|first|single|none|no|not)(?: (?:of|out of))?"
@@ -277,3 +281,5 @@ def strange_beside(draft: Draft, found: Scenarios, marks: Callable[[int], Marked
         ]  # fmt: skip
         if strange:
             draft.refuse(n, f"unknown words beside scenarios: {', '.join(strange)}")
+        if _PER.search(line.line):
+            draft.refuse(n, "of one of how many is this the series?")
