@@ -148,7 +148,10 @@ def _variables(choice: Choice, area: tuple[str, Said] | None) -> None:
 
 def _limit(choice: Choice, attribute: str, made: str, bound: str, said: Said) -> None:
     total = choice.total(attribute)
-    if said.owner != ALL:
+    nouns = choice.facts.reader.domain.units["item"]
+    text = choice.facts.builder.draft.text[said.span[0] : said.span[1]].lower()
+    single = re.search(rf"(?<![a-z])(?:an?|each|every|any|no|one|per) (?:{nouns})", text)
+    if said.owner != ALL or "each" in said.said or single is not None:
         choice.facts.builder.draft.doubt(said.line, "is this a limit of one row, or of the sum?")
     if total is None:
         choice.facts.builder.draft.doubt(said.line, f"the {attribute} of some rows is not given")

@@ -13,7 +13,7 @@ _ADJECTIVES: Final = (
     r"(?:large|small|larger|smaller|big|bigger|old|older|new|newer|middle|first|second|third"
     r"|north|south|east|west|left|right|strong|weak|stronger|weaker)"
 )
-_LETTER: Final = r"(?:[A-H]|[1-9]|I{1,3})"
+_LETTER: Final = r"(?:[A-H]|[1-9]|I{1,3}|North|South|East|West|Old|New)"
 
 
 def name_units(
@@ -108,7 +108,7 @@ def _count(mentions: Sequence[tuple[Line, re.Match[str]]]) -> int:
     counts = set()
     for line, match in mentions:
         place = line.token_at(match.start())
-        for k in (place - 1, place - 2):
+        for k in (place - 1, place - 2, place - 3):
             amount = line.tokens[k].amount if k >= 0 else None
             if amount is not None and not amount.unit and 2 <= amount.value <= 12:
                 counts.add(round(amount.value))

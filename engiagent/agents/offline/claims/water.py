@@ -21,6 +21,7 @@ _OTHERS: Final = re.compile(
     r"|hydrogen|compressors?"
 )
 FORMULA: Final = "formula-of-power"
+VARIABLE: Final = "formula-variable"
 _KILOWATTS: Final = re.compile(r"\s*(?:kilowatts?|kW)(?![\w/])")
 
 
@@ -45,6 +46,19 @@ def _is_water(opened: Opened, card: Domain) -> bool:
     kinds |= {a.kind for line in lines for t in line.tokens for a in t.amounts}
     named = any(pump.search(line.line) for line in lines)
     return named and bool(kinds & _FLOWS) and not any(_OTHERS.search(line.line) for line in lines)
+
+
+def _name_variable(opened: Opened, variable: str) -> None:
+    """Let the variable of the formula be known wherever it stands by itself."""
+    draft = opened.draft
+    for n, line in enumerate(draft.lines):
+        tokens = [
+            Token("word", VARIABLE, t.span)
+            if t.kind == "word" and draft.text[t.span[0] : t.span[1]] == variable else t
+            for t in line.tokens
+        ]  # fmt: skip
+        if tokens != list(line.tokens):
+            draft.lines[n] = relined(line, tokens)
 
 
 @dataclass(frozen=True)
@@ -84,4 +98,5 @@ def _formula(opened: Opened, owners: frozenset[str]) -> Shape | None:
     tokens = list(line.tokens)
     tokens[inside[0] : inside[-1] + 1] = [Token("word", FORMULA, (a, b))]
     draft.lines[place.line] = relined(line, tokens)
+    _name_variable(opened, place.formula.variable)
     return Shape(place.formula, values, place.line, unit is not None)
