@@ -125,6 +125,7 @@ def test_a_terrace_in_other_words(tmp_path: Path, part: str, way: int) -> None:
         ("0.45 kvar per kW", "0.45 kvar per kW when it is cold"),
         ("apparent power of 40 kVA", "apparent power of 40 kVA by day"),
         ("Nothing is sold; power", "Power"),
+        ("Find the cheapest", "The inverter stands still at night. Find the cheapest"),
         ("the root of the squares of its active", "the sum of its active"),
         ("The roof offers what the table says", "The roof offers half of what the table says"),
     ],

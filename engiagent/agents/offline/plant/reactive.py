@@ -94,6 +94,8 @@ def with_reactive(
     if "grid" not in known:
         made.append(Instance("grid", units["grid"], pattern_of(units["grid"].nouns)))
     extra = {**plant.extra, "grid": str(card["nouns"]["grid"])}
+    if "pv" in known and "battery" not in known:
+        extra["pv"] = "|".join(filter(None, (extra.get("pv", ""), str(card["nouns"]["pv"]))))
     found = replace(
         plant, units=units, instances=tuple(made), extra=extra,
         concepts={**plant.concepts, **_joined(plant.concepts, card["concepts"])},
