@@ -132,6 +132,7 @@ def test_cold_or_ice_but_never_both(tmp_path: Path) -> None:
         ("start", PARTS["start"].replace("at least as many", "twice as many")),
         ("served", "Half of the hall's need has to be met exactly."),
         ("power", PARTS["power"].replace("on 3 July", "on 2 July")),
+        ("power", PARTS["power"] + " The electrical load of the hall is 50 kW."),
         ("power", PARTS["power"].replace("highest hour", "average hour")),
         ("table", "the needs of the hall in the table are 10 % too low."),
     ],

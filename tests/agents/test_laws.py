@@ -104,6 +104,11 @@ def test_a_law_in_other_words(tmp_path: Path, k: int) -> None:
         ("law", PARTS["law"].replace(", where q is the cold in kW", "")),
         ("law", PARTS["law"] + " Above 300 kW they need 5 % more."),
         ("law", PARTS["law"] + " Their COP is 4."),
+        (
+            "on",
+            "There are 3 identical compressors. None is ever off; each makes between 60 kW and"
+            " 480 kW of cold.",
+        ),
         ("on", "It makes between 60 kW and 480 kW of cold when it runs at night."),
         ("loss", "97 % of the cold that is put in can be used if the tank is mixed."),
         ("loss", "97 % of the cold that is put in is lost."),

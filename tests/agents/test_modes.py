@@ -136,6 +136,22 @@ def test_what_is_said_otherwise_of_modes_is_not_passed_over(
     assert not analysed(tmp_path, written(**{part: text}), FILES).complete, text
 
 
+def test_modes_of_something_else_are_no_modes_of_cooling(tmp_path: Path) -> None:
+    text = """
+A pump runs in one of three modes on 20 October 2026, 00:00 to 08:00, hour by hour.
+
+| Mode | Power (kW) |
+|---|---|
+| Slow | 30 |
+| Fast | 80 |
+| Full | 130 |
+
+Prices in $/MWh are in `market.csv`. At midnight any mode may be entered. Every change of mode
+costs 18 USD. Minimise the cost of electricity and changes in USD.
+"""
+    assert not analysed(tmp_path, text, {"market.csv": FILES["market.csv"]}).complete
+
+
 TOWER = """
 {load} On 3 March 2026, 06:00 to 14:00, {either}{changes} {free} {made}
 

@@ -57,6 +57,8 @@ def drawn_by_law(system: System, name: str, law: Law) -> str:
         texts.append(f"{made}{factor}")
     if system.has(name, "cop"):
         builder.draft.doubt(law.line, f"{name}: what it draws is given in two ways")
+    if system.has(name, "count"):
+        builder.draft.doubt(law.line, f"{name}: does each draw by this law, or all together?")
     if law.bent():
         system.curved.append(name)
     return f"({' + '.join(texts)})*1[{law.gives}]"
@@ -72,8 +74,8 @@ def drawn_by_curves(system: System, name: str, eir: Eir) -> str:
         rated += f"*{_warmth(system, eir.warmth)}[t]"
     if not any(v["name"] == f"{name}_on" for v in builder.variables):
         builder.draft.doubt(eir.line, f"may {name} be off, or how little may it make?")
-    if system.has(name, "cop"):
-        builder.draft.doubt(eir.line, f"{name}: what it draws is given in two ways")
+    if system.has(name, "cop") or system.has(name, "count"):
+        builder.draft.doubt(eir.line, f"{name}: what it draws is given in two ways, or of several")
     texts = []
     for power, value in eir.terms:
         said = f"coefficient {power} of part load"

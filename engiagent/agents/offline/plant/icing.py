@@ -113,6 +113,10 @@ _POWER: Final = re.compile(
 )
 
 
+_OF_COOLING: Final = frozenset({"grid", "chiller", "cold_store", "cooling_load"})
+"""Units among which the power of the chiller is all that is drawn."""
+
+
 @dataclass(frozen=True)
 class Icing:
     """A chiller that makes ice as well as cold, each at its own efficiency and limit.
@@ -276,7 +280,8 @@ def take_power_price(draft: Draft, plant: Plant, axis: Axis | None) -> tuple[int
     """
     for n, line in enumerate(draft.lines):
         match = _POWER.search(line.line)
-        if match is None or not plant.of("grid") or axis is None or axis.hours > 24:
+        alone = {i.unit.component for i in plant.instances} <= _OF_COOLING
+        if match is None or not plant.of("grid") or axis is None or axis.hours > 24 or not alone:
             continue
         place = int(match["period"])
         if match["date"] and not _falls_on(line, match["date"], place, axis):

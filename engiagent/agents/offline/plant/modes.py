@@ -115,6 +115,8 @@ def _tabled(draft: Draft, grids: Sequence[Grid]) -> Modes | None:
         for group in (match["count"] or match["count2"],)
         if group and (amount := line.tokens[int(group)].amount) is not None
     }
+    if not any(modewords.COOLS.search(line.line) for line in draft.lines):
+        return None  # modes of a battery, or of a heat pump, are others
     for grid in grids:
         if len(grid.owners) < 2 or grid.columns:
             continue

@@ -8,6 +8,9 @@ from typing import Final
 
 MODE: Final = r"(?:(?:operating|cooling|plant) )?(?:modes?|regimes?)"
 CORNER: Final = re.compile(rf"(?i){MODE}|way of cooling|ways? to cool|operation")
+COOLS: Final = re.compile(
+    r"(?<![a-z])(?:cool(?:s|ed|ing)?|cold|chill(?:ed|ers?)|wet[- ]bulb)(?![a-z])"
+)
 POWER: Final = frozenset(
     ["power", "electric", "electrical", "electricity", "draw", "draws", "drawn", "consumption",
      "input", "takes", "needs", "total", "own"]

@@ -10,7 +10,10 @@ from engiagent.agents.offline.results import Missing
 from engiagent.agents.offline.storage import constrain
 
 _MACHINES = frozenset({"chiller", "cooling_load"})
-_OTHER = frozenset({"cold_store", "heat_store", "heat_pump", "zone", "heat_load", "boiler"})
+_OTHER = frozenset(
+    ["cold_store", "heat_store", "heat_pump", "zone", "heat_load", "boiler", "genset", "chp",
+     "electric_heater", "absorption_chiller", "vehicle"]
+)  # fmt: skip
 _MINUTES = {"hour": 60.0, "half hour": 30.0, "quarter hour": 15.0}
 
 

@@ -85,7 +85,7 @@ def _bounded(system: System, name: str) -> None:
     capacity = filled["energy_capacity"]
     if any(v is None or np.any(v != 1) for v in ways) or builder.axis.step_minutes < 60:
         return
-    if capacity not in builder.numbers:
+    if capacity not in builder.numbers or "self_discharge" in filled:
         return
     for slot in ("charge_power_max", "discharge_power_max"):
         if slot not in filled:
