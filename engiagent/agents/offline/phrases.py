@@ -16,7 +16,9 @@ _REST: Final = (
     r"from then on|after that|thereafter|"
     r"(?<=> )after(?:wards)?(?= ?(?:[,;.()]|$))|"
     r"else(?= <)|outside (?:of )?(?:these|those|this|that) (?:hours|times|periods?|windows?)|"
-    r"(?:at |during |in )?(?:the )?(?:rest|remainder)(?= |$)"
+    r"(?<!does )(?<!do )(?<!serves )(?<!covers )(?<!makes )(?<!gives )(?<!supplies )(?<!provides )"
+    r"(?:at |during |in )?(?<!does the )(?<!do the )(?<!serves the )(?<!covers the )(?<!makes the )"
+    r"(?<!gives the )(?<!supplies the )(?<!provides the )(?:the )?(?:rest|remainder)(?= |$)"
     r"(?! (?:of (?:the|our|its|this)|for|at least) )"
     r"|else(?= <)|{elsewhen}"
 )

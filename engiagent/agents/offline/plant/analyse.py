@@ -166,7 +166,8 @@ def understand_plant(
     balancing, series = take_products(draft, columns)
     read_series(draft, plant, series, currency, settled)
     take_ratings(problem, draft, plant, variants(draft, ahead))
-    lengths = read_lists(draft, plant, currency)
+    plant, needed = cooling.lists(plant)
+    lengths = [*read_lists(draft, plant, currency), *needed]
     offers = take_offers(draft, plant)
     investing = take_investing(draft)
     fine, blocks = coarse_grids(draft, [*times, *timed, *files[1]])

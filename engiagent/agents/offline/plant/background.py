@@ -318,16 +318,30 @@ def described(marked: Marked, only: frozenset[str], first: int, last: int) -> li
         nextby = marked.concepts[i + 1]
         before = tokens[i - 1].text if i else ""
         word = tokens[i].text
-        if (
-            marked.concepts[i] == UNKNOWN
-            and nextby.startswith("@")
+        names = (
+            nextby.startswith("@")
             and nextby[1:] in only
             and before in ("the", "our", "a", "an", "my", "this")
             and word not in scenery().doubtful
             and not re.search(r"(?:ed|ing|'s|s')$", word)
-        ):
+        )
+        if marked.concepts[i] == UNKNOWN and (names or _owns(marked, only, first, i)):
             found.append(i)
     return found
+
+
+def _owns(marked: Marked, only: frozenset[str], first: int, i: int) -> bool:
+    """Whether an unknown word only says whose the one unit of a kind is: 'the plant of a dairy'."""
+    tokens = marked.line.tokens
+    if i - 3 < first or tokens[i - 2].text != "of" or tokens[i - 1].text not in _ARTICLES:
+        return False
+    before = [c for c in marked.concepts[max(first, i - 6) : i - 2] if c != NEUTRAL]
+    unit, after = before[-1] if before else "", marked.concepts[i + 1]
+    plain = tokens[i].text not in scenery().doubtful and after != UNKNOWN
+    return unit.startswith("@") and unit[1:] in only and plain
+
+
+_ARTICLES: Final = frozenset({"a", "an", "the", "our", "my", "their"})
 
 
 def quieted(marked: Marked, places: Sequence[int]) -> Marked:

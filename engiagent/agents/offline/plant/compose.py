@@ -10,7 +10,7 @@ from engiagent.agents.offline.plant.acceptance import add_acceptance
 from engiagent.agents.offline.plant.committing import add_settlement, never_burns
 from engiagent.agents.offline.plant.constancy import add_constants
 from engiagent.agents.offline.plant.curves import least_fuel
-from engiagent.agents.offline.plant.drawing import least_energy, without_supply
+from engiagent.agents.offline.plant.drawing import keep_one_way, least_energy, without_supply
 from engiagent.agents.offline.plant.emissions import add_emissions
 from engiagent.agents.offline.plant.events import add_events
 from engiagent.agents.offline.plant.exports import add_energies
@@ -89,6 +89,7 @@ def build(system: System, goal: Goal | None, currency: str) -> Json | None:
     add_events(system, system.reader.events)
     add_balancing(system)
     _exclusive(system)
+    keep_one_way(system)
     _from_sources(system)
     add_timed(system)
     add_reserve(system)

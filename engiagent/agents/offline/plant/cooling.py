@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from engiagent.agents.offline.draft import Draft, Reading, amount_value
 from engiagent.agents.offline.goals import Goal
 from engiagent.agents.offline.grids import Grid
+from engiagent.agents.offline.plant.coldlists import take_cold_for_power, take_needed_lists
 from engiagent.agents.offline.plant.duties import Stated, take_duties
 from engiagent.agents.offline.plant.eir import Eir, take_eir
 from engiagent.agents.offline.plant.engine import Reader
@@ -49,12 +50,17 @@ class Cooling:
         """Return the plant without the machines that modes stand for."""
         return without_machines(plant, self.modes)
 
+    def lists(self, plant: Plant) -> tuple[Plant, list[int]]:
+        """Read lists of needs; return the plant with their load, and their lengths."""
+        return take_needed_lists(self.draft, plant)
+
     def phrases(self, plant: Plant, axis: Axis | None) -> Plant:
         """Read phrases on the units of a plant; return it with the loads that they add."""
         if axis is not None:
             take_step_words(self.draft, axis)
         take_described(self.draft)
         plant = take_needs(self.draft, plant, self.modes, axis)
+        take_cold_for_power(self.draft, plant)
         self.laws = take_laws(self.draft, plant)
         self.eir = take_eir(self.draft, plant)
         self.icing = take_icing(self.draft, plant)

@@ -111,6 +111,23 @@ def _warmth(system: System, warmth: Warmth) -> str:
     )  # fmt: skip
 
 
+def keep_one_way(system: System) -> None:
+    """Keep stores without losses from filling and emptying at once beside a curved law.
+
+    It would cost nothing there, and of all optima of a quadratic programme a solver returns one
+    from the middle.
+    """
+    builder = system.builder
+    for part in builder.components if system.curved else ():
+        given = part["parameters"]
+        names = [given.get(f"{way}_efficiency", "") for way in ("charge", "discharge")]
+        ways = [builder.numbers.get(name) for name in names]
+        lossless = all(v is not None and bool((v == 1).all()) for v in ways)
+        limited = {"charge_power_max", "discharge_power_max"} <= set(given)
+        if part["model"] == "battery" and lossless and limited:
+            part["options"] = {**part.get("options", {}), "exclusive_on": "T"}
+
+
 def outright(system: System, filled: dict[str, str]) -> bool:
     """Whether all electricity is bought as it is drawn: nothing else gives any, nothing limits it.
 

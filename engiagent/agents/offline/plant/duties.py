@@ -83,7 +83,8 @@ _FREE: Final = (
     r"(?:what(?:ever)? (?:ice |cold |heat )?(?:is |are )?(?:then )?left(?: in (?:it|there))?"
     r"|what(?:ever)? remains(?: in it)?|the (?:ice|cold|heat) that is left)"
     r" (?:at <clock#(?P<clock>\d+)>"
-    r"|at the end|in the end|afterwards) (?:is|are) (?:of no (?:use|value|interest|concern|account)"
+    r"|at the end|in the end|afterwards) (?:is|are|has|have)"
+    r" (?:of no (?:use|value|interest|concern|account)|no value"
     r"|worth nothing|useless|lost)",
 )
 _AT: Final = (

@@ -41,8 +41,8 @@ WITH: Final = re.compile(
     rf"(?:(?:with|under) (?:the )?(?P<a>{FREE}|{MADE})"
     rf"(?: (?:alone|on|running|only|in operation|at work|instead))?|(?:while|when) (?:the )?"
     rf"(?P<b>{FREE}|{MADE}) (?:runs?|cools?|works?|is on|are on)(?: alone)?) ,? ?"
-    r"(?:(?:the )?(?:fans?|pumps?|everything|all|it|plant|chillers?|tower|auxiliaries|and|of|that"
-    r"|together|in total|as a whole|,) )*"
+    r"(?:(?:(?:the|its|their) )?(?:fans?|pumps?|everything|all|it|plant|chillers?"
+    r"|tower|auxiliaries|and|of|that|together|in total|as a whole|,) )*"
     r"(?:takes?|draws?|needs?|uses?|consumes?|comes? to) <power#(?P<power>\d+)>"
     r"(?: (?:together|in total|in all|all together|of electricity|of power))?"
 )

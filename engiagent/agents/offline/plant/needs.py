@@ -28,6 +28,11 @@ _NEED: Final = re.compile(
     rf"(?P<ever>(?: ,)? {_EVER}(?: ,? ?{_EVER.replace('?P<part>', '?:')})?)?"
     r"(?= ?[,;.]|$| and (?!<))"
 )
+_LOAD: Final = re.compile(
+    r"(?:^|[,;] )(?P<who>(?:the |our )?(?:cooling |heat )?(?:load|need|demand)(?: of (?:the |our )?"
+    r"[a-z-]+(?: [a-z-]+)?)?) (?P<needs>is)(?P<gives>(?!))? <power#(?P<power>\d+)>"
+    rf"(?: (?P<cold>{_COLD})|(?P<heat>(?!)))?(?P<ever>(?: ,)? {_EVER})(?= ?[,;.]|$)"
+)
 _RESTRICTS: Final = re.compile(
     r"(?<![a-z-])(?:if|when|whenever|while|unless|except|only|until|before|after|during|may|can|might"
     r"|no|not|never|another|further|additional|other|some|part|half|each|every|either|neither|or"
@@ -48,7 +53,7 @@ def take_needs(draft: Draft, plant: Plant, modes: Modes | None, axis: Axis | Non
     for n, line in enumerate(draft.lines):
         if line.sentence.is_heading or n in draft.table_lines:
             continue
-        match = _NEED.search(line.line)
+        match = _NEED.search(line.line) or (_LOAD.search(line.line) if modes is not None else None)
         amount = line.tokens[int(match["power"])].amount if match is not None else None
         if match is None or amount is None or draft.is_taken(n, int(match["power"])):
             continue
@@ -58,6 +63,10 @@ def take_needs(draft: Draft, plant: Plant, modes: Modes | None, axis: Axis | Non
             continue
         if modes is not None and _of_cold(match):
             _aside(draft, n, line, match, amount)
+            if match.re is _LOAD and ("load", "power") not in draft.series:
+                # 'The load of the hall' is that of cooling; any other load stays unread.
+                kept = tuple(i for i in plant.instances if i.unit.component != "load")
+                plant = replace(plant, instances=kept)
         elif match["needs"] and match["cold"] and _cools(plant):
             plant = _loaded(draft, plant, n, amount)
             draft.take(n, list(line.covered(*match.span())))

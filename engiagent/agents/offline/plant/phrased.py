@@ -15,12 +15,12 @@ from engiagent.agents.offline.plant.duties import (
     only_of,
     says_day,
 )
-from engiagent.agents.offline.plant.units import Plant
+from engiagent.agents.offline.plant.units import Instance, Plant
 from engiagent.agents.offline.timing import Axis
 from engiagent.agents.offline.tokens import Line
 
 _OF: Final = r"(?: of (?:cold|ice|heat|cooling|chilled water))?(?: as ice)?"
-_STORE: Final = r"(?:it|(?:the|our|its) (?:[a-z-]+ )?(?:buffer|tank|store|storage|bank))"
+_STORE: Final = r"(?:it|(?:the|our|its|an?) (?:[a-z-]+ )?(?:buffer|tank|store|storage|bank))"
 _IN_IT: Final = (
     r"(?: (?:in it|in there|in stock|left(?: in it)?|in the (?:[a-z-]+ )?(?:tank|store|buffer)))?"
 )
@@ -75,6 +75,28 @@ _FROM: Final = re.compile(
 )
 
 
+_AT_EMPTY: Final = re.compile(
+    rf"(?:at <clock#(?P<clock>\d+)> {_STORE} is|{_STORE} is) (?:still |completely )?empty"
+    r"(?: at <clock#(?P<behind>\d+)>)?(?= ?[,;.]|$)"
+)
+
+
+def _emptied(draft: Draft, n: int, line: Line, store: Instance, axis: Axis | None) -> list[Stated]:
+    """Return that a store is empty at the time at which the horizon begins."""
+    match = _AT_EMPTY.search(line.line)
+    place = (match["clock"] or match["behind"]) if match is not None else None
+    if match is None or not place or _CONDITIONS.search(clause(line, match)):
+        return []
+    same = axis is not None and abs(axis.start_clock - axis.end_clock % 24) < 1e-9
+    if same or not at_edge(line, place, axis, end=False):
+        return []
+    covered = line.covered(*match.span())
+    draft.take(n, list(covered))
+    span = (line.tokens[covered[0]].span[0], line.tokens[covered[-1]].span[1])
+    draft.facts.append(Fact("start_empty", n, span, {}, match[0]))
+    return [Stated("start_empty", store.unit.component, n)]
+
+
 def _first_day(told: str, axis: Axis | None) -> bool:
     """Whether a date is that of the beginning."""
     known = axis is not None and "T" in axis.start
@@ -123,6 +145,7 @@ def take_phrased(draft: Draft, plant: Plant, axis: Axis | None) -> list[Stated]:
                                           if phrase.edge else ""))  # fmt: skip
             named = nouns_in(plant, line)
             draft.take(n, [i for i in line.covered(*match.span()) if i not in named])
+        found += _emptied(draft, n, line, store, axis)
         begins, empty = _FROM.search(line.line), _EMPTY.search(line.line)
         if begins is None or empty is None or begins.end() > empty.start():
             continue
