@@ -181,3 +181,14 @@ def test_an_order_that_says_something_else(tmp_path: Path, said: str, other: str
     text = ORDER.format(paid=PAID[0], late=LATE[0], waste=WASTE[0])
     assert said in text
     assert not analysed(tmp_path, text.replace(said, other)).complete, other
+
+
+def test_shifting_without_the_usual_consumption_is_asked_for(tmp_path: Path) -> None:
+    """A reduction would have nothing to reduce: nothing is fed in, and no load is given."""
+    said = (
+        "---\ndata: [prices.csv]\n---\n# Mill\n\nWe run a paper mill that can shift its grinders. "
+        "Electricity on 27 October 2026 costs what `prices.csv` says (EUR/MWh). The mill: up to "
+        "6 MW less than usual in any hour, and up to 4 MW more; over the three hours it must take "
+        "as much energy as usual. Minimise the cost in EUR.\n"
+    )
+    assert not analysed(tmp_path, said, {"prices.csv": PRICES}).complete

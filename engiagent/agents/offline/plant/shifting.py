@@ -148,8 +148,12 @@ def _take(draft: Draft, n: int, match: re.Match[str]) -> None:
 
 def add_shifts(system: System) -> None:
     """Put what consumers take less than usual on the side of the supplies."""
-    builder = system.builder
+    builder, ahead = system.builder, system.reader.ahead
+    made = ahead.commitment if ahead is not None else None
     for shift in system.reader.shifts:
+        if made is None or made.carrier != "electricity":
+            # Without a settlement of both ways a reduction needs the usual consumption beside it.
+            builder.draft.doubt(shift.line, f"what does {shift.name} take as usual, and who pays?")
         less = builder.value(
             f"{shift.name}_less", shift.less, f"how much less {shift.name} may take"
         )
