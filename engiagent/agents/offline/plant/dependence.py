@@ -7,8 +7,10 @@ line is down from 10:00 to 11:00'. Neither may be passed over.
 import re
 from typing import Final
 
+from engiagent.agents.offline.draft import Draft
 from engiagent.agents.offline.plant.background import scenery
-from engiagent.agents.offline.plant.words import Marked
+from engiagent.agents.offline.plant.units import nouns
+from engiagent.agents.offline.plant.words import Marked, group, mark, vocabulary
 
 _QUANTITY: Final = (
     r"(?:efficienc(?:y|ies)|loss(?:es)?|capacit(?:y|ies)|cop|leakage|self-discharge|wear"
@@ -30,6 +32,46 @@ _DOWN: Final = re.compile(
     r"(?:is|are|goes?|will be|stays?) (?:down|out of (?:use|order|service|action)|dead|closed|shut"
     r"|disconnected|off line|offline|unavailable|not available)(?![a-z-])"
 )
+
+
+SALE_COSTS: Final = re.compile(
+    r"(?<![a-z-])(?:(?:sales?|selling|exports?|exporting|sold|feed-in|feeding in|fed in) "
+    r"(?:[a-z]+ ){0,2}(?:costs?|is charged|are charged)|(?:fee|commission|levy)"
+    r" (?:of|is|:) <price)"
+)
+_SHED: Final = frozenset({"canstop", "swoff", "curtail"})
+
+
+def sheds_a_load(marked: Marked, first: int, last: int) -> bool:
+    """Whether a clause lets consumers, and no unit, be switched off: 'the wards can be shed'.
+
+    Parameters
+    ----------
+    marked
+        The line.
+    first, last
+        The tokens of the clause.
+    """
+    said = marked.said(first, last)
+    units = any(c.startswith("@") and c != "@load" for c in said) or "excess" in said
+    words = {token.text for token in marked.line.tokens[first:last]}
+    consumers = "@load" in said or bool(words & group("consumers"))
+    return bool(said & _SHED) and consumers and not units and "not" not in said
+
+
+def refuse_dependent(draft: Draft) -> None:
+    """Report the sentences of a reading, numbers or not, that make it depend on more."""
+    words = vocabulary(nouns())
+    for n, line in enumerate(draft.lines):
+        if line.sentence.is_heading or n in draft.table_lines or not line.tokens:
+            continue
+        marked, last = mark(line, words), len(line.tokens)
+        if SALE_COSTS.search(line.line):
+            draft.refuse(n, "does what is sold earn this, or cost it?")
+        elif all(t.amount is None for t in line.tokens) and (
+            changes_something(marked, 0, last) or sheds_a_load(marked, 0, last)
+        ):
+            draft.refuse(n, "what a quantity depends on, or a part that is out of use")
 
 
 def changes_something(marked: Marked, first: int, last: int) -> bool:

@@ -16,7 +16,7 @@ from engiagent.agents.offline.plant.background import (
     says_nothing,
 )
 from engiagent.agents.offline.plant.blocks import Offer
-from engiagent.agents.offline.plant.dependence import changes_something
+from engiagent.agents.offline.plant.dependence import changes_something, sheds_a_load
 from engiagent.agents.offline.plant.eir import Eir
 from engiagent.agents.offline.plant.enumerated import predicates_apart, units_apart
 from engiagent.agents.offline.plant.formulas import Curve
@@ -256,6 +256,8 @@ class Reader(Numbers):
         whole = any(t.kind in TIMES and self.whole(t) for t in line.tokens[first:last])
         if fact in ("no_export", "no_import") and whole and not unknown:
             return self._ban(n, marked, first, last)
+        if sheds_a_load(marked, first, last):
+            return "may a load be switched off?"
         fact = self._way_of(fact, marked, first)
         if fact == "final_at_least_that":
             if not self._after_start(n):

@@ -19,6 +19,7 @@ from engiagent.agents.offline.plant.background import (
 from engiagent.agents.offline.plant.carnot import Carnot
 from engiagent.agents.offline.plant.changes import Change
 from engiagent.agents.offline.plant.counts import Counts
+from engiagent.agents.offline.plant.dependence import SALE_COSTS
 from engiagent.agents.offline.plant.discourse import PRONOUNS, STRANGER
 from engiagent.agents.offline.plant.events import Event
 from engiagent.agents.offline.plant.horizon import PARTS_OF_DAY
@@ -83,11 +84,6 @@ _INSIDE_RATIOS: Final = frozenset(
 )
 _IN_AND_OUT: Final = frozenset(
     ["charge", "discharge", "loadedge", "whencharging", "whendischarging"]
-)
-_COSTS: Final = re.compile(
-    r"(?<![a-z-])(?:(?:sales?|selling|exports?|exporting|sold|feed-in|feeding in|fed in) "
-    r"(?:[a-z]+ ){0,2}(?:costs?|is charged|are charged)|(?:fee|commission|levy)"
-    r" (?:of|is|:) <price)"
 )
 _BESIDE_RATIOS: Final = frozenset({"loss", "efficiency", "each", "soc", "hold", "cond", "outof"})
 
@@ -287,7 +283,7 @@ class Numbers(Counts):
         line = self.draft.lines[n]
         amount = line.tokens[found.token].amount
         assert amount is not None
-        if found.slot.name == "export_price" and _COSTS.search(line.line):
+        if found.slot.name == "export_price" and SALE_COSTS.search(line.line):
             return f"{amount.quote}: does what is fed in earn this, or cost it?"
         money = currency_of(amount.unit) if amount.unit else None  # no exchange rate for a range
         if money in (None, "EUR") and not plausible(found.slot, amount) and found.slot.range_unit:
