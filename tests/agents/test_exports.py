@@ -76,6 +76,7 @@ NOT_THIS = [
     {"site": PARTS["site"].replace("needs 5 kW", "needs 5 kW of heat")},
     {"site": PARTS["site"].replace("in the four hours", "in the five hours")},
     {"panels": "The panels can be turned down if the mayor agrees."},
+    {"prices": PARTS["prices"] + " Energy sent back is not paid."},
 ]
 
 

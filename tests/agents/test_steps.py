@@ -100,6 +100,7 @@ NOT_THIS = [
     (SOLD, SOLD + " The price doubles after 11:00."),
     (SOLD, SOLD + " The figures are given for quarter hours."),
     (SOLD, SOLD + " The panels must not be turned down."),
+    (SOLD, SOLD + " Energy fed in is not paid."),
     (SOLD, SOLD + " The fee also holds for what is delivered."),
     (GOAL, "Choose the steps for 3 May 2026 so that revenue is greatest less a tenth, in EUR."),
     (GOAL, "Tell us when the revenue is greatest on 3 May 2026."),

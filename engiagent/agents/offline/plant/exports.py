@@ -29,6 +29,11 @@ def add_energies(system: System) -> None:
                 text = f"sum({instance.name}_{flow}[t]*dt(t) for t in T) {operator} {made}"
                 constrain(builder, reading.slot.said, text, "Strategic Requirements", reading.line)
     facts, draft = system.reader.facts, builder.draft
+    unpaid = facts.get("export_unpaid", [])
+    for prices in system.filled.values() if unpaid else ():
+        price = builder.numbers.get(prices.get("export_price", ""))
+        if price is not None and bool((price != 0).any()):
+            draft.doubt(unpaid[0], "what is fed in is not paid here, and has a price elsewhere")
     lost, needed = facts.get("else_lost", []), facts.get("indispensable", [])
     if lost and not needed:
         draft.doubt(lost[0], "is this required, or may it be given up at the price that is named?")
