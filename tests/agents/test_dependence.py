@@ -43,6 +43,6 @@ def test_what_changes_a_problem_is_not_passed_over(tmp_path: Path, more: str) ->
     assert not complete(tmp_path, more)
 
 
-@pytest.mark.parametrize("more", ["", "The canteen is closed at noon.", "The sky is grey today."])
+@pytest.mark.parametrize("more", ["", "The canteen is popular.", "The sky is grey today."])
 def test_what_changes_nothing_is(tmp_path: Path, more: str) -> None:
     assert complete(tmp_path, more)
