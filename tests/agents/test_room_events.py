@@ -98,6 +98,8 @@ WHO = "electric_heater"
          " below 9 kW.", ([17, 20], WHO, None, 9, True)),
         ("From 17:00 to 20:00 for every kWh by which they are below the agreed baseline of 9 kW we"
          " are paid a premium of 0.40 EUR/kWh.", ([17, 20], WHO, None, 9, True)),
+        ("On 6 August 2026 the aggregator pays 0.45 EUR for every kWh by which the electric heaters"
+         " stay below 30 kW between 14:00 and 17:00.", ([14, 17], WHO, None, 30, True)),
         ("The grid operator has announced a flexibility event on 11 December 2026, 17:00 to 20:00."
          " In these hours the electric heaters may use at most 6 kW.", ([17, 20], WHO, 6, None,
                                                                         False)),
@@ -114,6 +116,8 @@ def test_events_in_other_words(text: str, wanted: tuple[object, ...]) -> None:
         "From 17:00 to 20:00 the electric heaters may draw more than 6 kW.",
         "From 17:00 to 20:00 the electric heaters may draw at most 6 kW of heat.",
         "From 17:00 to 20:00 the fridge may draw at most 6 kW.",
+        "From 17:00 to 20:00 our company pays 0.45 EUR for every kWh by which the electric heaters"
+        " stay below 30 kW.",
         "During these hours the electric heaters may draw at most 6 kW.",
         "From 17:00 to 20:00 we pay 0.40 EUR/kWh for each kWh that the electric heaters are above"
         " 9 kW.",

@@ -68,6 +68,18 @@ def test_pumps_and_squared_deviations(tmp_path: Path) -> None:
     )
 
 
+def test_a_price_for_each_kelvin_and_a_sum_as_the_objective(tmp_path: Path) -> None:
+    found = house(
+        tmp_path,
+        wish="At every full hour from 11:00 to 14:00 each kelvin above 26 °C costs 0.4 EUR.",
+        goal="Minimise electricity plus discomfort, in EUR.",
+    )
+    assert found.complete, (found.missing, found.not_understood, found.ambiguous)
+    assert solved(found, tmp_path)[1] == pytest.approx(
+        least(lambda t: 0.4 * max(t - 26, 0)), rel=1e-6
+    )
+
+
 def test_pumps_and_a_wish_that_is_missed(tmp_path: Path) -> None:
     found = house(
         tmp_path,
@@ -95,6 +107,8 @@ def cost_of(found: Analysis) -> tuple[str, dict[str, tuple[object, str]]]:
         "For every hour mark from 11:00 to 14:00 the square of the deviation of the inside"
         " temperature from 25 °C costs 9 ct/K² (euro cents).",
         "At the end of each hour the deviation from 25 °C is squared and costs 0.09 EUR/(K²·h).",
+        "Discomfort has a price: on every hour mark from 11:00 to 14:00 the squared deviation of"
+        " the room temperature from 25 °C costs 0.09 EUR/K².",
     ],
 )
 def test_squared_deviations_in_other_words(tmp_path: Path, wish: str) -> None:
@@ -150,6 +164,8 @@ def staged(text: str) -> Staged | None:
         FIRST["machines"],
         "We have 3 large fans of the same size. Each fan draws 11 kW of heat from the house while"
         " it is on, and takes 1.3 kW of electricity.",
+        "Three identical large coolers cool the house. Each one removes 11 kW of heat from the"
+        " house while it is on and draws 1.3 kW of electricity.",
         "There are three coolers of the same size; each cooler that is on removes 11 kW from the"
         " house and uses 1.3 kW of electric power.",
     ],

@@ -57,9 +57,30 @@ def _settle(draft: Draft, goal: Goal) -> None:
             draft.take(goal.line, [i])
 
 
+_SUMMED: Final = re.compile(
+    r"(?P<small>minimi[sz]e) (?:the )?(?:sum of )?(?:the )?(?:costs? of )?"
+    r"(?:electricity|energy|heating|cooling|bill|power)(?: costs?| bill)? (?:plus|and) (?:the )?"
+    r"(?:costs? of |price of )?(?:discomfort|deviations|comfort)(?![a-z])"
+)
+
+
+def _summed(draft: Draft) -> Goal | None:
+    """Return 'minimise electricity plus discomfort', which is one cost and no two objectives."""
+    for n, line in enumerate(draft.lines):
+        match = None if line.sentence.is_heading else _SUMMED.search(line.line)
+        if match is None:
+            continue
+        span = line.sentence.span
+        draft.not_understood[:] = [e for e in draft.not_understood if e.span != span]
+        draft.take(n, list(line.covered(*match.span("small"))))
+        return Goal("cost", n)
+    return None
+
+
 def asked(draft: Draft) -> Goal | None:
     """Return the objective, also where it is a total or a question."""
     found = read_goal(draft)
+    found = _summed(draft) or found
     for n, line in enumerate(draft.lines):
         if line.sentence.is_heading or n in draft.table_lines:
             continue

@@ -32,8 +32,10 @@ _STAYS: Final = (
     rf"|keeps?|lies?|draws?|takes?|uses?)(?: in it)? (?:below|under|less than) {_BASE}"
 )
 _GET: Final = (
-    r"(?:(?:we|it|they|the [a-z]+) )?(?:get|gets|receive|receives|earn|earns|are paid|is paid|are"
-    r" credited|is credited|are given|have|has)"
+    r"(?:(?:(?:we|it|they|the [a-z]+) )?(?:get|gets|receive|receives|earn|earns|are paid|is paid"
+    r"|are credited|is credited|are given|have|has)"
+    r"|the (?:[a-z]+ )?(?:aggregator|utility|operator|supplier|provider|retailer)"
+    r" (?:pays|credits)(?: us)?(?: with)?)"
 )
 _PAY: Final = r"(?:(?:a |an |the )?(?:credit|premium|payment|bonus|reward|compensation)(?: of)? )?"
 _CREDIT: Final = "<price#(?P<credit>\\d+)>"
@@ -41,9 +43,11 @@ _TIME: Final = (
     r"(?:,? ?<period#(?P<when>\d+)> ,? ?|(?P<these>(?:during|in|at|for) (?:these|those|the event)"
     r" (?:hours|times)|during (?:it|the event)) ,? ?)"
 )
+_AFTER: Final = r"(?: ,? ?<period#(?P<after>\d+)>)?"
 _STATED: Final = (
     re.compile(rf"(?:{_TIME})?{_EACH}{_STAYS} ,? ?{_GET} {_PAY}{_CREDIT}(?= ?[.,;]|$)"),
-    re.compile(rf"(?:{_TIME})?{_GET} {_PAY}{_CREDIT} (?:{_EACH})?{_STAYS}(?= ?[.,;]|$)"),
+    re.compile(rf"(?:{_TIME})?{_GET} {_PAY}{_CREDIT} (?:{_EACH})?{_STAYS}{_AFTER}"
+               r"(?= ?[.,;]|$)"),
     re.compile(rf"(?:{_TIME})?{_GET} (?:paid|money|a premium|a credit|a bonus|paid money)"
                rf" {_EACH}{_STAYS}(?= ?[.,;]|$)"),
 )  # fmt: skip
@@ -122,7 +126,7 @@ def _stated(
         if match is None:
             continue
         same = events[-1] if events and events[-1].line == n else None
-        timed = match["when"] or match["these"]
+        timed = match["when"] or match["these"] or match.groupdict().get("after")
         place = _place(draft, plant, n, match, called) if timed or same is None else None
         if place is None and same is None:
             return
@@ -153,7 +157,12 @@ def _place(
 ) -> tuple[Period, str | None] | None:
     """Return when and for which unit a sentence speaks of an event; None where that is open."""
     line = draft.lines[n]
-    if match["when"]:
+    after = match.groupdict().get("after")
+    if match["when"] and after:
+        return None
+    if after:
+        period = line.tokens[int(after)].period
+    elif match["when"]:
         period = line.tokens[int(match["when"])].period
     else:
         near = [p for k, p in called if k in (n - 1, n) or "event" in (match["these"] or "")]

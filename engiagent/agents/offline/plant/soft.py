@@ -61,7 +61,7 @@ _EXPLAINED: Final = re.compile(
 )
 _ALLOWED: Final = frozenset(
     [
-        "so", "the", "a", "an", "of", "from", "is", "are", "and", "costs", "cost", "counts",
+        "so", "has", "the", "a", "an", "of", "from", "is", "are", "and", "costs", "cost", "counts",
         "count", "counted", "at", "to", "it", "its", "we", "us", "with", "for", "on", "in",
         "that", "this", "be", "as", "priced", "price", "worth", "charged", "penalised",
         "penalized", "penalty", "what", "or", "less", "more", "each", "every", "all", "full",

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from engiagent.agents.offline.draft import Draft, Fact
+from engiagent.agents.offline.horizons import dated_span
 from engiagent.agents.offline.phrases import relined, with_names
 from engiagent.agents.offline.plant.remarks import account
 from engiagent.agents.offline.timing import Axis
@@ -106,6 +107,9 @@ def _begins(draft: Draft) -> None:
                 fact = Fact("start_clock", n, token.span, {"clock": token}, match[0])
                 clocks[token.clock] = fact
     known = [f for f in draft.facts if f.name == "start_clock" and _of_plan(f.words)]
+    whole = any(t.kind == "allday" for line in draft.lines for t in line.tokens)
+    if whole or dated_span(draft) is not None:
+        return
     if len(clocks) == 1 and not known and not draft.has("first_hour"):
         draft.facts.insert(0, next(iter(clocks.values())))
 

@@ -23,6 +23,7 @@ _NOUN: Final = (
     r"|blowers?|air[- ]conditioners?|radiators?|coils?)"
 )
 _ADJ: Final = r"(?:(?!of |and |or |is |are )[a-z-]+ ){0,2}"
+_OWN: Final = rf"(?:{_NOUN}|one(?: of them)?)"
 _SINGLE: Final = r"(?:single |running |such )?"
 _ALIKE: Final = r"(?: of (?:equal|the same|one|identical) size| alike| that are alike)"
 _NAMED: Final = (
@@ -48,12 +49,12 @@ _ALIKE_COUNT: Final = re.compile(
     r"(?: (?:cool|ventilate|serve|heat) (?:the|an?|our) [a-z]+(?: [a-z]+)?)?(?= ?[.,;]|$)"
 )
 _EACH: Final = re.compile(
-    rf"(?:every|each|any|one) {_SINGLE}{_NOUN}(?: {_ON})? (?:takes|removes|draws|extracts|carries)"
+    rf"(?:every|each|any|one) {_SINGLE}{_OWN}(?: {_ON})? (?:takes|removes|draws|extracts|carries)"
     rf" <power#(?P<heat>\d+)>{_KIND.format('what')} {_FROM}(?: {_ON})?"
     rf"(?: , and| and| ,)(?: it)?(?: takes| draws| uses| needs)? {_ELECTRIC}{_OFF}(?= ?[.,;]|$)"
 )
 _WARMS: Final = re.compile(
-    rf"(?:every|each|any|one) {_SINGLE}{_NOUN}(?: {_ON})? (?:gives|adds|delivers|puts)"
+    rf"(?:every|each|any|one) {_SINGLE}{_OWN}(?: {_ON})? (?:gives|adds|delivers|puts)"
     rf" <power#(?P<heat>\d+)>{_KIND.format('what')} {_TO}(?: {_ON})?(?: , and| and| ,)(?: it)?"
     rf" (?:takes|draws|uses|needs) {_ELECTRIC}{_OFF}(?= ?[.,;]|$)"
 )
@@ -62,7 +63,7 @@ _WORK: Final = re.compile(
     rf"(?: with| by)? ?<power#(?P<heat>\d+)>{_KIND.format('what')} each {_ON}{_OFF}(?= ?[.,;]|$)"
 )
 _RATIO: Final = re.compile(
-    rf"(?:every|each|a|one|any) {_SINGLE}{_NOUN} (?:takes|draws|uses|needs)(?: {_ON})?"
+    rf"(?:every|each|a|one|any) {_SINGLE}{_OWN} (?:takes|draws|uses|needs)(?: {_ON})?"
     rf" <power_per_cold#(?P<ratio>\d+)>(?: {_ON})?(?= ?[.,;]|$)"
 )
 _SWITCHED: Final = re.compile(
