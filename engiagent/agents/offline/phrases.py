@@ -190,6 +190,7 @@ TIME_FACTS: Final = (
     "horizon", "horizon_hours", "step", "step_word", "start_clock", "hour_ending", "hour_beginning",
     "first_hour", "numbered",
 )  # fmt: skip
+_LOSSES: Final = re.compile(r"loss|lost|round|efficien|square root|charg")
 _NOT_EQUAL: Final = re.compile(r"\b(?:at least|less|lower|below|more|minimum|emptier|higher)\b")
 
 
@@ -221,6 +222,8 @@ def apply_rules(draft: Draft, facts: frozenset[str] | None = None) -> None:
                 if rule.fact.startswith("horizon") and _part_of_it(line.line, match):
                     continue
                 if rule.fact == "final_equals_initial" and _NOT_EQUAL.search(match[0]):
+                    continue
+                if rule.fact == "sqrt_split" and not _LOSSES.search(line.line):
                     continue
                 covered = line.covered(*match.span())
                 groups = {

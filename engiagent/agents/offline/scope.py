@@ -15,6 +15,34 @@ _NEGATED: Final = re.compile(
 )
 _CLAUSE_MARKS: Final = frozenset({",", ";", "and", "but", "while", "(", ")"})
 _INTEGRATION: Final = frozenset({"euler", "implicit", "exact"})
+_FRACTIONS: Final = frozenset(
+    [
+        "half",
+        "third",
+        "quarter",
+        "fifth",
+        "tenth",
+        "twice",
+        "double",
+        "triple",
+        "other",
+        "another",
+        "changes",
+        "change",
+        "if",
+        "unless",
+        "while",
+        "whenever",
+        "until",
+        "except",
+        "provided",
+    ]
+)
+_LIMITS: Final = frozenset(
+    ["emptyword", "fullword", "halfword", "timeword", "always", "must", "only", "cond", "keep",
+     "exclusive", "least", "most", "below", "above", "end", "loss", "standing"]
+)  # fmt: skip
+_ALONE: Final = frozenset({"uncounted", "untold"})
 _PIECES: Final = frozenset({",", ";", ":"})
 _JOINTS: Final = _PIECES | {"and", "but"}
 _NEVER_BACKGROUND: Final = frozenset(
@@ -45,12 +73,14 @@ def account(draft: Draft, goal: int | None = None) -> None:
 def _weighed(draft: Draft, n: int, line: Line) -> None:
     """Report what nothing took of a sentence where a word of it may change the problem."""
     from engiagent.agents.offline.plant.background import gives_reason, says_nothing
+    from engiagent.agents.offline.plant.statements import stated
     from engiagent.agents.offline.plant.units import nouns
     from engiagent.agents.offline.plant.weight import bearing_word, weighty_word
     from engiagent.agents.offline.plant.words import (
         NEUTRAL,
         UNKNOWN,
         card_words,
+        group,
         mark,
         vocabulary,
     )
@@ -58,7 +88,7 @@ def _weighed(draft: Draft, n: int, line: Line) -> None:
     refused = any(e.span == line.sentence.span for e in draft.not_understood)
     if n in draft.table_lines or refused:
         return
-    known = {i: NEUTRAL for i, t in enumerate(line.tokens) if t.text in card_words()}
+    known = {i: NEUTRAL for i, t in enumerate(line.tokens) if t.text in card_words(scope=False)}
     found, last = mark(line, vocabulary(nouns())), len(line.tokens)
     found = replace(
         found,
@@ -77,11 +107,30 @@ def _weighed(draft: Draft, n: int, line: Line) -> None:
             continue
         taken = any(draft.is_taken(n, i) for i in range(a, b))
         judge = weighty_word if taken else bearing_word
-        done = {i for i in range(a, b) if draft.is_taken(n, i) or (taken and i in known)}
+        done = {i for i in range(a, b) if draft.is_taken(n, i)}
+        done |= {i for i in known if taken and line.tokens[i].text not in _FRACTIONS}
         word = judge(found, a, b, done.__contains__)
+        said = found.said(a, b)
+        limits = said & _ALONE or (said & _LIMITS and said - group("triggers") - _LIMITS)
+        if word is None and not taken and limits and stated(said) is None:
+            word = next(t.text for t, c in zip(line.tokens[a:b], found.concepts[a:b], strict=True)
+                        if c in _LIMITS | _ALONE)  # fmt: skip
+        word = word or _spelled(draft, n, line, range(a, b))
         if word is not None:
             draft.refuse(n, f"nothing covers this, and '{word}' may matter")
             return
+
+
+def _spelled(draft: Draft, n: int, line: Line, piece: range) -> str | None:
+    """Return a number in words that nothing took, as in 'two of these' and 'ten per cent'."""
+    for i in piece[:-1]:
+        amount = line.tokens[i].amount
+        parts = line.tokens[i + 1].text in ("of", "per", "times")
+        if amount is None or draft.is_taken(n, i) or not parts:
+            continue
+        if not re.search(r"\d", amount.quote) and amount.value > 1:
+            return amount.quote
+    return None
 
 
 def _unknown(draft: Draft, n: int, line: Line) -> None:

@@ -26,6 +26,10 @@ _ASKS_WHAT: Final = frozenset(["what", "how", "which", "where", "when"])
 _EDGES: Final = frozenset({",", ";", ":", "(", ")"})
 _HEADER: Final = re.compile(r"(?:from|to|cc|subject|re|date|attn) :")
 _SEE: Final = re.compile(r"see (?:the )?(?:table|column|file|list)s?(?![a-z])")
+_OTHER_SCALE: Final = re.compile(
+    r"(?:times|figures|prices|values|hours|stamps|numbers|amounts|data) (?:are|is) "
+    r"(?:(?:given|shown|printed|stated|meant) )?in (?!local|the)([a-z]+) (?:time|units|money)"
+)
 _NET: Final = re.compile(r"(?<![a-z])(?:net|residual)(?![a-z])")
 _OF_REQUESTS: Final = frozenset({"adder", "less", "may"})
 
@@ -71,6 +75,8 @@ def bearing_word(marked: Marked, first: int, last: int, taken: Callable[[int], b
     tokens = marked.line.tokens
     if _HEADER.match(_text(marked, first, last)):
         return None
+    if (other := _OTHER_SCALE.search(marked.line.line)) is not None:
+        return other[1]
     asks = _asks(marked, first)
     edges = [i for i in range(first, last) if tokens[i].text in _EDGES and tokens[i].kind == "mark"]
     for a, b in pairwise([first, *edges, last]):
@@ -88,8 +94,10 @@ def weighty_word(marked: Marked, first: int, last: int, taken: Callable[[int], b
     """
     for i in range(first, last):
         token = marked.line.tokens[i]
-        loose = i not in marked.phrased and token.kind == "word" and not taken(i)
-        if loose and token.text in classes().weighty | classes().bearing:
+        phrased = i in marked.phrased and marked.concepts[i] != "cond"
+        loose = not phrased and token.kind == "word" and not taken(i)
+        words = classes().weighty | classes().bearing
+        if loose and (token.text in words or marked.concepts[i] == "cond"):
             return token.text
     return None
 

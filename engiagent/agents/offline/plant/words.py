@@ -94,10 +94,14 @@ def exclusive() -> tuple[frozenset[str], ...]:
     return tuple(frozenset(str(g).split()) for card in _cards() for g in card.get("exclusive", ()))
 
 
-@lru_cache(maxsize=1)
-def card_words() -> frozenset[str]:
-    """Return every word that stands in the cards of phrases, numbers' slots and scope."""
-    names = ("lexicon", "battery", "thermal", "site", "states", "objective", "scope")
+@lru_cache(maxsize=2)
+def card_words(scope: bool = True) -> frozenset[str]:
+    """Return every word that stands in the cards of phrases, numbers' slots and scope.
+
+    ``scope`` False leaves out the words that may not be passed over.
+    """
+    own = ("lexicon", "battery", "thermal", "site", "states", "objective")
+    names = (*own, *(("scope",) if scope else ()))
     texts = (str(load_card(name)) for name in names)
     return frozenset(word for text in texts for word in re.findall(r"[a-z][a-z'-]+", text.lower()))
 
