@@ -179,7 +179,7 @@ def _names_only(marked: Marked, first: int, i: int) -> bool:
         return True
     k = i - 1
     article = False
-    while k >= first and tokens[k].kind == "word":
+    while k >= first and (tokens[k].kind == "word" or tokens[k].amount is not None):
         word = tokens[k].text
         if word in classes().prepositions:
             return True
