@@ -137,6 +137,24 @@ def test_other_words_give_the_same_community(changes: dict[str, str], tmp_path: 
     assert str(goal.expression).count("sum(") == 3
 
 
+def inline(values: np.ndarray) -> str:
+    """Return a table of the text with a column for each member."""
+    rows = [f"| {10 + t}:00 | " + " | ".join(map(str, row)) + " |" for t, row in enumerate(values)]
+    head = ["| Hour | " + " | ".join(NAMES) + " |", "|---|---|---|---|"]
+    return "\n".join([*head, *rows])
+
+
+def test_tables_in_the_text_say_the_same_as_files(tmp_path: Path) -> None:
+    files = (
+        f"What each house needs (kW):\n\n{inline(USE)}\n\nWhat the panels make"
+        f" (kW):\n\n{inline(SUN)}"
+        "\n\nNothing is ever thrown away."
+    )
+    analysis = read(tmp_path, {"files": files})
+    assert analysis.complete, (analysis.missing, analysis.not_understood, analysis.ambiguous)
+    assert solved(analysis, tmp_path)[1] == pytest.approx(cheapest())
+
+
 NOT_THIS = [
     {"who": PARTS["who"].replace("Two have", "Three have")},
     {"who": PARTS["who"].replace("Elm has none", "Oak has none")},

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from engiagent.agents.offline.cards import load_card
 from engiagent.agents.offline.draft import Draft
 from engiagent.agents.offline.engine import Understanding, currency_of_text, open_draft
+from engiagent.agents.offline.feeders.analyse import take_descriptions, take_tables
 from engiagent.agents.offline.feeders.loads import NodeData, wide
 from engiagent.agents.offline.feeders.sheets import Sheet, sheets_of
 from engiagent.agents.offline.goals import Goal, read_goal
@@ -83,6 +84,9 @@ def understand_community(problem: "Problem") -> Understanding | None:
     draft, _ = open_draft(problem, currency)
     apply_rules(draft, frozenset(TIME_FACTS))
     data = _data(draft, sheets, members, currency)
+    used = [d.sheet for d in data.values()]
+    take_tables(draft, used)
+    take_descriptions(draft, [s for s in used if not s.file], _words(_concepts()))
     _take_members(draft, members, data)
     axis = read_axis(draft, [d.sheet.times for d in data.values() if d.sheet.times], [])
     drop_false_starts(draft, axis)
@@ -102,7 +106,7 @@ def understand_community(problem: "Problem") -> Understanding | None:
 
 def _members(problem: "Problem", sheets: Sequence[Sheet]) -> tuple[str, ...] | None:
     """Return the names that are columns of two tables over time, and that the text names."""
-    timed = [s for s in sheets if s.times is not None and s.file]
+    timed = [s for s in sheets if s.times is not None]
     heads = [
         [re.sub(r"\s*[(\[].*", "", h).strip() for c, h in enumerate(s.heads)
          if s.numbers(c) is not None]
@@ -117,6 +121,10 @@ def _members(problem: "Problem", sheets: Sequence[Sheet]) -> tuple[str, ...] | N
     return tuple(widest) if shared >= 2 and len(named) >= len(widest) >= 2 else None
 
 
+def _concepts() -> dict[str, str]:
+    return dict(load_card("community")["concepts"])
+
+
 def _words(concepts: dict[str, str]) -> Any:
     return vocabulary({name: unit.nouns for name, unit in units().items()}, concepts)
 
@@ -125,7 +133,7 @@ def _data(
     draft: Draft, sheets: Sequence[Sheet], members: Sequence[str], currency: str | None
 ) -> dict[str, NodeData]:
     """Return the tables of the members by what they hold; report those that are not clear."""
-    words = _words(dict(load_card("community")["concepts"]))
+    words = _words(_concepts())
     found: dict[str, NodeData] = {}
     for sheet in sheets:
         read = wide(draft, sheet, members, words, currency)
@@ -134,7 +142,7 @@ def _data(
             found[read.role] = read
             continue
         reason = read if isinstance(read, str) else "what it holds of the members is not clear"
-        if sheet.file or sheet.times is not None:
+        if sheet.file or sheet.times is not None or read is not None:
             draft.not_understood.append(NotUnderstood(where, sheet.span, reason))
     return found
 

@@ -122,11 +122,17 @@ def _of_members(builder: Builder, data: NodeData, members: tuple[str, ...]) -> t
         among = f"H_{data.role}"
         builder.sets.append({"name": among, "kind": "subset", "of": "H",
                              "elements": list(data.nodes)})  # fmt: skip
-    made = builder.parameter(
-        f"member_{data.role}", data.unit, f"{data.role} of a member", index=[among, "T"],
-        data=f"{sheet.file}#*", keys=[sheet.names[data.keys]],
-        source_reference={"kind": "file", "file": sheet.file, "column": "*"},
-    )  # fmt: skip
+    fields: Json = {"index": [among, "T"]}
+    if sheet.file:
+        fields |= {"data": f"{sheet.file}#*", "keys": [sheet.names[data.keys]],
+                   "source_reference": {"kind": "file", "file": sheet.file,
+                                        "column": "*"}}  # fmt: skip
+    else:
+        pairs = zip(data.nodes, data.columns, strict=True)
+        values = {n: list(sheet.numbers(c) or ()) for n, c in pairs}
+        sources = [s for c in data.columns for s in sheet.source(c)]
+        fields |= {"value": values, "source_reference": sources}
+    made = builder.parameter(f"member_{data.role}", data.unit, f"{data.role} of a member", **fields)
     shown = f"{made}[h, t]"
     return made, shown if among == "H" else f"({shown} if h in {among} else 0[kW])"
 

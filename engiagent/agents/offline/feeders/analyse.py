@@ -39,7 +39,8 @@ _KINDS: Final = (
     (re.compile(r"[kM]?V"), "voltage"),
 )
 _TELLING: Final = frozenset(
-    {"@load", "@pv", "@wind", "@node", "@source", "@feeder", "@genset", "place", "active",
+    {"@house", "member", "@load", "@pv", "@wind", "@node", "@source", "@feeder", "@genset",
+     "place", "active",
      "reactive", "impedance", "price", "outof", "into", "may", "available", "each", "power",
      "overday", "demand", "limit", "energy", "electric", "production", "import", "export", "hold",
      "has", "nominal", "twoway", "peak", "most", "rated", "capacity"}
@@ -87,9 +88,9 @@ def understand_feeder(problem: "Problem") -> Understanding | None:
     apply_rules(draft, frozenset(TIME_FACTS))
     data = node_data(draft, [s for s in sheets if s != lines.sheet], lines, currency)
     used = [d.sheet for d in data]
-    _take_tables(draft, [lines.sheet, *used])
+    take_tables(draft, [lines.sheet, *used])
     described = [s for s in sheets if s == lines.sheet or s in used or prices_of(s, feeder_words())]
-    _take_descriptions(draft, described, feeder_words())
+    take_descriptions(draft, described, feeder_words())
     _take_counts(draft, lines)
     series = [s for s in sheets if s.times and (prices_of(s, feeder_words()) or s in used)]
     stamped = [s.times for s in series if s.times]
@@ -136,7 +137,7 @@ def _rekinded(text: str, tokens: Sequence[Token]) -> list[Token]:
     return result
 
 
-def _take_descriptions(draft: Draft, sheets: Sequence[Sheet], words: Vocabulary) -> None:
+def take_descriptions(draft: Draft, sheets: Sequence[Sheet], words: Vocabulary) -> None:
     """Account for what only says what a file or a table holds: no limits, no conditions."""
     files = {sheet.file for sheet in sheets if sheet.file}
     starts = [sheet.span[0] for sheet in sheets if not sheet.file]
@@ -185,7 +186,7 @@ def _take_laws(draft: Draft) -> None:
                 draft.facts.append(Fact("fall_of_voltage", n, law.span, {}, ""))
 
 
-def _take_tables(draft: Draft, sheets: Sequence[Sheet]) -> None:
+def take_tables(draft: Draft, sheets: Sequence[Sheet]) -> None:
     """Account for the cells of tables that were read as a whole."""
     spans = [sheet.span for sheet in sheets if not sheet.file]
     for n in draft.table_lines:
