@@ -142,8 +142,13 @@ def _senses(draft: Draft) -> list[bool]:
 
 
 def _carrier(draft: Draft, sells: bool) -> str:
-    """Return what is committed to: electricity unless the sentences on it speak of heat or cold."""
-    nouns = patterns()["sold" if sells else "bought"]
+    """Return what is committed to: electricity unless the sentences on it speak of heat or cold.
+
+    What is sold in advance is electricity: nobody settles a difference of heat at a market.
+    """
+    if sells:
+        return "electricity"
+    nouns = patterns()["bought"]
     found = set()
     for n, line in enumerate(draft.lines):
         if line.sentence.is_heading or n in draft.table_lines or not nouns.search(line.line):

@@ -211,6 +211,8 @@ def add_readiness(system: System) -> None:
         return
     builder = system.builder
     stores = system.reader.plant.of("battery")
+    if builder.axis.step_minutes != 60:
+        builder.draft.doubt(ready.line, "hours that are counted, with other steps")
     if len(stores) != 1:
         builder.draft.doubt(ready.line, "of which battery is this asked?")
         return

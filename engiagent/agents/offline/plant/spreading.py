@@ -36,6 +36,9 @@ def over_scenarios(system: System, objective: Json | None) -> Json | None:
         return objective
     first = _first_stage(system, ahead)
     builder = system.builder
+    if objective is not None and "expression" not in objective:
+        builder.draft.doubt(0, "an objective of several goals over scenarios")
+        return objective
     copied = _copied(builder, ahead, first)
     renames = [_renaming(builder, copied, label) for label in ahead.scenarios.labels]
     _parameters(builder, ahead, copied, renames)
