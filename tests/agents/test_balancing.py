@@ -141,6 +141,9 @@ def test_power_in_other_words(tmp_path: Path, power: str) -> None:
         ("* at every moment the battery has to store enough to sustain the upward capacity for"
          " 30 minutes without losses, and there has to be enough space to store the downward"
          " capacity for 30 minutes without losses.", 0.5, False),
+        ("* at the start and at the end of every hour it must hold enough energy to provide the"
+         " upward reserve for 15 minutes including losses, and have enough room to absorb the"
+         " downward reserve for 15 minutes including losses.", 0.25, True),
         ("* at all times it must contain enough to give the upward capacity for an hour with the"
          " discharging losses, and there must be room to take in the downward capacity for an hour"
          " after charging losses.", 1.0, True),

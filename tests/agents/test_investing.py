@@ -80,6 +80,12 @@ def test_wordings_of_the_question(
     assert annuity == pytest.approx(annuity_factor(rate, life))
 
 
+def test_what_it_is_behind_the_question(tmp_path: Path) -> None:
+    body = BODY.replace("The battery has 50 MW", "It has 50 MW")
+    text = body.format(ask=ASK, life=LIFE, goal=GOAL)
+    assert objective(analysed(tmp_path, text, {"year.csv": YEAR}), tmp_path)[1] == "EUR/kW"
+
+
 def test_a_price_for_energy(tmp_path: Path) -> None:
     found = asked(tmp_path, ASK.replace("kW", "kWh"), goal="Maximise it and report it in EUR/kWh.")
     text, unit, _ = objective(found, tmp_path)

@@ -72,7 +72,7 @@ _BACKED: Final = re.compile(
 )
 _ROOM: Final = re.compile(
     r"(?:there (?:must|has to|needs to|should|shall) (?:always )?be"
-    r"|(?:must|has to|needs to|should|shall) (?:always )?have)(?: enough)?(?: free)?"
+    r"|(?:must|has to|needs to|should|shall) (?:always )?have|(?<=and )have)(?: enough)?(?: free)?"
     r" (?:room|space|room left|free capacity) "
     r"to (?:take|absorb|store|receive|take in|take up) "
     rf"{_CAPACITY.format('d')} for (?:{_LONG.format('d')})"

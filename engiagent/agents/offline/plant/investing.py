@@ -90,6 +90,7 @@ _GOAL: Final = re.compile(
     r"(?: and (?:report|give|state|express) (?:it|this|that|the result))?"
     r"(?: in (?P<money>[a-z]{3}|ct) / (?P<size>kwh|kw)(?![a-z]))?"
 )
+_STORES: Final = frozenset({"battery", "storage", "store", "bess", "accumulator"})
 _YEARS: Final = (8760.0, 8784.0)
 
 
@@ -148,7 +149,9 @@ def take_investing(draft: Draft) -> Investing | None:
     running = _running(draft, lines)
     _of(draft, defined, "one")
     for n, match in found:
-        draft.take(n, list(draft.lines[n].covered(*match.span())))
+        covered = draft.lines[n].covered(*match.span())
+        # What the question is about stays what 'it' is in the sentences behind it.
+        draft.take(n, [i for i in covered if draft.lines[n].tokens[i].text not in _STORES])
     for pattern in (_REPEATS, _RESIDUAL, _ENDS):
         for n, line in lines:
             for match in pattern.finditer(line.line):
