@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Final
 
 from engiagent.agents.offline.cards import load_card
-from engiagent.agents.offline.plant.words import NEUTRAL, UNKNOWN, Marked
+from engiagent.agents.offline.plant.words import NEUTRAL, THING, UNKNOWN, Marked
 
 _ARTICLES: Final = frozenset(
     ["the", "a", "an", "our", "its", "their", "this", "that", "my", "your", "these", "those"]
@@ -187,7 +187,7 @@ def _names_only(marked: Marked, first: int, i: int) -> bool:
             return article
         if word in _ARTICLES:
             article = True
-        elif marked.concepts[k] not in (UNKNOWN, NEUTRAL, "same", "each") or (
+        elif marked.concepts[k] not in (UNKNOWN, NEUTRAL, THING, "same", "each") or (
             marked.concepts[k] == NEUTRAL and k not in marked.phrased and article
         ):
             return False
