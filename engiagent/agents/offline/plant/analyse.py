@@ -163,6 +163,7 @@ def understand_plant(
     plant = without_netted(plant, columns, draft, currency)
     plant, settled = with_demand(plant, columns, draft, currency)
     plant = with_commitment(cooling.units(plant), ahead)
+    settled = {**settled, **cooling.columns(columns)}
     balancing, series = take_products(draft, columns)
     read_series(draft, plant, series, currency, settled)
     take_ratings(problem, draft, plant, variants(draft, ahead))
@@ -441,7 +442,8 @@ def _analysis(
         draft.missing.append(
             Missing("time", "periods", "the time axis is not given: how many periods, how long?")
         )
-    elif not kinds - {"grid", "fuel", "load", "heat_load", "cooling_load"} and not reader.modes:
+    elif not (kinds - {"grid", "fuel", "load", "heat_load", "cooling_load"}
+              or reader.modes or reader.reset):  # fmt: skip
         draft.missing.append(Missing("problem", "component", "no unit of a plant is recognised"))
     else:
         builder = Builder(problem, draft, axis, variants=variants(draft, reader.ahead))

@@ -24,6 +24,7 @@ from engiagent.agents.offline.plant.radiators import add_radiators, follows_wate
 from engiagent.agents.offline.plant.reactive import add_reactive
 from engiagent.agents.offline.plant.readiness import add_readiness
 from engiagent.agents.offline.plant.reserve import add_contingency, add_reserve
+from engiagent.agents.offline.plant.resetting import add_reset
 from engiagent.agents.offline.plant.reversible import check_both_at_once
 from engiagent.agents.offline.plant.shifting import add_shifts
 from engiagent.agents.offline.plant.site import add_grid, add_prices
@@ -76,6 +77,7 @@ def build(system: System, goal: Goal | None, currency: str) -> Json | None:
     add_soft(system, system.reader.wishes)
     add_modes(system)
     add_icing(system)
+    add_reset(system)
     add_reactive(system)
     for instance in plant.of("grid"):
         if not add_settlement(system, instance):

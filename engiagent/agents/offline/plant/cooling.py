@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from engiagent.agents.offline.draft import Draft, Reading, amount_value
 from engiagent.agents.offline.goals import Goal
-from engiagent.agents.offline.grids import Grid
+from engiagent.agents.offline.grids import Column, Grid
 from engiagent.agents.offline.plant.coldlists import take_cold_for_power, take_needed_lists
 from engiagent.agents.offline.plant.duties import Stated, take_duties
 from engiagent.agents.offline.plant.eir import Eir, take_eir
@@ -22,6 +22,8 @@ from engiagent.agents.offline.plant.modes import Modes, take_goal, take_modes
 from engiagent.agents.offline.plant.moding import without_machines
 from engiagent.agents.offline.plant.needs import take_described, take_needs
 from engiagent.agents.offline.plant.phrased import take_phrased
+from engiagent.agents.offline.plant.reset import Reset, take_reset
+from engiagent.agents.offline.plant.resetting import load_column, with_load
 from engiagent.agents.offline.plant.retold import take_step_words
 from engiagent.agents.offline.plant.tapers import Taper
 from engiagent.agents.offline.plant.units import Plant
@@ -34,6 +36,7 @@ class Cooling:
 
     draft: Draft
     modes: Modes | None
+    reset: Reset | None = None
     stated: list[Stated] = field(default_factory=list)
     laws: Mapping[str, Law] = field(default_factory=dict)
     eir: Mapping[str, Eir] = field(default_factory=dict)
@@ -44,11 +47,15 @@ class Cooling:
     @classmethod
     def open(cls, draft: Draft, grids: Sequence[Grid]) -> "Cooling":
         """Read what comes before any unit is known."""
-        return cls(draft, take_modes(draft, grids))
+        return cls(draft, take_modes(draft, grids), take_reset(draft))
 
     def units(self, plant: Plant) -> Plant:
         """Return the plant without the machines that modes stand for."""
-        return without_machines(plant, self.modes)
+        return with_load(without_machines(plant, self.modes), self.reset)
+
+    def columns(self, columns: Sequence[Column]) -> dict[str, tuple[str, str]]:
+        """Return which slots of which units some columns are, by their names."""
+        return load_column(columns, self.reset)
 
     def lists(self, plant: Plant) -> tuple[Plant, list[int]]:
         """Read lists of needs; return the plant with their load, and their lengths."""
@@ -77,7 +84,7 @@ class Cooling:
     def into(self, reader: Reader) -> None:
         """Hand what was read to the reader of all other sentences."""
         reader.modes, reader.laws, reader.eir = self.modes, self.laws, self.eir
-        reader.icing = self.icing
+        reader.icing, reader.reset = self.icing, self.reset
         if self.peak is not None:
             self._price(reader, *self.peak)
         for fact in self.stated:
@@ -98,4 +105,4 @@ class Cooling:
 
     def kinds(self) -> tuple[str, ...]:
         """Return what a plant has besides its units."""
-        return ("modes",) if self.modes is not None else ()
+        return ("modes",) if self.modes is not None or self.reset is not None else ()

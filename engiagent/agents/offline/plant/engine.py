@@ -34,6 +34,7 @@ from engiagent.agents.offline.plant.limits import (
 )
 from engiagent.agents.offline.plant.modes import Modes
 from engiagent.agents.offline.plant.numbers import Numbers
+from engiagent.agents.offline.plant.reset import Reset
 from engiagent.agents.offline.plant.statements import bears, stated
 from engiagent.agents.offline.plant.tapers import Taper
 from engiagent.agents.offline.plant.units import Instance, Plant
@@ -79,6 +80,7 @@ class Reader(Numbers):
     laws: Mapping[str, Law] = field(default_factory=dict)
     eir: Mapping[str, Eir] = field(default_factory=dict)
     icing: Icing | None = None
+    reset: Reset | None = None
     constants: Sequence["Constant"] = ()
     balancing: "Balancing | None" = None
     ahead: Ahead | None = None
