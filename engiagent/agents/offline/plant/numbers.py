@@ -1,7 +1,7 @@
 """Numbers of a sentence as readings: what they are of, whose, and when they hold."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -33,11 +33,16 @@ from engiagent.agents.offline.plant.soft import Soft
 from engiagent.agents.offline.plant.staged import Staged
 from engiagent.agents.offline.plant.tiers import Tiers
 from engiagent.agents.offline.plant.wearing import Growing, growing_wear, unknown_beside
+from engiagent.agents.offline.plant.whichroom import (
+    for_one_room,
+    is_mean,
+    of_each_room,
+    of_some,
+)
 from engiagent.agents.offline.plant.words import NEUTRAL, THING, Marked, group
 from engiagent.agents.offline.schedules import Item as PriceItem
 from engiagent.agents.offline.schedules import assign, period_of
 from engiagent.agents.offline.slots import plausible
-from engiagent.agents.offline.tokens import Line
 
 if TYPE_CHECKING:
     from engiagent.agents.offline.plant.radiators import Radiators
@@ -48,16 +53,6 @@ _PICKED: Final = re.compile(
     r"(?<![a-z-])(?:one|either|any|only|neither)(?![a-z-])| or (?!to |until |up |more|less|<)"
 )
 _UNIVERSAL: Final = re.compile(r"(?:^|[^a-z])(?:no|none of the|any|all|all the|every) $")
-_MEAN: Final = re.compile(r"(?<![a-z])(?:means?|averages?|averaged)(?![a-z])")
-_SOME_ROOM: Final = re.compile(
-    r"(?<![a-z])(?:(?:one|either|some|most|two|half|neither|which|whichever) of (?:the|them|these"
-    r"|those|both)|(?:at least one|another|the other|the former|the latter|the (?:larg|small|warm"
-    r"|cold|hott|cool|bigg)[a-z]*|some|either|neither)(?: one)? ?(?:rooms?|zones?|halls?|spaces?)?"
-    r"(?= |$))"
-)
-_EACH_ROOM: Final = re.compile(
-    r"(?<![a-z])(?:each|every|both|all|no|any|none)(?: of)?(?: the| these)?(?: <number#\d+>)? $"
-)
 _NONE: Final = re.compile(
     r"(?:^|[,;] |and |but )(?:none|no one|nobody|neither) (?:can|may|must|of)"
 )
@@ -291,9 +286,9 @@ class Numbers(Counts):
         walls = found.slot.component == "zone" and amount.kind in ("resistance", "conductance")
         if walls and leads_elsewhere(self.draft, n, found.token, self.plant.units["zone"].nouns):
             return f"{amount.quote}: a wall to another room"
-        if found.slot.component == "zone" and "vague" in found.said and _MEAN.search(line.line):
+        if is_mean(found, line.line):
             return f"{amount.quote}: a mean of temperatures"
-        if self._for_one_room(line, found):
+        if for_one_room(self.plant, self.feeds, line.line, found):
             return f"{amount.quote}: for one of several rooms alone?"
         shared = "shared" in self.facts or "share" in self.marked(n).said()
         if _of_all(found) and not shared:
@@ -364,28 +359,13 @@ class Numbers(Counts):
         if plural or "each" in found.said or self._universal(line.line, found.slot.component):
             return "*"
         finders = {u.name: u.finder for u in units}
-        if found.slot.component == "zone" and _SOME_ROOM.search(line.line):
+        if found.slot.component == "zone" and of_some(line.line):
             return None  # 'one of the rooms', 'the other room'
-        if found.slot.component == "zone" and self._of_each_room(line.line, finders.values()):
+        if found.slot.component == "zone" and of_each_room(
+            line.line, self.kinds["zone"], finders.values()
+        ):
             return "*"
         return topic(self.draft.lines, n, line.starts[found.token], finders)
-
-    def _for_one_room(self, line: Line, found: Found) -> bool:
-        """Whether a power of a unit stands beside some of several rooms that it serves."""
-        zones = self.plant.of("zone")
-        kinds = {"power", "energy", "percent"} & set(found.slot.kinds)
-        if len(zones) < 2 or found.slot.component == "zone" or not kinds:
-            return False
-        named = {z.name for z in zones if z.finder.search(line.line)}
-        units = {u.name for u in self.plant.of(found.slot.component)}
-        fed = {z for feed in self.feeds if feed.unit in units for z in feed.zones}
-        return bool(named) and named != {z.name for z in zones} and not (fed and fed <= named)
-
-    def _of_each_room(self, text: str, finders: Iterable[re.Pattern[str]]) -> bool:
-        """Whether a line speaks of each room before any number, and names none of several."""
-        pattern = self.kinds["zone"]
-        each = any(_EACH_ROOM.search(text[: m.start()]) for m in pattern.finditer(text))
-        return each and not any(finder.search(text) for finder in finders)
 
     def _universal(self, text: str, component: str) -> bool:
         """Whether a sentence is about all units of a kind: 'no engine may', 'any set must'."""
