@@ -13,7 +13,7 @@ from engiagent.agents.offline.plant.words import Marked
 _CUTS: Final = {
     ";": 0, ".": 0, ":": 2, ",": 1, "(": 1, ")": 2, "and": 3, "but": 1, "while": 2, "which": 3,
     "whose": 3, "that": 4, "or": 4, "with": 4, "at": 5, "who": 4, "then": 3, "so": 3, "because": 1,
-    "nor": 2,
+    "nor": 2, "needs": 6, "draws": 6, "takes": 6, "consumes": 6, "uses": 6,
     "since": 2, "as": 4, "when": 4, "where": 4, "if": 4, "it": 4, "for": 5, "of": 6, "the": 6,
     "to": 6, "from": 6, "in": 6, "by": 6,
 }  # fmt: skip

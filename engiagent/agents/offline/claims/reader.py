@@ -90,14 +90,16 @@ class ClaimReader:
         """Read every line and column; report those that are not understood."""
         for column in columns:
             self._column(column)
-        subject, owner, passage, heading = "", ALL, -9, ""
+        # A text on choices is on its rows from the start.
+        subject = "item" if "item" in self.domain.units else ""
+        first, owner, passage, heading = subject, ALL, -9, ""
         for n, line in enumerate(self.draft.lines):
             if line.sentence.is_heading or self._done(n):
                 continue
             sentence = line.sentence
             if n not in self.draft.table_lines:
                 if sentence.passage != passage and not sentence.is_item:
-                    subject = subject if sentence.heading == heading else ""
+                    subject = subject if sentence.heading == heading else first
                     owner = ALL
                 passage, heading = sentence.passage, sentence.heading
             subject, owner = self._line(n, subject, owner)

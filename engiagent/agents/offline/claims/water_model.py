@@ -260,6 +260,8 @@ def _totals(water: Water, given: str) -> None:
         text = f"sum(({given})*dt(t) for t in T) {operator} {made}"
         facts.row("water in all", text, BALANCE, said.line, each=False)
     for said in facts.all("step_max"):
+        if facts.all("demand") and not said.said & {"bring", "received", "lift"}:
+            facts.builder.draft.doubt(said.line, "is this what comes in, or what is taken?")
         made = facts.value(said, "step_max", "largest volume of a period")
         facts.row("water of a period", f"({given})*dt(t) <= {made}", CAPACITY, said.line)
 
