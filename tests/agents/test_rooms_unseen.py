@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from engiagent.agents.offline import Analysis
+from engiagent.agents.offline import Analysis, analyse
 from engiagent.agents.offline.plant.analyse import understand_plant
 from engiagent.problems import Problem
 from tests.agents.support import solved
@@ -88,6 +88,12 @@ def test_a_cellar_that_may_not_change_quickly(tmp_path: Path) -> None:
         bounds=[(0, 9)] * 8,
     )
     assert solved(found, tmp_path)[1] == pytest.approx(best.fun, rel=1e-7)
+
+
+def test_a_grid_that_nothing_known_draws_from_is_no_error(tmp_path: Path) -> None:
+    text = SHED.replace("draws 0.8 kW", "hums")
+    (tmp_path / "problem.md").write_text(text, encoding="utf-8")
+    assert not analyse(Problem.load(tmp_path / "problem.md")).complete
 
 
 def test_fans_in_whole_numbers(tmp_path: Path) -> None:

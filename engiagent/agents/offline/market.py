@@ -213,10 +213,10 @@ def _enough(builder: Builder) -> str:
     slots = {"load": "power", "battery": "charge_power_max", "heater": "electric_power_max",
              "cooler": "electric_power_max"}  # fmt: skip
     names = [c["parameters"][slots[c["model"]]] for c in builder.components if c["model"] in slots]
-    terms = [builder.at(name) for name in names]
+    text = " + ".join(builder.at(name) for name in names) or "0[kW]"
     series = any(name in builder.indexed for name in names)
     return builder.derived(
-        "grid_import_enough", " + ".join(terms), "kW", "what all demands can take together",
+        "grid_import_enough", text, "kW", "what all demands can take together",
         names, series, note="no limit is stated; import beyond all demands would go straight back",
     )  # fmt: skip
 

@@ -12,7 +12,6 @@ from engiagent.agents.offline.draft import Draft, Value, amount_value
 from engiagent.agents.offline.plant.remarks import account
 from engiagent.agents.offline.storage import constrain
 from engiagent.agents.offline.tokens import Line, Period
-from engiagent.blueprint.units import convert, parse_unit
 
 if TYPE_CHECKING:
     from engiagent.agents.offline.plant.system import System
@@ -201,8 +200,7 @@ def add_changes(system: "System", name: str) -> None:
             builder.draft.doubt(change.line, "the span of this limit is not that of a step")
         made = builder.value(f"{name}_change_max", change.value, "largest change in a step")
         if change.value.unit.endswith("/h"):
-            hours = convert(builder.axis.step_minutes, parse_unit("min"), parse_unit("h"))
-            made = f"{made}*{hours:g}[h]"
+            made = f"{made}*dt(t)"
         step = f"{temperature}[t+1] - {temperature}[t]"
         for wanted, text in ((change.up, step), (change.down, f"-({step})")):
             if wanted:

@@ -284,7 +284,7 @@ def _add(
     apart = f"({temperature}[{at}] - {ideal})"
     hours = "*dt(t)" if wish.hourly and index == "t" else ""
     if wish.hourly and index == "i":
-        hours = f"*{builder.axis.step_minutes / 60:g}[h]"
+        hours = "*dt(first(T))"
     if wish.square:
         system.costs.append(("+", f"sum({weight}*{apart}**2{hours} for {index} in {over})"))
         return
