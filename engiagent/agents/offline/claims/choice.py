@@ -16,13 +16,19 @@ if TYPE_CHECKING:
     from engiagent.problems.problem import Problem
 
 _MONEY: Final = frozenset({"money", "timed_money"})
+_CHOOSES: Final = re.compile(
+    r"(?<![a-z])(?:cho(?:ose|sen|ice)|select|pick|buy|bought|budget|carr(?:y|ied) out|which|whole"
+    r"|in full|all or nothing|mutually|exclude)"
+)
 _NOUN: Final = re.compile(r"[A-Za-z]{3,}")
 
 
 def understand_choice(problem: "Problem") -> Understanding | None:
     """Read a problem of choosing among rows; None where the text is on something else."""
     opened = Opened(problem)
-    if opened.columns or opened.axis is not None or problem.data:
+    lines = [line.line for line in opened.draft.lines if not line.sentence.is_heading]
+    chooses = any(_CHOOSES.search(line) for line in lines)
+    if not chooses or opened.columns or opened.axis is not None or problem.data:
         return None
     tables = [table for table in problem.tables if _NOUN.fullmatch(table.names[0].strip())]
     items = [t for t in tables if any(kind_of(_unit(t, c)) in _MONEY for c in _columns(t))]
