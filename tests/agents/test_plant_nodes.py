@@ -301,3 +301,20 @@ def test_two_rooms_in_plain_words(tmp_path: Path) -> None:
     assert gains is not None
     assert hall is not None
     assert gains < hall < alone
+
+
+@pytest.mark.parametrize(
+    ("prices", "read"),
+    [
+        ("0.20 EUR/kWh from 22:00 to 06:00 and 0.35 EUR/kWh in the daytime", True),
+        ("0.35 EUR/kWh by day and 0.20 EUR/kWh between 22:00 and 06:00", True),
+        ("0.40 EUR/kWh from 17:00 to 20:00 and 0.25 EUR/kWh in the daytime", False),
+        ("0.20 EUR/kWh from 00:00 to 06:00 and 0.35 EUR/kWh by day", False),
+    ],
+)
+def test_by_day_is_the_rest_of_a_night_only(tmp_path: Path, prices: str, read: bool) -> None:
+    text = two("").replace(
+        "0.35 EUR/kWh from 08:00 to 11:00 and 0.20 EUR/kWh at other times", prices
+    )
+    assert prices in text
+    assert analysed(tmp_path, text).complete is read

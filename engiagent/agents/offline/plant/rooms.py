@@ -127,8 +127,10 @@ def name_rests(draft: Draft) -> None:
 
 
 def _nightly(period: Period) -> bool:
-    """Whether a period is a night: it runs over midnight, or lies between evening and morning."""
-    return all(a >= 17 or b <= 10 for a, b in period.ranges)
+    """Whether a period is a night: from an evening over midnight to a morning."""
+    evening = any(19 <= a and b == 24 for a, b in period.ranges)
+    morning = any(a == 0 and b <= 9 for a, b in period.ranges)
+    return evening and morning and len(period.ranges) == 2
 
 
 # --- how temperatures are stepped ----------------------------------------------------------------
