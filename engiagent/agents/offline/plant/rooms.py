@@ -128,7 +128,7 @@ def name_rests(draft: Draft) -> None:
 
 def _nightly(period: Period) -> bool:
     """Whether a period is a night: from an evening over midnight to a morning."""
-    evening = any(19 <= a and b == 24 for a, b in period.ranges)
+    evening = any(a >= 19 and b == 24 for a, b in period.ranges)
     morning = any(a == 0 and b <= 9 for a, b in period.ranges)
     return evening and morning and len(period.ranges) == 2
 
