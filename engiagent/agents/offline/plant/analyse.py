@@ -61,7 +61,11 @@ from engiagent.agents.offline.plant.retold import take_retold, take_step_counts
 from engiagent.agents.offline.plant.roomfiles import read_rooms, room_files
 from engiagent.agents.offline.plant.rooms import card, with_zone
 from engiagent.agents.offline.plant.rosters import labels_of, read_rosters, rosters_of
-from engiagent.agents.offline.plant.scenarios import strange_beside, told_apart
+from engiagent.agents.offline.plant.scenarios import (
+    strange_beside,
+    told_apart,
+    told_when,
+)
 from engiagent.agents.offline.plant.shifting import take_shifts
 from engiagent.agents.offline.plant.sites import with_demand, with_described, without_netted
 from engiagent.agents.offline.plant.slopes import take_slopes
@@ -226,9 +230,11 @@ def understand_plant(
     reader.feeds, reader.rooms = take_feeds(draft, plant), rooms
     reader.radiators = take_radiators(draft, plant, axis)
     housing.into(reader, axis)
-    reader.read_all()
     if ahead is not None:
         told_apart(draft, ahead.scenarios)
+    reader.read_all()
+    if ahead is not None:
+        told_when(draft)
         strange_beside(draft, ahead.scenarios, reader.marked)
     reader.plant = _without_grid(reader)
     _given(reader, overrides or {})

@@ -238,7 +238,10 @@ def _account(draft: Draft, found: Scenarios) -> None:
 
 
 def told_apart(draft: Draft, found: Scenarios) -> None:
-    """Refuse sentences that say something of one scenario alone, or of some of them."""
+    """Refuse sentences that say something of one scenario alone, or of some of them.
+
+    Call it before sentences are read: a number takes the words beside it.
+    """
     some = re.compile(rf"(?<![a-z-]){_SOME}{words().nouns.pattern}")
     for n, line in enumerate(draft.lines):
         if line.sentence.is_heading or n in draft.table_lines:
@@ -246,14 +249,19 @@ def told_apart(draft: Draft, found: Scenarios) -> None:
         for first, last, name in mentioned_in(line, found.names):
             if not all(draft.is_taken(n, i) for i in range(first, last)):
                 draft.refuse(n, f"what is said of '{name}' alone")
-        if _KNOWN.search(" ".join(
-            t.text for i, t in enumerate(line.tokens) if not draft.is_taken(n, i)
-        )):  # fmt: skip
-            draft.refuse(n, "when what is known?")
         for match in some.finditer(line.line):
             one = match[0].startswith("one ") and _COMES.search(line.line)
             if not one and not _weighs(draft, n, line.covered(*match.span())):
                 draft.refuse(n, "what is said of some scenarios alone")
+
+
+def told_when(draft: Draft) -> None:
+    """Refuse sentences on what is known when that nothing has read."""
+    for n, line in enumerate(draft.lines):
+        left = [t.text for i, t in enumerate(line.tokens) if not draft.is_taken(n, i)]
+        plain = not line.sentence.is_heading and n not in draft.table_lines
+        if plain and _KNOWN.search(" ".join(left)):
+            draft.refuse(n, "when what is known?")
 
 
 def _weighs(draft: Draft, n: int, covered: range) -> bool:
