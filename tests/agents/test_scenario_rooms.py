@@ -1,4 +1,4 @@
-"""Heat-pump power that is bought before the weather is known: near misses of what each part says."""
+"""Heat-pump power that is bought before the weather is known, and near misses of each part."""
 
 from pathlib import Path
 
