@@ -1,15 +1,14 @@
 """Texts that ask for something else, and whether the offline engine notices.
 
 Every problem of the corpus that the offline engine reads completely is altered, one change at a
-time: a sentence that matters is put in, a clause is hung on a sentence, a word is exchanged
-(``reading_changes.yaml``), or a sentence is left out. An alteration is sound when the blueprint
-is another one or the reading is no longer complete, and a hole when the blueprint stays the same.
-A hole is not always an error: an exchanged word of a passage on the weather changes nothing. Those
-that a person has found to be so stand in ``reading_changes.yaml`` under ``harmless``. Nothing is
-solved.
+time: a sentence that matters is put in, a clause is hung on a sentence that matters, or a word of
+one is exchanged (``reading_changes.yaml``). An alteration is sound when the blueprint is another
+one or the reading is no longer complete, and a hole when the blueprint stays the same. A hole is
+not always an error: some changes say what the problem says already. Nothing is solved.
 
     python benchmarks/reading_changes.py --quick
     python benchmarks/reading_changes.py --json > rows.json
+    python benchmarks/reading_changes.py --every 20 --store
     python benchmarks/reading_changes.py --only battery/merchant_day --kinds sentences,clauses
 """
 
@@ -27,11 +26,13 @@ from typing import Any, Final
 from ruamel.yaml import YAML
 
 from engiagent.agents.offline import Analysis, analyse
+from engiagent.bench.machine import machine, versions
 from engiagent.errors import EngiagentError
 from engiagent.problems import Problem, corpus_root, find_problems
 
 POOL: Final = Path(__file__).with_suffix(".yaml")
-KINDS: Final = ("sentences", "clauses", "exchanges", "deletions")
+KINDS: Final = ("sentences", "clauses", "exchanges")
+RESULT: Final = POOL.parent / "results" / "reading_changes.json"
 
 
 @dataclass(frozen=True)
@@ -113,12 +114,16 @@ def spans_of(problem: Problem) -> list[tuple[int, int]]:
 
 
 def alterations(
-    problem: Problem, topics: Sequence[str], pool: Mapping[str, Any], kinds: Sequence[str]
+    problem: Problem,
+    bearing: Sequence[tuple[int, int]],
+    topics: Sequence[str],
+    pool: Mapping[str, Any],
+    kinds: Sequence[str],
 ) -> Iterator[Alteration]:
-    """Yield every changed text of a problem."""
-    text, spans = problem.text, spans_of(problem)
+    """Yield every changed text of a problem; ``bearing`` are its sentences that matter."""
+    text, spans = problem.text, bearing
     if "sentences" in kinds:
-        yield from _sentences(text, spans, topics, pool)
+        yield from _sentences(text, spans_of(problem), topics, pool)
     if "clauses" in kinds:
         for k, (a, b) in enumerate(spans):
             if text[b - 1] != ".":
@@ -133,9 +138,6 @@ def alterations(
                     new = match.expand(instead)
                     changed = text[: a + match.start()] + new + text[a + match.end() :]
                     yield Alteration("exchanges", f"{match[0]} -> {new}", text[a:b], changed)
-    if "deletions" in kinds:
-        for a, b in spans:
-            yield Alteration("deletions", "left out", text[a:b], text[:a] + text[b:])
 
 
 def _sentences(
@@ -177,19 +179,42 @@ def attack(
         plain = analyse(problem)
         if not plain.complete:
             return []
-        model, found = model_of(plain), []
-        for k, change in enumerate(
-            alterations(problem, topics_of(plain, problem.text, pool), pool, kinds)
-        ):
-            if k % every:
-                continue
-            analysis = read(folder, change.text)
-            if analysis is None or not analysis.complete:
-                outcome = "undecided"
-            else:
-                outcome = "hole" if model_of(analysis) == model else "changed"
-            found.append(Outcome(name, change.kind, change.change, change.place, outcome))
+        model, text = model_of(plain), problem.text
+        bearing = [
+            (a, b)
+            for a, b in spans_of(problem)
+            if outcome_of(read(folder, text[:a] + text[b:]), model) != "hole"
+        ]
+        topics, found = topics_of(plain, text, pool), []
+        for k, change in enumerate(alterations(problem, bearing, topics, pool, kinds)):
+            if k % every == 0:
+                outcome = outcome_of(read(folder, change.text), model)
+                found.append(Outcome(name, change.kind, change.change, change.place, outcome))
         return found
+
+
+def outcome_of(analysis: Analysis | None, model: object) -> str:
+    """Return what became of an alteration of a problem with this model."""
+    if analysis is None or not analysis.complete:
+        return "undecided"
+    return "hole" if model_of(analysis) == model else "changed"
+
+
+def summary(rows: Sequence[Outcome], every: int) -> dict[str, Any]:
+    """Return the figures of an attack, with machine and versions."""
+    kinds = {kind: dict(Counter(row.outcome for row in rows if row.kind == kind)) for kind in KINDS}
+    holes = [row for row in rows if row.outcome == "hole"]
+    return {
+        "machine": machine(),
+        "versions": versions(),
+        "problems": len({row.problem for row in rows}),
+        "every": every,
+        "alterations": len(rows),
+        "sound": len(rows) - len(holes),
+        "holes": len(holes),
+        "kinds": kinds,
+        "rows": [asdict(row) for row in holes],
+    }
 
 
 def main() -> None:
@@ -200,22 +225,26 @@ def main() -> None:
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--only", default="", help="names of problems, parted by commas")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--store", action="store_true", help="keep the figures in results/")
     args = parser.parse_args()
+    every = 50 if args.quick else args.every
     pool, rows = load_pool(), []
     for place in find_problems(corpus_root()):
         folder = place if place.is_dir() else place.parent
         name = folder.relative_to(corpus_root()).as_posix()
         if args.only and not any(part in name for part in args.only.split(",")):
             continue
-        every = 50 if args.quick else args.every
         rows += attack(name, folder, pool, args.kinds.split(","), every)
+    figures = summary(rows, every)
+    if args.store:
+        RESULT.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     if args.json:
-        print(json.dumps([asdict(row) for row in rows]))
+        print(json.dumps(figures))
         return
-    for row in rows:
-        if row.outcome == "hole":
-            print(f"{row.problem}: {row.change!r} [{row.place[:100]!r}]")
-    print(dict(Counter((row.kind, row.outcome) for row in rows)))
+    for row in figures["rows"]:
+        print(f"{row['problem']}: {row['change']!r} [{row['place'][:100]!r}]")
+    print(f"{figures['alterations']} alterations, {figures['sound']} sound, "
+          f"{figures['holes']} holes: {figures['kinds']}")  # fmt: skip
 
 
 if __name__ == "__main__":

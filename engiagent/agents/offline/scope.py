@@ -86,7 +86,7 @@ def _weighed(draft: Draft, n: int, line: Line) -> None:
     )
 
     refused = any(e.span == line.sentence.span for e in draft.not_understood)
-    if n in draft.table_lines or refused:
+    if n in draft.table_lines or refused or not line.tokens:
         return
     known = {i: NEUTRAL for i, t in enumerate(line.tokens) if t.text in card_words(scope=False)}
     found, last = mark(line, vocabulary(nouns())), len(line.tokens)

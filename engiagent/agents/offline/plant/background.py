@@ -80,7 +80,7 @@ def says_nothing(marked: Marked, first: int, last: int, reasoned: bool = False) 
         Whether a word of reason stands before it; else its verb has to be one of people and things.
     """
     tokens = marked.line.tokens[first:last]
-    if any(token.kind not in PLAIN for token in tokens):
+    if not tokens or any(token.kind not in PLAIN for token in tokens):
         return False
     said = marked.said(first, last)
     known = scenery()
