@@ -153,7 +153,8 @@ def open_draft(problem: "Problem", currency: str | None) -> tuple[Draft, list[Gr
     """Return the lines of the text and its tables."""
     tables = tuple(table.span for table in problem.tables)
     found = sentences(problem.text, passages(problem.text, problem.body_start, tables))
-    lines = [tokenise(problem.text, sentence, currency) for sentence in found]
+    tokenised = (tokenise(problem.text, sentence, currency) for sentence in found)
+    lines = [line for line in tokenised if line.tokens]
     names = defined_names(lines)
     draft = Draft(problem.text, [with_names(line, names) for line in lines])
     grids = []
