@@ -42,7 +42,7 @@ _LIMITS: Final = frozenset(
     ["emptyword", "fullword", "halfword", "timeword", "always", "must", "only", "cond", "keep",
      "exclusive", "least", "most", "below", "above", "end", "loss", "standing"]
 )  # fmt: skip
-_ALONE: Final = frozenset({"uncounted", "untold"})
+_ALONE: Final = frozenset({"uncounted", "untold", "ratchet"})
 _PIECES: Final = frozenset({",", ";", ":"})
 _JOINTS: Final = _PIECES | {"and", "but"}
 _NEVER_BACKGROUND: Final = frozenset(
