@@ -408,8 +408,8 @@ An electric car is plugged in at 18:00 and has to be ready at {ready}. {battery}
 delivers up to 11 kW; 8 % of the energy is lost during charging. Discharging into the grid is not
 possible.
 
-The electricity price in ct/kWh, hour by hour from 18:00: 36, 38, 35, 31, 28, 25, 22, 20, 19, 19, 21,
-25, 30.
+The electricity price in ct/kWh, hour by hour from 18:00: 36, 38, 35, 31, 28, 25, 22, 20, 19, 19,
+21, 25, 30.
 
 The evening is that of 4 November 2026. What does the charging cost at least, in EUR?
 """
