@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 from engiagent.runs import run_problem
 from tests.agents.support import analysed, parameter_values, solved
@@ -445,3 +445,74 @@ def test_a_car_over_one_night(tmp_path: Path, battery: str) -> None:
 )
 def test_a_car_that_does_otherwise_is_asked_about(tmp_path: Path, text: str) -> None:
     assert not analysed(tmp_path, text).complete
+
+
+# --- a plant of three units in one sentence --------------------------------------------------------
+
+NEEDS = ((250, 500), (240, 520), (260, 600), (400, 850), (600, 800), (650, 700), (640, 600),
+         (620, 580), (560, 600), (480, 650), (400, 620), (300, 550))  # fmt: skip
+COGENERATION = """# Cogeneration
+
+A hospital operates a CHP unit with an electric capacity of 500 kW, an electric efficiency of 40 % and
+a thermal efficiency of 45 %, a gas boiler with a capacity of 1000 kW and an efficiency of 90 %, and a
+hot-water storage with a capacity of 1500 kWh (maximum charging and discharging power 400 kW, no
+losses, initially 500 kWh, at least 500 kWh at the end). Natural gas costs 0.045 EUR/kWh. Electricity
+can be bought at 0.22 EUR/kWh and sold at 0.09 EUR/kWh. The CHP can be modulated between 50 % and
+100 % of its capacity or switched off. Excess heat can be released to the environment.
+
+| Hour | Electricity demand (kW) | Heat demand (kW) |
+|---|---|---|
+{rows}
+
+Each row holds for two hours. The day is 3 March 2026. Find the cheapest operation in EUR.
+""".format(rows="\n".join(f"| {2 * k:02d}:00 | {e} | {h} |" for k, (e, h) in enumerate(NEEDS)))
+
+
+def cheapest_hospital() -> float:
+    """Return the hospital's least cost: CHP, on, boiler, in, out, bought and sold in 12 blocks."""
+    count, hours = len(NEEDS), 2.0
+    one, none = np.eye(count), np.zeros((count, count))
+    electric, heat = (np.array(column, dtype=float) for column in zip(*NEEDS, strict=True))
+    cost = np.repeat([0.045 / 0.4, 0.0, 0.045 / 0.9, 0.0, 0.0, 0.22, -0.09], count) * hours
+    stored = np.hstack([none, none, none, *(np.tril(np.ones((count, count))) * s for s in (hours, -hours)),
+                        none, none])  # fmt: skip
+    rows = [
+        (np.hstack([one, none, none, none, none, one, -one]), electric, electric),
+        (np.hstack([one * 1.125, none, one, -one, one, none, none]), heat, heat + np.inf),
+        (np.hstack([one, -500 * one, none, none, none, none, none]), -np.inf, 0),
+        (np.hstack([one, -250 * one, none, none, none, none, none]), 0, np.inf),
+        (stored, -500, 1000),
+        (stored[-1:], 0, np.inf),
+    ]
+    found = milp(
+        cost,
+        constraints=[LinearConstraint(matrix, low, high) for matrix, low, high in rows],
+        integrality=np.repeat([0, 1, 0, 0, 0, 0, 0], count),
+        bounds=Bounds(0, np.repeat([500, 1, 1000, 400, 400, np.inf, np.inf], count)),
+        options={"mip_rel_gap": 1e-9},
+    )
+    return float(found.fun)
+
+
+def test_three_units_in_one_sentence(tmp_path: Path) -> None:
+    analysis = analysed(tmp_path, COGENERATION)
+    assert analysis.complete, (analysis.not_understood, analysis.missing, analysis.ambiguous)
+    status, objective = solved(analysis, tmp_path)
+    assert status == "optimal"
+    assert objective == pytest.approx(cheapest_hospital(), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("said", "instead"),
+    [
+        ("between 50 % and\n100 %", "between 50 % and\n90 %"),
+        ("two hours", "three hours"),
+        ("Each row holds for two hours.", "Each second row holds for two hours."),
+        ("or switched off", "or switched off at night"),
+        ("Excess heat can", "Half of the excess heat can"),
+        ("no\nlosses", "some\nlosses"),
+    ],
+)
+def test_another_plant_is_not_read_as_this_one(tmp_path: Path, said: str, instead: str) -> None:
+    assert said in COGENERATION
+    assert not analysed(tmp_path, COGENERATION.replace(said, instead)).complete

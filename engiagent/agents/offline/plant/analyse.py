@@ -75,9 +75,11 @@ from engiagent.agents.offline.plant.spoken import (
     take_addresses,
     take_counted_years,
     take_from_nothing,
+    take_full_ranges,
     take_no_limits,
     take_remarks_on_results,
     take_row_counts,
+    take_row_lengths,
     take_row_range,
     take_run_ends,
     take_years,
@@ -140,6 +142,7 @@ def understand_plant(
     currency = currency_of_text(problem)
     draft, grids = open_draft(problem, currency)
     name_numbers(draft)
+    take_full_ranges(draft)
     timed = take_clock_lists(draft)
     apply_rules(draft, RULES)
     take_definitions(draft)
@@ -182,6 +185,7 @@ def understand_plant(
     if axis is not None:
         take_run_ends(draft, axis)
         take_row_counts(problem, draft, axis)
+        take_row_lengths(draft, axis)
         take_row_range(draft, axis)
         take_step_counts(draft, axis)
     housing.timed(axis)

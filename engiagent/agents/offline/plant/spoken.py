@@ -11,6 +11,7 @@ from engiagent.agents.offline.phrases import relined
 from engiagent.agents.offline.plant.remarks import account
 from engiagent.agents.offline.timing import Axis
 from engiagent.agents.offline.tokens import Line, Token
+from engiagent.blueprint.units import convert, parse_unit
 
 if TYPE_CHECKING:
     from engiagent.problems.problem import Problem
@@ -111,7 +112,46 @@ def take_remarks_on_results(draft: Draft) -> None:
             account(draft, n, line, match, "says what the result is worth")
 
 
+_ROW_LASTS: Final = re.compile(
+    r"(?:each|every|one) (?:row|value|line|entry|block|period)"
+    r" (?:holds|is valid|applies|stands|lasts|covers|counts)(?: for)?"
+    r" (?:<duration#(?P<long>\d+)>|<number#(?P<count>\d+)> hours)"
+)
+
+
+def take_row_lengths(draft: Draft, axis: Axis) -> None:
+    """Account for 'each row holds for two hours' where that is how long a period lasts."""
+    for n, line in enumerate(draft.lines):
+        for match in _ROW_LASTS.finditer(line.line):
+            amount = line.tokens[int(match["long"] or match["count"])].amount
+            if amount is None:
+                continue
+            unit = amount.unit if match["long"] else "h"
+            minutes = convert(amount.value, parse_unit(unit), parse_unit("min"))
+            if abs(minutes - axis.step_minutes) < 1e-9:
+                draft.take(n, list(line.covered(*match.span())))
+
+
 _OF_YEARS: Final = frozenset({"covers", "cover", "in", "of", "year", "for", "during"})
+
+
+_UP_TO_ALL: Final = re.compile(r"between <percent#(?P<low>\d+)> (?:and|to) <percent#(?P<all>\d+)>")
+
+
+def take_full_ranges(draft: Draft) -> None:
+    """Take 'between 40 % and 100 %' of what a unit can do as 'at least 40 %'."""
+    for n, line in enumerate(draft.lines):
+        for match in _UP_TO_ALL.finditer(line.line):
+            low, whole = int(match["low"]), int(match["all"])
+            amount = line.tokens[whole].amount
+            if amount is None or amount.value != 100.0 or amount.unit != "%":
+                continue
+            entry = {"span": list(amount.span), "quote": amount.quote, "reason": "all of it"}
+            draft.unused.append(entry)
+            tokens = list(line.tokens)
+            tokens[low - 1] = replace(tokens[low - 1], text="minimum")
+            draft.lines[n] = relined(line, [*tokens[: low + 1], *tokens[whole + 1 :]])
+            break
 
 
 _NO_OTHER_LIMIT: Final = re.compile(
