@@ -8,7 +8,7 @@ word too many leaves the sentence not understood.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import Final
 
 from engiagent.agents.offline.cards import Slot
@@ -88,21 +88,9 @@ def read(marked: Marked, items: Sequence[Item], scene: Scene) -> list[Found] | s
     unknown = marked.unknown()
     if unknown:
         return f"unknown words beside a number: {', '.join(dict.fromkeys(unknown))}"
-    cuts = [list(_cuts(marked, x, y)) for x, y in pairwise(items)]
-    best: list[tuple[tuple[int, int], list[Found]]] = []
-    for chosen in product(*cuts):
-        rank = sum(rank for rank, _ in chosen)
-        if best and rank > best[0][0][0]:
-            continue
-        edges = [0, *(place for _, place in chosen), len(marked.concepts)]
-        found = _pieces(marked, items, edges, scene)
-        if found is None:
-            continue
-        cost = (rank, -sum(f.score for f in found))
-        if not best or cost < best[0][0]:
-            best = [(cost, found)]
-        elif cost == best[0][0] and all(_same(found, other) is False for _, other in best):
-            best.append((cost, found))
+    search = _Search(marked, items, scene)
+    search.extend(0, 0, 0, _Before(subject=scene.topic))
+    best = search.best
     if not best:
         return "no slot of a unit takes these numbers in these words"
     if len(best) > 1:
@@ -136,38 +124,68 @@ def _cuts(marked: Marked, left: Item, right: Item) -> Iterator[tuple[int, int]]:
         yield ranks.get(tokens[place].text, 6 if place > a else 5), place
 
 
-def _pieces(
-    marked: Marked, items: Sequence[Item], edges: Sequence[int], scene: Scene
-) -> list[Found] | None:
-    result: list[Found] = []
+@dataclass(frozen=True)
+class _Before:
+    """What the pieces of a line before one lend it: their words, the unit, and their readings."""
+
     head: frozenset[str] = frozenset()
-    before: frozenset[str] = frozenset()
-    subject = scene.topic
-    shared = _distributed(marked, items, edges)
-    for k, item in enumerate(items):
-        said = shared[k] if shared else marked.said(edges[k], edges[k + 1])
-        said |= {"plate"} & head  # 'nameplate:' leads in all that follows
-        named = [c[1:] for c in marked.concepts[edges[k] : edges[k + 1]] if c.startswith("@")]
+    last: frozenset[str] = frozenset()
+    subject: str | None = None
+    found: tuple[Found, ...] = ()
+
+
+class _Search:
+    """Cuts a line between its amounts, from the left, in every way in which each piece fits."""
+
+    def __init__(self, marked: Marked, items: Sequence[Item], scene: Scene) -> None:
+        self.marked, self.items, self.scene = marked, items, scene
+        self.cuts = [sorted(_cuts(marked, x, y)) for x, y in pairwise(items)]
+        self.shared = _distributed(marked, items)
+        self.best: list[tuple[tuple[int, int], list[Found]]] = []
+
+    def extend(self, k: int, start: int, rank: int, before: _Before) -> None:
+        """Read the piece of amount k, which begins at a token, and what follows it."""
+        if self.best and rank > self.best[0][0][0]:
+            return
+        last = k == len(self.items) - 1
+        ends = [(0, len(self.marked.concepts))] if last else self.cuts[k]
+        for more, stop in ends:
+            after = self._piece(k, (start, stop), before)
+            if after is None:
+                continue
+            if last:
+                self._keep(rank, list(after.found))
+            else:
+                self.extend(k + 1, stop, rank + more, after)
+
+    def _keep(self, rank: int, found: list[Found]) -> None:
+        cost = (rank, -sum(f.score for f in found))
+        if not self.best or cost < self.best[0][0]:
+            self.best = [(cost, found)]
+        elif cost == self.best[0][0] and not any(_same(found, other) for _, other in self.best):
+            self.best.append((cost, found))
+
+    def _piece(self, k: int, span: tuple[int, int], before: _Before) -> _Before | None:
+        marked, item, scene = self.marked, self.items[k], self.scene
+        said = self.shared[k] if self.shared else marked.said(*span)
+        said |= {"plate"} & before.head  # 'nameplate:' leads in all that follows
+        named = [c[1:] for c in marked.concepts[slice(*span)] if c.startswith("@")]
         named = [c for c in named if c != "zone"] or named
         mentioned = named[0] if named else None
-        if k and said and said <= _WAYS and result[-1].slot.name.endswith("_loss"):
-            said |= {"loss"} if _alike(marked, items[k - 1], item) else set()
+        if k and said and said <= _WAYS and before.found[-1].slot.name.endswith("_loss"):
+            said |= {"loss"} if _alike(marked, self.items[k - 1], item) else set()
         bare = bool(k) and not said  # '0.28 EUR/kWh by day and 0.20 EUR/kWh by night'
-        found = _item(marked, item, _inherit(said, head), scene, None, subject) if bare else None
-        if found is None:
-            found = _item(marked, item, said, scene, mentioned, subject)
-        if found is None and k:
-            found = _item(marked, item, _inherit(said, head), scene, mentioned, subject)
-        if found is None and k:
-            found = _item(marked, item, _inherit(said, before), scene, mentioned, subject)
-        if found is None and mentioned == "fuel":  # what a unit burns, not the fuel itself
-            found = _item(marked, item, said, scene, None, subject)
-        if found is None:
-            return None
-        result += found
-        head, before = _inherit(said, head), said
-        subject = mentioned or subject
-    return result
+        lent = _inherit(said, before.head)
+        ways: list[tuple[frozenset[str], str | None]] = [(lent, None)] if bare else []
+        ways.append((said, mentioned))
+        ways += [(lent, mentioned), (_inherit(said, before.last), mentioned)] if k else []
+        ways += [(said, None)] if mentioned == "fuel" else []  # what a unit burns, not the fuel
+        for words, unit in ways:
+            found = _item(marked, item, words, scene, unit, before.subject)
+            if found is not None:
+                subject = mentioned or before.subject
+                return _Before(lent, said, subject, (*before.found, *found))
+        return None
 
 
 _WAYS: Final = frozenset(
@@ -181,16 +199,14 @@ def _alike(marked: Marked, a: Item, b: Item) -> bool:
     return len({amount.kind for amount in kinds if amount is not None}) == 1
 
 
-def _distributed(
-    marked: Marked, items: Sequence[Item], edges: Sequence[int]
-) -> list[frozenset[str]] | None:
+def _distributed(marked: Marked, items: Sequence[Item]) -> list[frozenset[str]] | None:
     """Return what each of several amounts is said to be where the names come first.
 
     'Charging and discharging efficiency are 95 % and 93 %': as many names as amounts, in order.
     """
     if len(items) < 2 or any(len(item.tokens) > 1 for item in items):
         return None
-    before = range(edges[0], items[0].tokens[0])
+    before = range(items[0].tokens[0])
     rest = [i for i in range(items[0].tokens[0], len(marked.concepts)) if i not in before]
     words = {marked.concepts[i] for i in rest} - {NEUTRAL, THING}
     if words:

@@ -135,7 +135,10 @@ def take_row_lengths(draft: Draft, axis: Axis) -> None:
 _OF_YEARS: Final = frozenset({"covers", "cover", "in", "of", "year", "for", "during"})
 
 
-_UP_TO_ALL: Final = re.compile(r"between <percent#(?P<low>\d+)> (?:and|to) <percent#(?P<all>\d+)>")
+_UP_TO_ALL: Final = re.compile(
+    r"between <percent#(?P<low>\d+)> (?:and|to) <percent#(?P<all>\d+)>"
+    r"(?= (?:of (?:[a-z]+ ){0,2})?(?:capacity|output|power|load)(?![a-z]))"
+)
 
 
 def take_full_ranges(draft: Draft) -> None:
