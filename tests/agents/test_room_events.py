@@ -10,8 +10,8 @@ from engiagent.agents.offline import Analysis
 from engiagent.agents.offline.draft import Draft
 from engiagent.agents.offline.passages import passages, sentences
 from engiagent.agents.offline.plant.analyse import understand_plant
-from engiagent.agents.offline.plant.events import Event, take_events
-from engiagent.agents.offline.plant.finding import find_units
+from engiagent.agents.offline.plant.language.finding import find_units
+from engiagent.agents.offline.plant.market.events import Event, take_events
 from engiagent.agents.offline.tokens import tokenise
 from engiagent.problems import Problem
 from tests.agents.support import solved

@@ -11,7 +11,7 @@ from engiagent.agents.offline import Analysis
 from engiagent.agents.offline.draft import Draft
 from engiagent.agents.offline.passages import passages, sentences
 from engiagent.agents.offline.plant.analyse import understand_plant
-from engiagent.agents.offline.plant.staged import Staged, take_staged
+from engiagent.agents.offline.plant.machinery.staged import Staged, take_staged
 from engiagent.agents.offline.tokens import tokenise
 from engiagent.problems import Problem
 from tests.agents.support import solved

@@ -124,7 +124,7 @@ def _understand(problem: "Problem", overrides: Mapping[str, str] | None) -> Unde
     settled = given.apply(draft, owners, overrides or {})
     account(draft, goal.line if goal is not None else None)
     _other_numbers(draft, problem)
-    from engiagent.agents.offline.plant.dependence import refuse_dependent
+    from engiagent.agents.offline.plant.language.dependence import refuse_dependent
 
     refuse_dependent(draft)
     analysis = assemble(problem, draft, owners, axis, goal, currency or "EUR", settled)

@@ -72,11 +72,10 @@ def account(draft: Draft, goal: int | None = None) -> None:
 
 def _weighed(draft: Draft, n: int, line: Line) -> None:
     """Report what nothing took of a sentence where a word of it may change the problem."""
-    from engiagent.agents.offline.plant.background import gives_reason, says_nothing
-    from engiagent.agents.offline.plant.statements import stated
-    from engiagent.agents.offline.plant.units import nouns
-    from engiagent.agents.offline.plant.weight import bearing_word, weighty_word
-    from engiagent.agents.offline.plant.words import (
+    from engiagent.agents.offline.plant.language.background import gives_reason, says_nothing
+    from engiagent.agents.offline.plant.language.statements import stated
+    from engiagent.agents.offline.plant.language.weight import bearing_word, weighty_word
+    from engiagent.agents.offline.plant.language.words import (
         NEUTRAL,
         UNKNOWN,
         card_words,
@@ -84,6 +83,7 @@ def _weighed(draft: Draft, n: int, line: Line) -> None:
         mark,
         vocabulary,
     )
+    from engiagent.agents.offline.plant.units import nouns
 
     refused = any(e.span == line.sentence.span for e in draft.not_understood)
     if n in draft.table_lines or refused or not line.tokens:
@@ -135,8 +135,8 @@ def _spelled(draft: Draft, n: int, line: Line, piece: range) -> str | None:
 
 def _unknown(draft: Draft, n: int, line: Line) -> None:
     """Report words that nothing knows beside a number that found its place."""
+    from engiagent.agents.offline.plant.language.words import card_words, mark, vocabulary
     from engiagent.agents.offline.plant.units import nouns
-    from engiagent.agents.offline.plant.words import card_words, mark, vocabulary
 
     if not any(t.amount is not None and draft.is_taken(n, i) for i, t in enumerate(line.tokens)):
         return

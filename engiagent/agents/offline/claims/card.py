@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from engiagent.agents.offline.cards import load_card
-from engiagent.agents.offline.plant.words import NEUTRAL, Vocabulary, _compiled, concepts
+from engiagent.agents.offline.plant.language.words import NEUTRAL, Vocabulary, _compiled, concepts
 
 GOAL: Final = "+goal"
 """Stands for what a question or an objective of the domain may speak of."""

@@ -10,7 +10,7 @@ from engiagent.agents.offline.claims.naming import tabled_finder
 from engiagent.agents.offline.claims.study import Opened, understand
 from engiagent.agents.offline.engine import Understanding
 from engiagent.agents.offline.owners import identifier
-from engiagent.agents.offline.plant.naming import plain_label
+from engiagent.agents.offline.plant.language.naming import plain_label
 
 if TYPE_CHECKING:
     from engiagent.problems.problem import Problem

@@ -9,7 +9,7 @@ from engiagent.agents.offline.claims.reader import Said
 from engiagent.agents.offline.claims.study import Opened, named_units, understand
 from engiagent.agents.offline.draft import Json, Priced
 from engiagent.agents.offline.engine import Understanding
-from engiagent.agents.offline.plant.retold import take_standards
+from engiagent.agents.offline.plant.language.retold import take_standards
 from engiagent.agents.offline.plant.system import LOGIC, PHYSICS
 from engiagent.agents.offline.tariffs import condition, scheduled
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from engiagent.agents.offline.owners import identifier
-from engiagent.agents.offline.plant.naming import _finder, _listed, plain_label
+from engiagent.agents.offline.plant.language.naming import _finder, _listed, plain_label
 from engiagent.agents.offline.plant.units import pattern_of
 from engiagent.agents.offline.tokens import Line
 

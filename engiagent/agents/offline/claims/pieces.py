@@ -7,8 +7,8 @@ from typing import Final
 
 from engiagent.agents.offline.amounts import Amount
 from engiagent.agents.offline.claims.card import Claim, Domain
-from engiagent.agents.offline.plant.reading import bound_of
-from engiagent.agents.offline.plant.words import Marked
+from engiagent.agents.offline.plant.language.reading import bound_of
+from engiagent.agents.offline.plant.language.words import Marked
 
 _CUTS: Final = {
     ";": 0, ".": 0, ":": 2, ",": 1, "(": 1, ")": 2, "and": 3, "but": 1, "while": 2, "which": 3,
@@ -201,7 +201,7 @@ def _clause(marked: Marked, start: int, end: int) -> bool:
 
 def _measures(marked: Marked, start: int, end: int) -> bool:
     """Whether a piece on unknown things speaks of quantities: it may say what a number means."""
-    from engiagent.agents.offline.plant.background import scenery
+    from engiagent.agents.offline.plant.language.background import scenery
 
     words = {t.text for t in marked.line.tokens[start:end] if t.kind == "word"}
     return bool(words & scenery().quantities)
@@ -209,7 +209,7 @@ def _measures(marked: Marked, start: int, end: int) -> bool:
 
 def _describes(marked: Marked, i: int) -> bool:
     """Whether an unknown word only describes the unit that is named behind it."""
-    from engiagent.agents.offline.plant.background import scenery
+    from engiagent.agents.offline.plant.language.background import scenery
 
     tokens = marked.line.tokens
     before = tokens[i - 1].text if i else ""

@@ -11,10 +11,10 @@ from engiagent.agents.offline.claims.pieces import Piece, Scope, best_column, cu
 from engiagent.agents.offline.draft import Draft, Fact, Value, amount_value
 from engiagent.agents.offline.grids import Column
 from engiagent.agents.offline.passages import Sentence
-from engiagent.agents.offline.plant.background import demanded
 from engiagent.agents.offline.plant.columns import _unit_before
-from engiagent.agents.offline.plant.reading import plain_text
-from engiagent.agents.offline.plant.words import NEUTRAL, Marked, Vocabulary, mark
+from engiagent.agents.offline.plant.language.background import demanded
+from engiagent.agents.offline.plant.language.reading import plain_text
+from engiagent.agents.offline.plant.language.words import NEUTRAL, Marked, Vocabulary, mark
 from engiagent.agents.offline.results import NotUnderstood
 from engiagent.agents.offline.schedules import period_of
 from engiagent.agents.offline.series import description

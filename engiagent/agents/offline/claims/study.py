@@ -21,8 +21,8 @@ from engiagent.agents.offline.horizons import dated_span, dates_in
 from engiagent.agents.offline.owners import Owners
 from engiagent.agents.offline.phrases import TIME_FACTS, apply_rules, relined, take_definitions
 from engiagent.agents.offline.plant.analyse import _labels
-from engiagent.agents.offline.plant.clocklists import take_clock_lists
 from engiagent.agents.offline.plant.columns import _unit_before
+from engiagent.agents.offline.plant.times.clocklists import take_clock_lists
 from engiagent.agents.offline.results import Analysis, Missing
 from engiagent.agents.offline.timing import Axis, over_midnight, read_axis
 from engiagent.agents.offline.tokens import Period, Token

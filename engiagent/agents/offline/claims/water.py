@@ -9,7 +9,7 @@ from engiagent.agents.offline.claims.study import Opened, named_units, understan
 from engiagent.agents.offline.claims.water_model import Shape, build
 from engiagent.agents.offline.engine import Understanding
 from engiagent.agents.offline.phrases import relined
-from engiagent.agents.offline.plant.formulas import Formula, _coefficients, formulas_in
+from engiagent.agents.offline.plant.machinery.formulas import Formula, _coefficients, formulas_in
 from engiagent.agents.offline.tokens import Token
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from engiagent.agents.offline.claims.facts import Facts
 from engiagent.agents.offline.claims.switching import Water, running, switching, together
 from engiagent.agents.offline.draft import Json, Value
-from engiagent.agents.offline.plant.formulas import Formula
+from engiagent.agents.offline.plant.machinery.formulas import Formula
 from engiagent.agents.offline.plant.system import BALANCE, CAPACITY, LOGIC, PHYSICS
 from engiagent.blueprint.units import convert, parse_unit
 

@@ -15,13 +15,14 @@ from engiagent.agents.offline.feeders.sheets import Sheet, sheets_of
 from engiagent.agents.offline.goals import Goal, read_goal
 from engiagent.agents.offline.phrases import TIME_FACTS, apply_rules
 from engiagent.agents.offline.plant.engine import Reader, owners_of
-from engiagent.agents.offline.plant.leftover import (
+from engiagent.agents.offline.plant.language.leftover import (
     check_length,
     check_resolution,
     drop_false_starts,
     refuse_unknown,
 )
-from engiagent.agents.offline.plant.spoken import spell_durations
+from engiagent.agents.offline.plant.language.spoken import spell_durations
+from engiagent.agents.offline.plant.language.words import vocabulary
 from engiagent.agents.offline.plant.units import (
     Instance,
     Plant,
@@ -31,7 +32,6 @@ from engiagent.agents.offline.plant.units import (
     pattern_of,
     unit_of,
 )
-from engiagent.agents.offline.plant.words import vocabulary
 from engiagent.agents.offline.results import Analysis, Missing, NotUnderstood
 from engiagent.agents.offline.timing import Axis, read_axis
 

@@ -10,8 +10,8 @@ from engiagent.agents.offline.draft import Json
 from engiagent.agents.offline.feeders.loads import NodeData
 from engiagent.agents.offline.goals import Goal, wanted_currency
 from engiagent.agents.offline.plant.engine import Reader
-from engiagent.agents.offline.plant.site import add_prices
-from engiagent.agents.offline.plant.storing import add_store
+from engiagent.agents.offline.plant.market.site import add_prices
+from engiagent.agents.offline.plant.stores.storing import add_store
 from engiagent.agents.offline.plant.system import BALANCE, CAPACITY, System, fill_slots
 from engiagent.agents.offline.results import Missing
 from engiagent.agents.offline.storage import constrain, parameters

@@ -16,15 +16,15 @@ from engiagent.agents.offline.feeders.sheets import Sheet, sheets_of
 from engiagent.agents.offline.goals import Goal, read_goal
 from engiagent.agents.offline.phrases import TIME_FACTS, apply_rules, relined
 from engiagent.agents.offline.plant.engine import Reader, owners_of
-from engiagent.agents.offline.plant.leftover import (
+from engiagent.agents.offline.plant.language.leftover import (
     check_length,
     check_resolution,
     drop_false_starts,
     refuse_unknown,
 )
-from engiagent.agents.offline.plant.spoken import spell_durations
+from engiagent.agents.offline.plant.language.spoken import spell_durations
+from engiagent.agents.offline.plant.language.words import NEUTRAL, THING, UNKNOWN, Vocabulary, mark
 from engiagent.agents.offline.plant.units import Instance, Plant, Unit, pattern_of, unit_of
-from engiagent.agents.offline.plant.words import NEUTRAL, THING, UNKNOWN, Vocabulary, mark
 from engiagent.agents.offline.results import Analysis, Missing, NotUnderstood
 from engiagent.agents.offline.timing import Axis, read_axis
 from engiagent.agents.offline.tokens import Token

@@ -12,8 +12,8 @@ from engiagent.agents.offline.feeders.lines import Lines
 from engiagent.agents.offline.feeders.sheets import Sheet
 from engiagent.agents.offline.grids import Column
 from engiagent.agents.offline.passages import Sentence
-from engiagent.agents.offline.plant.reading import plain_text
-from engiagent.agents.offline.plant.words import Vocabulary, mark, vocabulary
+from engiagent.agents.offline.plant.language.reading import plain_text
+from engiagent.agents.offline.plant.language.words import Vocabulary, mark, vocabulary
 from engiagent.agents.offline.results import NotUnderstood
 from engiagent.agents.offline.series import _unit_in, description
 from engiagent.agents.offline.tokens import tokenise

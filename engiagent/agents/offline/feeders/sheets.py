@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from engiagent.agents.offline.files import file_columns, unit_of_column
 from engiagent.agents.offline.grids import Times, clean_unit, read_table
-from engiagent.agents.offline.plant.reading import plain_text
+from engiagent.agents.offline.plant.language.reading import plain_text
 
 if TYPE_CHECKING:
     from engiagent.problems.problem import Problem

@@ -14,19 +14,7 @@ from engiagent.agents.offline.goals import Goal
 from engiagent.agents.offline.grids import Column, Grid, Times
 from engiagent.agents.offline.overrides import source
 from engiagent.agents.offline.phrases import TIME_FACTS, apply_rules, take_definitions
-from engiagent.agents.offline.plant.acceptance import take_acceptance
-from engiagent.agents.offline.plant.ahead import (
-    committed_lines,
-    take_ahead,
-    variants,
-    weighed,
-    with_commitment,
-)
-from engiagent.agents.offline.plant.asking import asked
-from engiagent.agents.offline.plant.balancing import read_balancing, take_products
-from engiagent.agents.offline.plant.blocks import take_offers
-from engiagent.agents.offline.plant.carnot import take_carnots
-from engiagent.agents.offline.plant.clocklists import take_clock_lists
+from engiagent.agents.offline.plant.cold.cooling import Cooling
 from engiagent.agents.offline.plant.columns import (
     bare_demand,
     marked_text,
@@ -34,43 +22,17 @@ from engiagent.agents.offline.plant.columns import (
     read_series,
 )
 from engiagent.agents.offline.plant.compose import build
-from engiagent.agents.offline.plant.constancy import take_constants
-from engiagent.agents.offline.plant.cooling import Cooling
 from engiagent.agents.offline.plant.engine import Reader, owners_of
-from engiagent.agents.offline.plant.finding import find_units
-from engiagent.agents.offline.plant.flags import take_flags
-from engiagent.agents.offline.plant.formulas import take_curves
-from engiagent.agents.offline.plant.fuelled import with_fuelled
-from engiagent.agents.offline.plant.housing import Housing
-from engiagent.agents.offline.plant.investing import goal_of, take_investing
-from engiagent.agents.offline.plant.leads import lead_lists
-from engiagent.agents.offline.plant.leftover import check_resolution, drop_false_starts
-from engiagent.agents.offline.plant.links import take_feeds, take_links
-from engiagent.agents.offline.plant.nodes import has_capacities, nodes_of, of_nodes
-from engiagent.agents.offline.plant.numbered import name_numbers
-from engiagent.agents.offline.plant.outage import take_outage
-from engiagent.agents.offline.plant.priorities import take_priorities
-from engiagent.agents.offline.plant.radiators import take_radiators
-from engiagent.agents.offline.plant.ratings import take_ratings
-from engiagent.agents.offline.plant.reactive import with_reactive
-from engiagent.agents.offline.plant.readiness import take_readiness
-from engiagent.agents.offline.plant.remarks import (
+from engiagent.agents.offline.plant.language.asking import asked
+from engiagent.agents.offline.plant.language.finding import find_units
+from engiagent.agents.offline.plant.language.leads import lead_lists
+from engiagent.agents.offline.plant.language.leftover import check_resolution, drop_false_starts
+from engiagent.agents.offline.plant.language.numbered import name_numbers
+from engiagent.agents.offline.plant.language.remarks import (
     take_remarks,
 )
-from engiagent.agents.offline.plant.retold import take_retold, take_step_counts
-from engiagent.agents.offline.plant.roomfiles import read_rooms, room_files
-from engiagent.agents.offline.plant.rooms import card, with_zone
-from engiagent.agents.offline.plant.rosters import labels_of, read_rosters, rosters_of
-from engiagent.agents.offline.plant.scenarios import (
-    strange_beside,
-    told_apart,
-    told_when,
-)
-from engiagent.agents.offline.plant.shifting import take_shifts
-from engiagent.agents.offline.plant.sites import with_demand, with_described, without_netted
-from engiagent.agents.offline.plant.slopes import take_slopes
-from engiagent.agents.offline.plant.spans import take_spans
-from engiagent.agents.offline.plant.spoken import (
+from engiagent.agents.offline.plant.language.retold import take_retold, take_step_counts
+from engiagent.agents.offline.plant.language.spoken import (
     spell_durations,
     take_addresses,
     take_counted_years,
@@ -84,17 +46,55 @@ from engiagent.agents.offline.plant.spoken import (
     take_run_ends,
     take_years,
 )
-from engiagent.agents.offline.plant.spreading import over_scenarios
-from engiagent.agents.offline.plant.steps import take_steps
+from engiagent.agents.offline.plant.language.words import NEUTRAL, mark, vocabulary
+from engiagent.agents.offline.plant.machinery.blocks import take_offers
+from engiagent.agents.offline.plant.machinery.formulas import take_curves
+from engiagent.agents.offline.plant.machinery.fuelled import with_fuelled
+from engiagent.agents.offline.plant.machinery.ratings import take_ratings
+from engiagent.agents.offline.plant.machinery.steps import take_steps
+from engiagent.agents.offline.plant.market.acceptance import take_acceptance
+from engiagent.agents.offline.plant.market.balancing import read_balancing, take_products
+from engiagent.agents.offline.plant.market.investing import goal_of, take_investing
+from engiagent.agents.offline.plant.market.outage import take_outage
+from engiagent.agents.offline.plant.market.priorities import take_priorities
+from engiagent.agents.offline.plant.market.reactive import with_reactive
+from engiagent.agents.offline.plant.market.shifting import take_shifts
+from engiagent.agents.offline.plant.market.sites import with_demand, with_described, without_netted
+from engiagent.agents.offline.plant.market.tiers import has_tiers
+from engiagent.agents.offline.plant.spaces.carnot import take_carnots
+from engiagent.agents.offline.plant.spaces.flags import take_flags
+from engiagent.agents.offline.plant.spaces.housing import Housing
+from engiagent.agents.offline.plant.spaces.links import take_feeds, take_links
+from engiagent.agents.offline.plant.spaces.nodes import has_capacities, nodes_of, of_nodes
+from engiagent.agents.offline.plant.spaces.radiators import take_radiators
+from engiagent.agents.offline.plant.spaces.roomfiles import read_rooms, room_files
+from engiagent.agents.offline.plant.spaces.rooms import card, with_zone
+from engiagent.agents.offline.plant.spaces.slopes import take_slopes
+from engiagent.agents.offline.plant.spaces.zonecolumns import take_roof
+from engiagent.agents.offline.plant.stores.readiness import take_readiness
+from engiagent.agents.offline.plant.stores.rosters import labels_of, read_rosters, rosters_of
+from engiagent.agents.offline.plant.stores.tanks import take_ranges
+from engiagent.agents.offline.plant.stores.tapers import take_tapers
+from engiagent.agents.offline.plant.stores.vehicles import take_shares
 from engiagent.agents.offline.plant.system import System
-from engiagent.agents.offline.plant.tanks import take_ranges
-from engiagent.agents.offline.plant.tapers import take_tapers
-from engiagent.agents.offline.plant.tiers import has_tiers
-from engiagent.agents.offline.plant.timegrids import coarse_grids, on_blocks
+from engiagent.agents.offline.plant.times.clocklists import take_clock_lists
+from engiagent.agents.offline.plant.times.constancy import take_constants
+from engiagent.agents.offline.plant.times.spans import take_spans
+from engiagent.agents.offline.plant.times.timegrids import coarse_grids, on_blocks
+from engiagent.agents.offline.plant.uncertain.ahead import (
+    committed_lines,
+    take_ahead,
+    variants,
+    weighed,
+    with_commitment,
+)
+from engiagent.agents.offline.plant.uncertain.scenarios import (
+    strange_beside,
+    told_apart,
+    told_when,
+)
+from engiagent.agents.offline.plant.uncertain.spreading import over_scenarios
 from engiagent.agents.offline.plant.units import Plant, nouns, pattern_of
-from engiagent.agents.offline.plant.vehicles import take_shares
-from engiagent.agents.offline.plant.words import NEUTRAL, mark, vocabulary
-from engiagent.agents.offline.plant.zonecolumns import take_roof
 from engiagent.agents.offline.results import Analysis, Missing
 from engiagent.agents.offline.timing import Axis, over_midnight, read_axis
 
@@ -293,7 +293,7 @@ def _with_columns(plant: Plant, columns: list[Column], bought: bool) -> Plant:
 
     from engiagent.agents.offline.amounts import kind_of
     from engiagent.agents.offline.plant.columns import consumes
-    from engiagent.agents.offline.plant.reading import plain_text
+    from engiagent.agents.offline.plant.language.reading import plain_text
     from engiagent.agents.offline.plant.units import Instance, pattern_of
 
     present = {i.unit.component for i in plant.instances}

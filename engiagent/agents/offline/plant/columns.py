@@ -9,11 +9,11 @@ from engiagent.agents.offline.amounts import Amount, kind_of, read_unit
 from engiagent.agents.offline.draft import Draft, Value
 from engiagent.agents.offline.grids import Column
 from engiagent.agents.offline.passages import Sentence
-from engiagent.agents.offline.plant.reading import plain_text, score_of
-from engiagent.agents.offline.plant.slopes import weather_role
+from engiagent.agents.offline.plant.language.reading import plain_text, score_of
+from engiagent.agents.offline.plant.language.words import Marked, group, mark, vocabulary
+from engiagent.agents.offline.plant.spaces.slopes import weather_role
+from engiagent.agents.offline.plant.spaces.zonecolumns import zone_place
 from engiagent.agents.offline.plant.units import Instance, Plant, nouns
-from engiagent.agents.offline.plant.words import Marked, group, mark, vocabulary
-from engiagent.agents.offline.plant.zonecolumns import zone_place
 from engiagent.agents.offline.results import NotUnderstood
 from engiagent.agents.offline.series import _unit_in, description
 from engiagent.agents.offline.tokens import Line, Token, tokenise

@@ -6,32 +6,37 @@ import numpy as np
 
 from engiagent.agents.offline.draft import Json
 from engiagent.agents.offline.goals import Goal, wanted_currency
-from engiagent.agents.offline.plant.acceptance import add_acceptance
-from engiagent.agents.offline.plant.committing import add_settlement, never_burns
-from engiagent.agents.offline.plant.constancy import add_constants
-from engiagent.agents.offline.plant.curves import least_fuel
-from engiagent.agents.offline.plant.drawing import keep_one_way, least_energy, without_supply
-from engiagent.agents.offline.plant.emissions import add_emissions
-from engiagent.agents.offline.plant.events import add_events
-from engiagent.agents.offline.plant.exports import add_energies
-from engiagent.agents.offline.plant.freezing import add_icing
-from engiagent.agents.offline.plant.holding import add_balancing
-from engiagent.agents.offline.plant.investing import price_asked
-from engiagent.agents.offline.plant.machines import add_unit
-from engiagent.agents.offline.plant.moding import add_modes
-from engiagent.agents.offline.plant.priorities import add_priorities, most_points
-from engiagent.agents.offline.plant.radiators import add_radiators, follows_water
-from engiagent.agents.offline.plant.reactive import add_reactive
-from engiagent.agents.offline.plant.readiness import add_readiness
-from engiagent.agents.offline.plant.reserve import add_contingency, add_reserve
-from engiagent.agents.offline.plant.resetting import add_reset
-from engiagent.agents.offline.plant.reversible import check_both_at_once
-from engiagent.agents.offline.plant.shifting import add_shifts
-from engiagent.agents.offline.plant.site import add_grid, add_prices
-from engiagent.agents.offline.plant.soft import add_soft
-from engiagent.agents.offline.plant.staged import add_staged
-from engiagent.agents.offline.plant.steps import add_steps
-from engiagent.agents.offline.plant.storing import add_store, add_weather
+from engiagent.agents.offline.plant.cold.freezing import add_icing
+from engiagent.agents.offline.plant.cold.moding import add_modes
+from engiagent.agents.offline.plant.cold.resetting import add_reset
+from engiagent.agents.offline.plant.language.words import mark
+from engiagent.agents.offline.plant.machinery.curves import least_fuel
+from engiagent.agents.offline.plant.machinery.drawing import (
+    keep_one_way,
+    least_energy,
+    without_supply,
+)
+from engiagent.agents.offline.plant.machinery.emissions import add_emissions
+from engiagent.agents.offline.plant.machinery.machines import add_unit
+from engiagent.agents.offline.plant.machinery.reserve import add_contingency, add_reserve
+from engiagent.agents.offline.plant.machinery.staged import add_staged
+from engiagent.agents.offline.plant.machinery.steps import add_steps
+from engiagent.agents.offline.plant.market.acceptance import add_acceptance
+from engiagent.agents.offline.plant.market.events import add_events
+from engiagent.agents.offline.plant.market.holding import add_balancing
+from engiagent.agents.offline.plant.market.investing import price_asked
+from engiagent.agents.offline.plant.market.priorities import add_priorities, most_points
+from engiagent.agents.offline.plant.market.reactive import add_reactive
+from engiagent.agents.offline.plant.market.shifting import add_shifts
+from engiagent.agents.offline.plant.market.site import add_grid, add_prices
+from engiagent.agents.offline.plant.spaces.radiators import add_radiators, follows_water
+from engiagent.agents.offline.plant.spaces.reversible import check_both_at_once
+from engiagent.agents.offline.plant.spaces.soft import add_soft
+from engiagent.agents.offline.plant.spaces.zones import add_zone
+from engiagent.agents.offline.plant.stores.exports import add_energies
+from engiagent.agents.offline.plant.stores.readiness import add_readiness
+from engiagent.agents.offline.plant.stores.storing import add_store, add_weather
+from engiagent.agents.offline.plant.stores.tanks import bound_stores, check_through
 from engiagent.agents.offline.plant.system import (
     LOGIC,
     PHYSICS,
@@ -39,10 +44,9 @@ from engiagent.agents.offline.plant.system import (
     System,
     fill_slots,
 )
-from engiagent.agents.offline.plant.tanks import bound_stores, check_through
-from engiagent.agents.offline.plant.timed import add_timed
-from engiagent.agents.offline.plant.words import mark
-from engiagent.agents.offline.plant.zones import add_zone
+from engiagent.agents.offline.plant.times.constancy import add_constants
+from engiagent.agents.offline.plant.times.timed import add_timed
+from engiagent.agents.offline.plant.uncertain.committing import add_settlement, never_burns
 from engiagent.agents.offline.results import Missing
 from engiagent.agents.offline.storage import constrain
 

@@ -10,19 +10,25 @@ from engiagent.agents.offline.cards import lexicon
 from engiagent.agents.offline.draft import Cell, Fact
 from engiagent.agents.offline.goals import Goal
 from engiagent.agents.offline.owners import Owners
-from engiagent.agents.offline.plant.ahead import Ahead
-from engiagent.agents.offline.plant.background import (
+from engiagent.agents.offline.plant.cold.eir import Eir
+from engiagent.agents.offline.plant.cold.icing import Icing
+from engiagent.agents.offline.plant.cold.modes import Modes
+from engiagent.agents.offline.plant.cold.reset import Reset
+from engiagent.agents.offline.plant.language.background import (
     gives_reason,
     says_nothing,
 )
-from engiagent.agents.offline.plant.blocks import Offer
-from engiagent.agents.offline.plant.dependence import changes_something, sheds_a_load
-from engiagent.agents.offline.plant.eir import Eir
-from engiagent.agents.offline.plant.enumerated import predicates_apart, units_apart
-from engiagent.agents.offline.plant.formulas import Curve
-from engiagent.agents.offline.plant.icing import Icing
-from engiagent.agents.offline.plant.laws import Law
-from engiagent.agents.offline.plant.limits import (
+from engiagent.agents.offline.plant.language.dependence import changes_something, sheds_a_load
+from engiagent.agents.offline.plant.language.enumerated import predicates_apart, units_apart
+from engiagent.agents.offline.plant.language.numbers import Numbers
+from engiagent.agents.offline.plant.language.statements import bears, stated
+from engiagent.agents.offline.plant.language.weight import bearing_word
+from engiagent.agents.offline.plant.language.words import NEUTRAL, UNKNOWN, Marked, group
+from engiagent.agents.offline.plant.machinery.blocks import Offer
+from engiagent.agents.offline.plant.machinery.formulas import Curve
+from engiagent.agents.offline.plant.machinery.laws import Law
+from engiagent.agents.offline.plant.stores.tapers import Taper
+from engiagent.agents.offline.plant.times.limits import (
     TIMES,
     Ban,
     is_question,
@@ -32,25 +38,19 @@ from engiagent.agents.offline.plant.limits import (
     running_state,
     told_besides,
 )
-from engiagent.agents.offline.plant.modes import Modes
-from engiagent.agents.offline.plant.numbers import Numbers
-from engiagent.agents.offline.plant.reset import Reset
-from engiagent.agents.offline.plant.statements import bears, stated
-from engiagent.agents.offline.plant.tapers import Taper
+from engiagent.agents.offline.plant.uncertain.ahead import Ahead
 from engiagent.agents.offline.plant.units import Instance, Plant
-from engiagent.agents.offline.plant.weight import bearing_word
-from engiagent.agents.offline.plant.words import NEUTRAL, UNKNOWN, Marked, group
 from engiagent.agents.offline.schedules import period_of
 
 if TYPE_CHECKING:
-    from engiagent.agents.offline.plant.acceptance import Acceptance
-    from engiagent.agents.offline.plant.balancing import Balancing
-    from engiagent.agents.offline.plant.constancy import Constant
-    from engiagent.agents.offline.plant.investing import Investing
-    from engiagent.agents.offline.plant.priorities import Priorities
-    from engiagent.agents.offline.plant.readiness import Readiness
-    from engiagent.agents.offline.plant.shifting import Shift
-    from engiagent.agents.offline.plant.steps import Steps
+    from engiagent.agents.offline.plant.machinery.steps import Steps
+    from engiagent.agents.offline.plant.market.acceptance import Acceptance
+    from engiagent.agents.offline.plant.market.balancing import Balancing
+    from engiagent.agents.offline.plant.market.investing import Investing
+    from engiagent.agents.offline.plant.market.priorities import Priorities
+    from engiagent.agents.offline.plant.market.shifting import Shift
+    from engiagent.agents.offline.plant.stores.readiness import Readiness
+    from engiagent.agents.offline.plant.times.constancy import Constant
 
 _STORES: Final = ("battery", "vehicle", "heat_store", "cold_store")
 _OF_STORES: Final = ("start_empty", "start_half", "start_full", "final_", "no_terminal")

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engiagent.agents.offline.builder import Builder, for_owner
-from engiagent.agents.offline.plant.carnot import fill_carnot
 from engiagent.agents.offline.plant.engine import Reader
-from engiagent.agents.offline.plant.slopes import add_slope
+from engiagent.agents.offline.plant.spaces.carnot import fill_carnot
+from engiagent.agents.offline.plant.spaces.slopes import add_slope
+from engiagent.agents.offline.plant.spaces.walls import walled
 from engiagent.agents.offline.plant.units import Instance
-from engiagent.agents.offline.plant.walls import walled
 from engiagent.agents.offline.results import Missing
 from engiagent.agents.offline.storage import constrain, parameters
 from engiagent.agents.offline.tariffs import scheduled
@@ -137,7 +137,7 @@ def fill_slots(system: System, instance: Instance) -> None:
     _by_time(system, instance)
     _offered(system, instance)
     if instance.unit.component in STORES:
-        from engiagent.agents.offline.plant.tapering import fill_tapered
+        from engiagent.agents.offline.plant.stores.tapering import fill_tapered
 
         fill_tapered(system, instance)
     outside = unit.component == "zone" and _outside(system, instance)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from engiagent.agents.offline.cards import Slot, load_card
-from engiagent.agents.offline.plant.words import longest_first
+from engiagent.agents.offline.plant.language.words import longest_first
 
 GENERIC: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "@store": (

@@ -11,8 +11,8 @@ from engiagent.agents.offline.engine import Understanding, currency_of_text, ope
 from engiagent.agents.offline.goals import Goal, read_goal
 from engiagent.agents.offline.horizons import dated_span, dated_start, dates_in
 from engiagent.agents.offline.plant.engine import Reader, owners_of
-from engiagent.agents.offline.plant.leftover import check_resolution, refuse_unknown
-from engiagent.agents.offline.plant.spoken import spell_durations
+from engiagent.agents.offline.plant.language.leftover import check_resolution, refuse_unknown
+from engiagent.agents.offline.plant.language.spoken import spell_durations
 from engiagent.agents.offline.plant.units import Instance, Plant, Unit, pattern_of, unit_of
 from engiagent.agents.offline.results import Analysis, Missing
 from engiagent.agents.offline.timing import Axis

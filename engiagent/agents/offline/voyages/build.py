@@ -4,7 +4,7 @@ from engiagent.agents.offline.builder import Builder, for_owner, single
 from engiagent.agents.offline.draft import Json
 from engiagent.agents.offline.goals import Goal, wanted_currency
 from engiagent.agents.offline.plant.engine import Reader
-from engiagent.agents.offline.plant.site import add_prices
+from engiagent.agents.offline.plant.market.site import add_prices
 from engiagent.agents.offline.plant.system import System
 from engiagent.agents.offline.results import Missing
 from engiagent.agents.offline.storage import constrain

@@ -1,0 +1,1 @@
+"""Cold: what makes it, keeps it and needs it."""

@@ -1,0 +1,1 @@
+"""Machines: what they draw, burn and give, and how they are switched."""

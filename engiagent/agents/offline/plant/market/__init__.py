@@ -1,0 +1,1 @@
+"""What is bought, sold, promised and paid."""

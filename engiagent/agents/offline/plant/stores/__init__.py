@@ -1,0 +1,1 @@
+"""Stores: batteries, vehicles and tanks, what limits them and what wears them."""

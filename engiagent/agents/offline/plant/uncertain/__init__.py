@@ -1,0 +1,1 @@
+"""What is not known yet: scenarios, stages, commitments and risk."""
