@@ -247,6 +247,8 @@ def unknown_limits(
 ) -> Iterator[Finding]:
     """Yield demands that refer to a limit, budget, setpoint … of which no value is given."""
     draft = found.draft
+    if found.analysis.complete:
+        return  # every demand found its value
     demands = lexicon().scope["requirement"]
     for n, line in enumerate(draft.lines):
         if line.sentence.is_heading or n in draft.table_lines:

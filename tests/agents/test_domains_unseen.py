@@ -172,6 +172,11 @@ def test_a_ring_main_is_read(tmp_path: Path) -> None:
     assert (values["a_rated_flow"], values["b_least_share"], values["drive"]) == (30, 30, 3)
 
 
+def _short(part: object) -> str:
+    """Return the name of a case: a set has no order that two processes share."""
+    return part[:40] if isinstance(part, str) else ""
+
+
 RULES = (
     ("Only one pump may run at a time.", {"big_pump_on[t] + small_pump_on[t] <= 1"}),
     ("The pumps must never run at the same time.", {"big_pump_on[t] + small_pump_on[t] <= 1"}),
@@ -184,7 +189,7 @@ RULES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("rule", "rows"), RULES, ids=lambda r: str(r)[:40])
+@pytest.mark.parametrize(("rule", "rows"), RULES, ids=_short)
 def test_rules_for_pumps(tmp_path: Path, rule: str, rows: set[str]) -> None:
     assert _rows(tmp_path, tower(starts=f"{STARTS} {rule}")) - PLAIN_ROWS == rows
 
@@ -198,7 +203,7 @@ AIR_RULES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("rule", "rows"), AIR_RULES, ids=lambda r: str(r)[:40])
+@pytest.mark.parametrize(("rule", "rows"), AIR_RULES, ids=_short)
 def test_rules_for_air(tmp_path: Path, rule: str, rows: set[str]) -> None:
     before = _rows(tmp_path, hall())
     assert _rows(tmp_path, hall(price=f"{PRICE} {rule}")) - before == rows
@@ -216,7 +221,7 @@ CHOICE_RULES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("rule", "rows"), CHOICE_RULES, ids=lambda r: str(r)[:40])
+@pytest.mark.parametrize(("rule", "rows"), CHOICE_RULES, ids=_short)
 def test_rules_for_choices(tmp_path: Path, rule: str, rows: set[str]) -> None:
     before = _rows(tmp_path, school())
     assert _rows(tmp_path, school(count=f"{COUNT} {rule}")) - before == rows
@@ -261,7 +266,7 @@ WHOSE = (
 )
 
 
-@pytest.mark.parametrize(("rule", "whose"), WHOSE, ids=lambda r: str(r)[:40])
+@pytest.mark.parametrize(("rule", "whose"), WHOSE, ids=_short)
 def test_whose_rule_it_is(tmp_path: Path, rule: str, whose: str) -> None:
     analysis = read(tmp_path, LETTERS.format(rule=rule), {"day.csv": DAY})
     if not whose:

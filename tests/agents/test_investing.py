@@ -43,7 +43,7 @@ def objective(found: Analysis, folder: Path) -> tuple[str, str, float]:
     assert goal is not None
     assert goal.sense == "maximize"
     annuity = Elaboration(found.blueprint.core, folder).table("annuity").values
-    return str(goal.expression), goal.unit, float(annuity)
+    return str(goal.expression), str(goal.unit), float(annuity)
 
 
 INCOME = "sum(import_price[t]*grid_export[t]*dt(t) for t in T) - "

@@ -81,7 +81,7 @@ def cheapest(most: float = 60) -> float:
     ],
 )  # fmt: skip
 def test_a_bill_with_tiers_and_wishes(tmp_path: Path, part: str, words: str) -> None:
-    found = office(tmp_path, **{part: words})
+    found = office(tmp_path, STAFFED, **{part: words})
     if part == "bill" and not found.complete and "of the bill" not in words and "plan" not in words:
         assert found.ambiguous  # the first 60 kWh of what time?
         return
@@ -105,7 +105,7 @@ def test_a_bill_with_tiers_and_wishes(tmp_path: Path, part: str, words: str) -> 
     ],
 )
 def test_what_such_a_bill_leaves_open_stays_open(tmp_path: Path, other: dict[str, str]) -> None:
-    assert not office(tmp_path, **other).complete, other
+    assert not office(tmp_path, STAFFED, **other).complete, other
 
 
 def test_a_column_of_more_than_yes_and_no_is_none(tmp_path: Path) -> None:

@@ -55,6 +55,7 @@ def hall(folder: Path, units: str = PUMP, limit: str = "", price: str = PRICE) -
 def said(analysis: Analysis) -> set[str]:
     """Return every row of an analysis, and its components and costs, as text."""
     assert analysis.complete, (analysis.missing, analysis.not_understood, analysis.ambiguous)
+    assert analysis.blueprint is not None
     core = analysis.blueprint.core
     rows = {str(c.expression) for c in core.constraints}
     return rows | {f"{c.name} {sorted(c.parameters)}" for c in core.components}

@@ -91,11 +91,13 @@ def test_pumps_and_a_wish_that_is_missed(tmp_path: Path) -> None:
     )
 
 
-def cost_of(found: Analysis) -> tuple[str, dict[str, tuple[object, str]]]:
+def cost_of(found: Analysis) -> tuple[str, dict[str, tuple[object, object]]]:
     assert found.complete, (found.missing, found.not_understood, found.ambiguous)
+    assert found.blueprint is not None
     core = found.blueprint.core
+    assert core.objective_function is not None
     wish = {p.name: (p.value, p.unit) for p in core.parameters if p.name.startswith("wish")}
-    return core.objective_function.expression, wish
+    return str(core.objective_function.expression), wish
 
 
 @pytest.mark.parametrize(
