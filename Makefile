@@ -58,7 +58,7 @@ docs: $(READY) ## Build the pages into docs/_build/html; a warning is an error
 	@echo "Open in a browser: $(CURDIR)/docs/_build/html/index.html"
 
 pages: $(READY) ## Write the pages that are made from the code again
-	$(BIN)/engiagent schema --reference > docs/reference.md
+	$(BIN)/python -m engiagent.blueprint.reference docs/reference.yaml > docs/reference.md
 	$(BIN)/python -m engiagent.formulations.components.catalogue > docs/components.md
 	$(BIN)/python -m engiagent.cli.page > docs/command-line.md
 	$(BIN)/python -m engiagent.schemas.page > docs/json-schemas.md
