@@ -51,16 +51,7 @@ def assemble(
                 "no objective is stated: what is to be minimised or maximised?",
             )
         )
-    return Analysis(
-        blueprint,
-        tuple(draft.missing),
-        tuple(draft.not_understood),
-        tuple(draft.ambiguous),
-        tuple(draft.assumptions),
-        (*draft.notes, *(f"given by the user: {name}" for name in sorted(settled))),
-        tuple(draft.conflicts),
-        tuple(draft.implausible),
-    )
+    return draft.analysis(blueprint, sorted(settled))
 
 
 def _blueprint(

@@ -1,20 +1,24 @@
 """The reading of one problem while it goes on: what was found, which words are accounted for."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engiagent.agents.offline.amounts import Amount, Span
 from engiagent.agents.offline.cards import Slot
 from engiagent.agents.offline.results import (
     Ambiguous,
+    Analysis,
     Conflict,
     Implausible,
     Missing,
     NotUnderstood,
 )
 from engiagent.agents.offline.tokens import Line, Period, Token
+
+if TYPE_CHECKING:
+    from engiagent.blueprint.document import Blueprint
 
 Json = dict[str, Any]
 
@@ -238,6 +242,19 @@ class Draft:
         """Announce a convention, once."""
         if text not in self.assumptions:
             self.assumptions.append(text)
+
+    def analysis(self, blueprint: "Blueprint | None", given: Sequence[str] = ()) -> Analysis:
+        """Return all that was read and reported; ``given`` are the slots that the user filled."""
+        return Analysis(
+            blueprint,
+            tuple(self.missing),
+            tuple(self.not_understood),
+            tuple(self.ambiguous),
+            tuple(self.assumptions),
+            (*self.notes, *(f"given by the user: {name}" for name in given)),
+            tuple(self.conflicts),
+            tuple(self.implausible),
+        )
 
     def find(self, owner: str, slot: str) -> Reading | None:
         """Return what fills a slot of a component."""

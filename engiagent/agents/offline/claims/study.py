@@ -23,7 +23,7 @@ from engiagent.agents.offline.phrases import TIME_FACTS, apply_rules, relined, t
 from engiagent.agents.offline.plant.analyse import _labels
 from engiagent.agents.offline.plant.columns import _unit_before
 from engiagent.agents.offline.plant.times.clocklists import take_clock_lists
-from engiagent.agents.offline.results import Analysis, Missing
+from engiagent.agents.offline.results import Missing
 from engiagent.agents.offline.timing import Axis, over_midnight, read_axis
 from engiagent.agents.offline.tokens import Period, Token
 
@@ -92,11 +92,7 @@ def understand(
         draft.missing.append(
             Missing("objective", "sense", "no objective is stated: what is to be small or large?")
         )
-    analysis = Analysis(
-        blueprint, tuple(draft.missing), tuple(draft.not_understood), tuple(draft.ambiguous),
-        tuple(draft.assumptions), tuple(draft.notes), tuple(draft.conflicts),
-        tuple(draft.implausible),
-    )  # fmt: skip
+    analysis = draft.analysis(blueprint)
     owners = Owners(frozenset(names), {k: dict(v) for k, v in names.items()})
     return Understanding(analysis, draft, owners, axis)
 

@@ -257,8 +257,4 @@ def _analysis(scene: Scene, reader: Reader, goal: Goal | None, currency: str) ->
         draft.missing.append(
             Missing("objective", "sense", "no objective is stated: what is to be small or large?")
         )
-    return Analysis(
-        blueprint, tuple(draft.missing), tuple(draft.not_understood), tuple(draft.ambiguous),
-        tuple(draft.assumptions), tuple(draft.notes), tuple(draft.conflicts),
-        tuple(draft.implausible),
-    )  # fmt: skip
+    return draft.analysis(blueprint)

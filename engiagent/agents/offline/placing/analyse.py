@@ -204,8 +204,4 @@ def _analysis(problem: "Problem", placing: Placing) -> Analysis:
     draft = placing.draft
     whole = not (draft.not_understood or draft.ambiguous)
     blueprint = blueprint_of(problem, placing) if whole else None
-    return Analysis(
-        blueprint, tuple(draft.missing), tuple(draft.not_understood), tuple(draft.ambiguous),
-        tuple(draft.assumptions), tuple(draft.notes), tuple(draft.conflicts),
-        tuple(draft.implausible),
-    )  # fmt: skip
+    return draft.analysis(blueprint)

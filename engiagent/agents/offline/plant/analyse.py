@@ -126,19 +126,9 @@ def understand_plant(
     problem: "Problem", overrides: Mapping[str, str] | None = None
 ) -> Understanding:
     """Read a problem as a plant: units on balances of electricity, heat and cooling."""
-    from engiagent.agents.offline.communities.analyse import understand_community
-    from engiagent.agents.offline.feeders.analyse import understand_feeder
-    from engiagent.agents.offline.placing.analyse import understand_placing
-    from engiagent.agents.offline.voyages.analyse import understand_voyage
-
-    network = (
-        understand_feeder(problem)
-        or understand_community(problem)
-        or understand_voyage(problem)
-        or understand_placing(problem)
-    )
-    if network is not None:
-        return network
+    special = _special(problem)
+    if special is not None:
+        return special
     currency = currency_of_text(problem)
     draft, grids = open_draft(problem, currency)
     name_numbers(draft)
@@ -183,26 +173,11 @@ def understand_plant(
     take_spans(draft)
     axis = read_axis(draft, fine, lengths)
     if axis is not None:
-        take_run_ends(draft, axis)
-        take_row_counts(problem, draft, axis)
-        take_row_lengths(draft, axis)
-        take_row_range(draft, axis)
-        take_step_counts(draft, axis)
+        _account_for_rows(problem, draft, axis)
     housing.timed(axis)
     plant = cooling.phrases(plant, axis)
     shifts, plant = take_shifts(draft, plant, axis)
-    take_retold(draft, columns)
-    take_ranges(draft)
-    drop_false_starts(draft, axis)
-    check_resolution(draft, axis)
-    spell_durations(draft)
-    take_addresses(draft)
-    take_years(draft)
-    take_counted_years(draft)
-    take_no_limits(draft)
-    take_remarks_on_results(draft)
-    take_from_nothing(draft, committed_lines(ahead))
-    over_midnight(draft, axis)
+    _account_for_repeats(draft, columns, axis, committed_lines(ahead))
     acceptance = take_acceptance(draft, problem, currency)
     dark = take_outage(draft, axis)
     priorities, points = take_priorities(draft, problem, axis)
@@ -244,6 +219,45 @@ def understand_plant(
     _given(reader, overrides or {})
     analysis = _analysis(problem, reader, axis, goal, currency or "EUR", overrides or {})
     return Understanding(analysis, draft, owners_of(plant, *cooling.kinds()), axis)
+
+
+def _special(problem: "Problem") -> Understanding | None:
+    """Return the reading of a problem that is no plant on balances, but has a reader of its own."""
+    from engiagent.agents.offline.communities.analyse import understand_community
+    from engiagent.agents.offline.feeders.analyse import understand_feeder
+    from engiagent.agents.offline.placing.analyse import understand_placing
+    from engiagent.agents.offline.voyages.analyse import understand_voyage
+
+    readers = (understand_feeder, understand_community, understand_voyage, understand_placing)
+    found = (reader(problem) for reader in readers)
+    return next((understanding for understanding in found if understanding is not None), None)
+
+
+def _account_for_rows(problem: "Problem", draft: Draft, axis: Axis) -> None:
+    """Account for what the text says of rows, runs and steps that the time axis has anyway."""
+    take_run_ends(draft, axis)
+    take_row_counts(problem, draft, axis)
+    take_row_lengths(draft, axis)
+    take_row_range(draft, axis)
+    take_step_counts(draft, axis)
+
+
+def _account_for_repeats(
+    draft: Draft, columns: list[Column], axis: Axis | None, committed: set[int]
+) -> None:
+    """Account for numbers and sentences that only repeat, name or explain something."""
+    take_retold(draft, columns)
+    take_ranges(draft)
+    drop_false_starts(draft, axis)
+    check_resolution(draft, axis)
+    spell_durations(draft)
+    take_addresses(draft)
+    take_years(draft)
+    take_counted_years(draft)
+    take_no_limits(draft)
+    take_remarks_on_results(draft)
+    take_from_nothing(draft, committed)
+    over_midnight(draft, axis)
 
 
 def _labels(draft: Draft, grids: list[Grid]) -> list[tuple[str, tuple[str, ...]]]:
@@ -472,13 +486,4 @@ def _analysis(
         draft.missing.append(
             Missing("objective", "sense", "no objective is stated: what is to be small or large?")
         )
-    return Analysis(
-        blueprint,
-        tuple(draft.missing),
-        tuple(draft.not_understood),
-        tuple(draft.ambiguous),
-        tuple(draft.assumptions),
-        (*draft.notes, *(f"given by the user: {name}" for name in sorted(overrides))),
-        tuple(draft.conflicts),
-        tuple(draft.implausible),
-    )
+    return draft.analysis(blueprint, sorted(overrides))
