@@ -7,7 +7,8 @@ transaction of its own, so that runs at the same time share a file; a locked one
 import math
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -151,11 +152,25 @@ class Memory:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with closing(sqlite3.connect(self.path, timeout=BUSY_SECONDS)) as connection:
-                _prepare(connection, self.path)
+                _patiently(lambda: _prepare(connection, self.path))
                 with connection:
                     yield connection
         except (sqlite3.Error, OSError) as error:
             raise InputError(f"the memory cannot be used: {error}", str(self.path)) from None
+
+
+def _patiently(prepare: Callable[[], None]) -> None:
+    """Try again while another process prepares the file: no time-out of SQLite covers that."""
+    until = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            prepare()
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.02)
+        else:
+            return
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:

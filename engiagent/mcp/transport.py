@@ -207,6 +207,7 @@ def serve_http(
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((address.host, address.port))
+            listener.listen()  # who hears of the address may come at once
         except OSError as error:
             raise InputError(f"cannot listen there: {error.strerror}",
                              found=f"{address.shown}:{address.port}") from None  # fmt: skip
