@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.agents.offline import Analysis, analyse
+from engiagent.agents.offline.plant.analyse import understand_plant
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.units import conversion, parse_unit
@@ -34,6 +35,14 @@ def analysed(
     for name, content in files.items():
         (folder / name).write_text(content, encoding="utf-8")
     return analyse(Problem.load(folder / "problem.md"), overrides)
+
+
+def planted(folder: Path, body: str, files: Mapping[str, str] = {}) -> Analysis:
+    """Return the analysis of a text by the reader of plants alone."""
+    (folder / "problem.md").write_text(body, encoding="utf-8")
+    for name, content in files.items():
+        (folder / name).write_text(content, encoding="utf-8")
+    return understand_plant(Problem.load(folder / "problem.md")).analysis
 
 
 def parameter_values(blueprint: Blueprint, folder: Path) -> dict[str, Floats]:

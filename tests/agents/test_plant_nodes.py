@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from engiagent.agents.offline import Analysis
-from engiagent.agents.offline.plant.analyse import understand_plant
-from engiagent.problems import Problem
-from tests.agents.support import solved
+from tests.agents.support import planted, solved
 
 OUT = np.array([2.0, 1.0, 0.0, 1.0, 3.0, 5.0])
 PRICE = np.array([0.20, 0.20, 0.35, 0.35, 0.35, 0.20])
@@ -90,12 +87,6 @@ def cheapest() -> float:
     return float(found.fun)
 
 
-def analysed(folder: Path, body: str) -> Analysis:
-    """Return the analysis of a text by the reader of plants alone."""
-    (folder / "problem.md").write_text(body, encoding="utf-8")
-    return understand_plant(Problem.load(folder / "problem.md")).analysis
-
-
 def text_of(**changed: str) -> str:
     """Return the text with the first wording of every part, or what replaces it."""
     parts = {name: ways[0] for name, ways in PARTS.items()} | changed
@@ -106,7 +97,7 @@ def text_of(**changed: str) -> str:
     ("part", "way"), [(part, k) for part, ways in PARTS.items() for k in range(len(ways))]
 )
 def test_a_screed_and_a_room_in_other_words(tmp_path: Path, part: str, way: int) -> None:
-    analysis = analysed(tmp_path, text_of(**{part: PARTS[part][way]}))
+    analysis = planted(tmp_path, text_of(**{part: PARTS[part][way]}))
     assert analysis.complete, (analysis.missing, analysis.not_understood, analysis.ambiguous)
     assert solved(analysis, tmp_path)[1] == pytest.approx(cheapest(), rel=1e-7)
 
@@ -127,7 +118,7 @@ NOT = (
 def test_what_changes_one_of_several_is_not_passed_over(tmp_path: Path, old: str, new: str) -> None:
     text = text_of().replace("At the start", "at the start").replace(old, new)
     assert new in text
-    assert not analysed(tmp_path, text).complete
+    assert not planted(tmp_path, text).complete
 
 
 # --- rooms in a table ----------------------------------------------------------------------------
@@ -232,7 +223,7 @@ HALLS = halls()
     [(p, k) for p, ways in WAYS.items() for k in range(len(ways)) if k or p == "table"],
 )
 def test_two_halls_in_a_table(tmp_path: Path, part: str, way: int) -> None:
-    analysis = analysed(tmp_path, cooled(**{part: WAYS[part][way]}))
+    analysis = planted(tmp_path, cooled(**{part: WAYS[part][way]}))
     assert analysis.complete, (analysis.missing, analysis.not_understood, analysis.ambiguous)
     assert analysis.blueprint is not None
     zones = {c.name: c for c in analysis.blueprint.core.components if c.model == "thermal_zone"}
@@ -254,7 +245,7 @@ def test_two_halls_in_a_table(tmp_path: Path, part: str, way: int) -> None:
 )
 def test_what_is_said_of_one_hall_is_not_said_of_both(tmp_path: Path, old: str, new: str) -> None:
     assert old in cooled()
-    analysis = analysed(tmp_path, cooled().replace(old, new))
+    analysis = planted(tmp_path, cooled().replace(old, new))
     if analysis.complete:  # another model, but not this one
         assert solved(analysis, tmp_path)[1] != pytest.approx(HALLS, rel=1e-4)
 
@@ -290,13 +281,13 @@ def two(more: str) -> str:
     ],
 )
 def test_what_is_said_of_two_rooms_is_not_read_of_each(tmp_path: Path, more: str) -> None:
-    assert not analysed(tmp_path, two(more)).complete
+    assert not planted(tmp_path, two(more)).complete
 
 
 def test_two_rooms_in_plain_words(tmp_path: Path) -> None:
-    alone = solved(analysed(tmp_path, two("")), tmp_path)[1]
-    gains = solved(analysed(tmp_path, two("In each room people give 1 kW of heat.")), tmp_path)[1]
-    hall = solved(analysed(tmp_path, two("In the hall people give 1 kW of heat.")), tmp_path)[1]
+    alone = solved(planted(tmp_path, two("")), tmp_path)[1]
+    gains = solved(planted(tmp_path, two("In each room people give 1 kW of heat.")), tmp_path)[1]
+    hall = solved(planted(tmp_path, two("In the hall people give 1 kW of heat.")), tmp_path)[1]
     assert alone is not None
     assert gains is not None
     assert hall is not None
@@ -317,4 +308,4 @@ def test_by_day_is_the_rest_of_a_night_only(tmp_path: Path, prices: str, read: b
         "0.35 EUR/kWh from 08:00 to 11:00 and 0.20 EUR/kWh at other times", prices
     )
     assert prices in text
-    assert analysed(tmp_path, text).complete is read
+    assert planted(tmp_path, text).complete is read

@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from engiagent.agents.offline import Analysis
-from engiagent.agents.offline.plant.analyse import understand_plant
-from engiagent.problems import Problem
-from tests.agents.support import solved
+from tests.agents.support import planted, solved
 
 FLATS, LAG = np.array([14.0, 20.0, 30.0]), np.array([8.0, 12.0, 20.0])
 SUN, OUT = np.array([6.0, 12.0, 3.0]), np.array([-1.0, 0.0, -2.0])
@@ -100,18 +97,12 @@ def text_of(**changed: str) -> str:
     return TEXT.format(**({name: ways[0] for name, ways in PARTS.items()} | changed))
 
 
-def analysed(folder: Path, body: str) -> Analysis:
-    """Return the analysis of a text by the reader of plants alone."""
-    (folder / "problem.md").write_text(body, encoding="utf-8")
-    return understand_plant(Problem.load(folder / "problem.md")).analysis
-
-
 @pytest.mark.parametrize(
     ("part", "way"),
     [(p, k) for p, ways in PARTS.items() for k in range(len(ways)) if k or p == "fuse"],
 )
 def test_a_terrace_in_other_words(tmp_path: Path, part: str, way: int) -> None:
-    analysis = analysed(tmp_path, text_of(**{part: PARTS[part][way]}))
+    analysis = planted(tmp_path, text_of(**{part: PARTS[part][way]}))
     assert analysis.complete, (analysis.missing, analysis.not_understood, analysis.ambiguous)
     assert solved(analysis, tmp_path)[1] == pytest.approx(cheapest(), rel=1e-6)
 
@@ -132,4 +123,4 @@ def test_a_terrace_in_other_words(tmp_path: Path, part: str, way: int) -> None:
 )
 def test_what_changes_the_terrace_is_not_passed_over(tmp_path: Path, old: str, new: str) -> None:
     assert old in text_of()
-    assert not analysed(tmp_path, text_of().replace(old, new)).complete
+    assert not planted(tmp_path, text_of().replace(old, new)).complete

@@ -79,10 +79,11 @@ def blueprint_of(
         builder.sets.append({"name": "I", "kind": "instants", "of": "T"})
     objective = parts()
     _nothing_lost(builder)
-    document = _document(problem, builder, objective, paradigm)
-    if timeless:
-        document["modeling_context"]["solution_scope"] = "one choice for all times"
-    return Blueprint.from_dict(document, problem.path.name)
+    models = sorted({c["model"] for c in builder.components})
+    scope = f"{builder.axis.periods} periods of {builder.axis.step_text}"
+    scope = "one choice for all times" if timeless else scope
+    context = (", ".join(models or ["plant"]), paradigm, scope)
+    return Blueprint.from_dict(document(problem, builder, objective, context), problem.path.name)
 
 
 def _parts(builder: Builder, owners: Owners, goal: Goal | None, currency: str) -> Json | None:
@@ -165,8 +166,11 @@ def _by_construction(draft: Draft) -> list[Json]:
     ]
 
 
-def _document(problem: "Problem", builder: Builder, objective: Json | None, paradigm: str) -> Json:
-    draft = builder.draft
+def document(
+    problem: "Problem", builder: Builder, objective: Json | None, context: tuple[str, str, str]
+) -> Json:
+    """Return a blueprint as JSON; the context is its domain, its paradigm and its scope."""
+    draft, (domain, paradigm, scope) = builder.draft, context
     core: Json = {
         "sets": builder.sets,
         "parameters": builder.parameters,
@@ -178,7 +182,6 @@ def _document(problem: "Problem", builder: Builder, objective: Json | None, para
     if objective is not None:
         core["objective_function"] = objective
     core["constraints"] = builder.constraints
-    models = sorted({c["model"] for c in builder.components})
     extended: Json = {
         "key_assumptions": [
             {"assumption_id": f"A{k}", "content": text}
@@ -194,9 +197,9 @@ def _document(problem: "Problem", builder: Builder, objective: Json | None, para
         "kind": "programme",
         "modeling_context": {
             "problem_essence": problem.title,
-            "engineering_domain": ", ".join(models or ["plant"]),
+            "engineering_domain": domain,
             "modeling_paradigm": paradigm,
-            "solution_scope": f"{builder.axis.periods} periods of {builder.axis.step_text}",
+            "solution_scope": scope,
         },
         "core_model_elements": core,
         "extended_analysis_and_robustness": extended,

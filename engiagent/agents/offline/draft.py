@@ -243,6 +243,16 @@ class Draft:
         if text not in self.assumptions:
             self.assumptions.append(text)
 
+    def lacks_axis(self) -> None:
+        """Report that nothing says how long the horizon is."""
+        message = "the time axis is not given: how many periods, how long?"
+        self.missing.append(Missing("time", "periods", message))
+
+    def lacks_goal(self) -> None:
+        """Report that nothing says what is to be best."""
+        message = "no objective is stated: what is to be small or large?"
+        self.missing.append(Missing("objective", "sense", message))
+
     def analysis(self, blueprint: "Blueprint | None", given: Sequence[str] = ()) -> Analysis:
         """Return all that was read and reported; ``given`` are the slots that the user filled."""
         return Analysis(

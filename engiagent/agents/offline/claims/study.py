@@ -23,7 +23,6 @@ from engiagent.agents.offline.phrases import TIME_FACTS, apply_rules, relined, t
 from engiagent.agents.offline.plant.analyse import _labels
 from engiagent.agents.offline.plant.columns import _unit_before
 from engiagent.agents.offline.plant.times.clocklists import take_clock_lists
-from engiagent.agents.offline.results import Missing
 from engiagent.agents.offline.timing import Axis, over_midnight, read_axis
 from engiagent.agents.offline.tokens import Period, Token
 
@@ -74,8 +73,7 @@ def understand(
     reader.read_all(opened.columns)
     blueprint = None
     if axis is None and not timeless:
-        gap = Missing("time", "periods", "the time axis is not given: how many periods, how long?")
-        draft.missing.append(gap)
+        draft.lacks_axis()
     else:
         builder = Builder(opened.problem, draft, axis or Axis("00:00", 60.0, 1, None, False))
         facts = Facts(reader, builder)
@@ -89,9 +87,7 @@ def understand(
             opened.problem, builder, parts, "mixed-integer programme", timeless
         )
     if not any(s.claim.startswith("goal_") for s in reader.found):
-        draft.missing.append(
-            Missing("objective", "sense", "no objective is stated: what is to be small or large?")
-        )
+        draft.lacks_goal()
     analysis = draft.analysis(blueprint)
     owners = Owners(frozenset(names), {k: dict(v) for k, v in names.items()})
     return Understanding(analysis, draft, owners, axis)

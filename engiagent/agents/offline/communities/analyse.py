@@ -32,7 +32,7 @@ from engiagent.agents.offline.plant.units import (
     pattern_of,
     unit_of,
 )
-from engiagent.agents.offline.results import Analysis, Missing, NotUnderstood
+from engiagent.agents.offline.results import Analysis, NotUnderstood
 from engiagent.agents.offline.timing import Axis, read_axis
 
 if TYPE_CHECKING:
@@ -214,9 +214,7 @@ def _analysis(scene: Scene, reader: Reader, goal: Goal | None, currency: str) ->
     draft = scene.draft
     blueprint: Any = None
     if scene.axis is None:
-        draft.missing.append(
-            Missing("time", "periods", "the time axis is not given: how many periods, how long?")
-        )
+        draft.lacks_axis()
     else:
         builder = Builder(scene.problem, draft, scene.axis)
         blueprint = blueprint_of(
@@ -224,7 +222,5 @@ def _analysis(scene: Scene, reader: Reader, goal: Goal | None, currency: str) ->
             "energy community",
         )  # fmt: skip
     if goal is None:
-        draft.missing.append(
-            Missing("objective", "sense", "no objective is stated: what is to be small or large?")
-        )
+        draft.lacks_goal()
     return draft.analysis(blueprint)

@@ -25,7 +25,7 @@ from engiagent.agents.offline.plant.language.leftover import (
 from engiagent.agents.offline.plant.language.spoken import spell_durations
 from engiagent.agents.offline.plant.language.words import NEUTRAL, THING, UNKNOWN, Vocabulary, mark
 from engiagent.agents.offline.plant.units import Instance, Plant, Unit, pattern_of, unit_of
-from engiagent.agents.offline.results import Analysis, Missing, NotUnderstood
+from engiagent.agents.offline.results import Analysis, NotUnderstood
 from engiagent.agents.offline.timing import Axis, read_axis
 from engiagent.agents.offline.tokens import Token
 
@@ -244,9 +244,7 @@ def _analysis(scene: Scene, reader: Reader, goal: Goal | None, currency: str) ->
         )
     blueprint: Any = None
     if scene.axis is None:
-        draft.missing.append(
-            Missing("time", "periods", "the time axis is not given: how many periods, how long?")
-        )
+        draft.lacks_axis()
     elif not scene.lines.problems:
         builder = Builder(scene.problem, draft, scene.axis)
         blueprint = blueprint_of(
@@ -254,7 +252,5 @@ def _analysis(scene: Scene, reader: Reader, goal: Goal | None, currency: str) ->
             "radial feeder",
         )  # fmt: skip
     if goal is None:
-        draft.missing.append(
-            Missing("objective", "sense", "no objective is stated: what is to be small or large?")
-        )
+        draft.lacks_goal()
     return draft.analysis(blueprint)

@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from engiagent.agents.offline.assembly import _by_construction, _stated
+from engiagent.agents.offline.assembly import document
 from engiagent.agents.offline.builder import Builder
 from engiagent.agents.offline.draft import Json, Value
 from engiagent.agents.offline.placing.analyse import Head, Placing, quantile
 from engiagent.agents.offline.storage import constrain
 from engiagent.agents.offline.timing import Axis
-from engiagent.blueprint.document import SCHEMA, Blueprint
+from engiagent.blueprint.document import Blueprint
 
 if TYPE_CHECKING:
     from engiagent.problems.problem import Problem
@@ -44,8 +44,13 @@ def blueprint_of(problem: "Problem", placing: Placing) -> Blueprint:
         most = builder.value("budget", value, f"what is left for {piece.of}")
         constrain(builder, piece.of, f"sum({rate}[h]*placed[h] for h in H) <= {most}", _CAPACITY,
                   piece.line)  # fmt: skip
-    return Blueprint.from_dict(_document(problem, builder, _goal(builder, placing)),
-                               problem.path.name)  # fmt: skip
+    context = (
+        "placement",
+        "programme with chance constraints of normal deviations",
+        f"{len(builder.sets[0]['elements'])} places",
+    )
+    made = document(problem, builder, _goal(builder, placing), context)
+    return Blueprint.from_dict(made, problem.path.name)
 
 
 def _column(builder: Builder, placing: Placing, head: Head) -> str:
@@ -112,35 +117,3 @@ def _goal(builder: Builder, placing: Placing) -> Json:
     if not placing.has("fairly"):
         return goal | {"expression": "sum(placed[h] for h in H)"}
     return goal | {"expression": "min(placed[h] for h in H)"}
-
-
-def _document(problem: "Problem", builder: Builder, objective: Json) -> Json:
-    draft = builder.draft
-    extended: Json = {
-        "key_assumptions": [
-            {"assumption_id": f"A{k}", "content": text}
-            for k, text in enumerate(draft.assumptions, 1)
-        ]
-        + _stated(draft)
-    }
-    unused = [*draft.unused, *_by_construction(draft)]
-    if unused:
-        extended["unused"] = unused
-    return {
-        "schema": SCHEMA,
-        "kind": "programme",
-        "modeling_context": {
-            "problem_essence": problem.title,
-            "engineering_domain": "placement",
-            "modeling_paradigm": "programme with chance constraints of normal deviations",
-            "solution_scope": f"{len(builder.sets[0]['elements'])} places",
-        },
-        "core_model_elements": {
-            "sets": builder.sets,
-            "parameters": builder.parameters,
-            "decision_variables": builder.variables,
-            "objective_function": objective,
-            "constraints": builder.constraints,
-        },
-        "extended_analysis_and_robustness": extended,
-    }

@@ -463,9 +463,7 @@ def _analysis(
     blueprint = None
     kinds = {i.unit.component for i in reader.plant.instances}
     if axis is None:
-        draft.missing.append(
-            Missing("time", "periods", "the time axis is not given: how many periods, how long?")
-        )
+        draft.lacks_axis()
     elif not (kinds - {"grid", "fuel", "load", "heat_load", "cooling_load"}
               or reader.modes or reader.reset):  # fmt: skip
         draft.missing.append(Missing("problem", "component", "no unit of a plant is recognised"))
@@ -483,7 +481,5 @@ def _analysis(
         if clash.code == "two-values" and gap not in draft.missing:
             draft.missing.append(gap)
     if goal is None:
-        draft.missing.append(
-            Missing("objective", "sense", "no objective is stated: what is to be small or large?")
-        )
+        draft.lacks_goal()
     return draft.analysis(blueprint, sorted(overrides))

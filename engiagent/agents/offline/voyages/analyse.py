@@ -107,7 +107,5 @@ def _analysis(
             "legs with stops",
         )  # fmt: skip
     if goal is None:
-        draft.missing.append(
-            Missing("objective", "sense", "no objective is stated: what is to be small or large?")
-        )
+        draft.lacks_goal()
     return draft.analysis(blueprint)
