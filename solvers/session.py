@@ -9,6 +9,7 @@ others, and every outcome other than an optimum, go through :func:`engiagent.sol
 statuses, reasons, duals and proofs mean the same.
 """
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Protocol
@@ -102,6 +103,8 @@ class Session:
             check_program(self._program)
             self._engine = _engine(self._program, self._options)
             self._moves.clear()
+        if not math.isfinite(self._program.offset):
+            check_program(self._program)
         return self._engine.solve()
 
     def set_start(self, x: Floats) -> None:

@@ -1,5 +1,6 @@
 """What has changed in the arrays of a program since a solver last saw them."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -53,11 +54,17 @@ class Snapshot:
         self._seen.update(fresh)
         return places
 
-    def products_changed(self) -> bool:
-        """Return whether coefficients of products have changed; they count as seen from now on."""
+    def products_changed(self, check: Callable[[], None]) -> bool:
+        """Return whether coefficients of products have changed.
+
+        They count as seen from now on, unless ``check`` raises: then they have to pass it again.
+        """
         raw = self._program.products.values.tobytes()
         if raw == self._products:
             return False
+        if not bool(np.all(np.abs(self._program.products.values) < INFINITE)):
+            check_program(self._program)
+        check()
         self._products = raw
         return True
 

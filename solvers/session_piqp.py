@@ -145,11 +145,13 @@ class PiqpEngine:
                 changes["h_l"], changes["h_u"] = pattern.limits(program)
         if seen.changed("row_values") is not None:
             changes["A"], changes["G"] = pattern.matrices(program)
-        if seen.products_changed():
-            if not is_convex(program):
-                raise EngiagentError(f"the changed program does not go: {refusal(program)}")
+        if seen.products_changed(self._refuse_nonconvex):
             changes["P"] = pattern.quadratic(program) * self._sign
         return changes
+
+    def _refuse_nonconvex(self) -> None:
+        if not is_convex(self.program):
+            raise EngiagentError(f"the changed program does not go: {refusal(self.program)}")
 
     def _holds(self, x: Floats) -> bool:
         """Return whether a point keeps rows and bounds within what the numbers can tell."""
@@ -209,7 +211,8 @@ class _Pattern:
         self.place[columns] = np.arange(len(columns))
         self.equal = _equalities(program)
         self.equations = rows[self.equal[rows]]
-        self.inequalities = rows[~self.equal[rows]]
+        self.free = _free(program)
+        self.inequalities = rows[~(self.equal | self.free)[rows]]
         self.has_limits = len(self.inequalities) > 0
         row_of = np.repeat(np.arange(program.row_count), np.diff(program.row_starts))
         self.row_of = row_of
@@ -219,8 +222,9 @@ class _Pattern:
         self._p = _upper_triangle(program, self.place)
 
     def fits(self, program: Program) -> bool:
-        """Return whether the same rows are equations as before."""
-        return bool(np.array_equal(_equalities(program), self.equal))
+        """Return whether the same rows are equations, and the same without limits, as before."""
+        equations = np.array_equal(_equalities(program), self.equal)
+        return equations and np.array_equal(_free(program), self.free)
 
     def matrices(self, program: Program) -> tuple[Any, Any]:
         """Return A and G by columns."""
@@ -291,6 +295,10 @@ def _upper_triangle(program: Program, place: Ints) -> tuple[Ints, Ints, Ints, Fl
 
 def _equalities(program: Program) -> npt.NDArray[np.bool_]:
     return np.asarray(program.row_lower == program.row_upper)
+
+
+def _free(program: Program) -> npt.NDArray[np.bool_]:
+    return np.asarray(np.isinf(program.row_lower) & np.isinf(program.row_upper))
 
 
 def _bounded(lower: Floats, upper: Floats) -> tuple[Floats, Floats]:

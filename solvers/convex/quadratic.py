@@ -47,8 +47,9 @@ class Quadratic:
 
     @property
     def inequalities(self) -> Any:
-        """Numbers of the other rows."""
-        return np.flatnonzero(self.row_lower != self.row_upper)
+        """Numbers of the other rows that have a limit."""
+        given = np.isfinite(self.row_lower) | np.isfinite(self.row_upper)
+        return np.flatnonzero((self.row_lower != self.row_upper) & given)
 
 
 def quadratic(program: Program, solver: str) -> Quadratic:

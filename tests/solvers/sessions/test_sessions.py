@@ -223,8 +223,44 @@ def test_an_objective_that_loses_its_convexity_is_refused() -> None:
     session = Session(program, HERE)
     session.solve()
     program.products.values[:] *= -1.0
-    with pytest.raises(EngiagentError, match="not convex"):
+    for _ in range(2):
+        with pytest.raises(EngiagentError, match="not convex"):
+            session.solve()
+    program.products.values[:] *= -2.0
+    assert_optimal(program, session.solve())
+
+
+def test_a_product_without_a_finite_number_is_refused_again_and_again() -> None:
+    program = random_program(np.random.default_rng(8), quadratic=True)
+    session = Session(program, HERE)
+    session.solve()
+    for wrong in (np.inf, np.nan):
+        program.products.values[0] = wrong
+        for _ in range(2):
+            with pytest.raises(EngiagentError, match=f"is {wrong}"):
+                session.solve()
+
+
+@pytest.mark.parametrize("quadratic", [False, True])
+def test_a_constant_that_is_no_number_is_refused(quadratic: bool) -> None:
+    program = random_program(np.random.default_rng(8), quadratic=quadratic)
+    session = Session(program, HERE)
+    session.solve()
+    object.__setattr__(program, "offset", np.nan)
+    with pytest.raises(EngiagentError, match="constant is nan"):
         session.solve()
+
+
+def test_rows_may_lose_their_limits_and_get_others(capfd: pytest.CaptureFixture[str]) -> None:
+    program = random_program(np.random.default_rng(8), quadratic=True)
+    session = Session(program, HERE)
+    lower, upper = program.row_lower.copy(), program.row_upper.copy()
+    for _ in range(2):
+        program.row_lower[:3], program.row_upper[:3] = -np.inf, np.inf
+        assert_optimal(program, session.solve())
+        program.row_lower[:], program.row_upper[:] = lower, upper
+        assert_optimal(program, session.solve())
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("backend", [None, "scip"])
