@@ -228,8 +228,11 @@ def constant(value: Floats | float, size: int) -> Form:
 
 
 def as_form(value: "Form | Floats | float", size: int) -> Form:
-    """Return a value as a form, whatever it is."""
-    return value if isinstance(value, Form) else constant(value, size)
+    """Return a value as a form, whatever it is; one number stands on every row."""
+    if isinstance(value, Form):
+        return value
+    numbers = np.asarray(value, dtype=np.float64)
+    return constant(numbers.reshape(()) if numbers.size == 1 else numbers, size)
 
 
 def applied(atom: Atom) -> Form:
