@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Any
 
 # This process stays small: Linux counts the memory of a parent at the time of its fork towards
@@ -37,9 +38,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     rows = []
     for periods in options.T:
         runs: dict[str, list[Row]] = {tool: [] for tool in options.tools}
-        for _ in range(options.repeat):
-            for tool in options.tools:
-                runs[tool].append(_run(tool, periods))
+        with TemporaryDirectory() as folder:
+            _script("write", str(periods), folder)
+            for _ in range(options.repeat):
+                for tool in options.tools:
+                    runs[tool].append(_run(tool, periods, folder))
         rows += [_median_row(repetitions) for repetitions in runs.values()]
         _compare_objectives([row for row in rows if row["T"] == periods])
     if options.json:
@@ -81,15 +84,19 @@ def _tools(text: str) -> list[str]:
     return names
 
 
-def _run(tool: str, periods: int) -> Row:
+def _run(tool: str, periods: int, folder: str) -> Row:
     """Return the row of one repetition in a process of its own."""
+    row: Row = json.loads(_script(tool, str(periods), folder).splitlines()[-1])
+    return row
+
+
+def _script(*arguments: str) -> str:
     script = Path(__file__).with_name("battery_tools.py")
-    command = [sys.executable, str(script), tool, str(periods)]
+    command = [sys.executable, str(script), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise SystemExit(f"{tool} at T = {periods} failed:\n{done.stderr}")
-    row: Row = json.loads(done.stdout.splitlines()[-1])
-    return row
+        raise SystemExit(f"{' '.join(arguments[:2])} failed:\n{done.stderr}")
+    return done.stdout
 
 
 def _median_row(repetitions: list[Row]) -> Row:

@@ -9,7 +9,6 @@ import resource
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import battery_instance as instance
@@ -79,7 +78,7 @@ def engiagent(
     from engiagent.blueprint import Blueprint
     from engiagent.formulations import compile_blueprint, expand
     from engiagent.problems import Problem
-    from engiagent.solvers import SolveOptions, solve, to_dataset
+    from engiagent.solvers import SolveOptions, solve, to_arrays
     from engiagent.verify import check, load_requirements
 
     problem = Problem.load(folder)
@@ -91,9 +90,9 @@ def engiagent(
     lap.stop("build_s")
     result = solve(program, SolveOptions(backend=backend), isolate=isolate)
     lap.stop("solve_s")
-    dataset = to_dataset(program, result)
+    schedule = to_arrays(program, result)
     lap.stop("extract_s")
-    certificate = check(problem, dataset, full, requirements)
+    certificate = check(problem, schedule, full, requirements)
     lap.stop("check_s")
     status = certificate.verdict
     return {**lap.times, "status": status, "objective": result.objective}
@@ -119,8 +118,15 @@ TOOLS: dict[str, Callable[[int, Path], dict[str, Any]]] = {
 GOOD = ("kOptimal", "certified", "optimal")
 
 
-def run(tool: str, periods: int) -> dict[str, Any]:
-    """Return the row of one run.
+def write(periods: int, folder: Path) -> None:
+    """Write the problems that :func:`run` reads, in a process that measures nothing."""
+    for size in {WARM_UP, periods}:
+        (folder / str(size)).mkdir()
+        instance.write_problem(folder / str(size), size)
+
+
+def run(tool: str, periods: int, folder: Path) -> dict[str, Any]:
+    """Return the row of one run on the problems in a folder.
 
     Raises
     ------
@@ -129,10 +135,7 @@ def run(tool: str, periods: int) -> dict[str, Any]:
     """
     row: dict[str, Any] = {}
     for size in (WARM_UP, periods):
-        with TemporaryDirectory() as name:
-            if tool.startswith("engiagent"):
-                instance.write_problem(Path(name), size)
-            row = TOOLS[tool](size, Path(name))
+        row = TOOLS[tool](size, folder / str(size))
     if row["status"] not in GOOD:
         raise SystemExit(f"{tool} at T = {periods} ends {row['status']}")
     times = {key: row.get(key, 0.0) for key in ("build_s", "solve_s", "extract_s", "check_s")}
@@ -153,4 +156,8 @@ def _peak(who: int) -> float:
 
 
 if __name__ == "__main__":
-    print(json.dumps(run(sys.argv[1], int(sys.argv[2]))))
+    name, size, place = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
+    if name == "write":
+        write(size, place)
+    else:
+        print(json.dumps(run(name, size, place)))

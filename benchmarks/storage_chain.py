@@ -234,7 +234,7 @@ def whole(periods: int, repeat: int) -> list[Row]:
     from engiagent.blueprint import Blueprint
     from engiagent.formulations import compile_blueprint, expand
     from engiagent.problems import Problem
-    from engiagent.solvers import to_dataset
+    from engiagent.solvers import to_arrays
     from engiagent.solvers.chain import solve_chain
     from engiagent.solvers.structure import find_chain
     from engiagent.verify import check
@@ -256,9 +256,9 @@ def whole(periods: int, repeat: int) -> list[Row]:
             marks.append(time.perf_counter())
             if result is None:
                 raise SystemExit("the exact method does not answer")
-            dataset = to_dataset(program, result)
+            schedule = to_arrays(program, result)
             marks.append(time.perf_counter())
-            certificate = check(problem, dataset, full)
+            certificate = check(problem, schedule, full)
             marks.append(time.perf_counter())
             if certificate.verdict != "certified":
                 raise SystemExit(f"the verdict is {certificate.verdict}")

@@ -74,14 +74,10 @@ class DataFile:
         The file's name, relative to the problem's folder.
     columns
         The columns by name, in the file's order, the time stamps' included.
-    times
-        The time stamps, a pandas ``DatetimeIndex``; None without a time column.
+    axis
+        The time stamps as numbers; None without a time column.
     time_column
         The name of the time stamps' column, or None.
-    step
-        Their step, a pandas ``Timedelta``; None without time stamps or with a single one.
-    zone
-        The time zone of the stamps, where one is known.
     rows
         The number of rows.
     sha256
@@ -90,12 +86,25 @@ class DataFile:
 
     name: str
     columns: Mapping[str, Column]
-    times: Any = field(repr=False)
+    axis: Times | None = field(repr=False)
     time_column: str | None
-    step: Any
-    zone: str | None
     rows: int
     sha256: str = field(repr=False)
+
+    @property
+    def times(self) -> Any:
+        """The time stamps, a pandas ``DatetimeIndex``; None without a time column."""
+        return None if self.axis is None else self.axis.index
+
+    @property
+    def step(self) -> Any:
+        """Their step, a pandas ``Timedelta``; None without time stamps or with a single one."""
+        return None if self.axis is None else self.axis.step
+
+    @property
+    def zone(self) -> str | None:
+        """The time zone of the stamps, where one is known."""
+        return None if self.axis is None else self.axis.zone
 
     def column(self, name: str) -> Column:
         """Return a column by its name or its header as written.
@@ -127,7 +136,7 @@ class DataFile:
     def __repr__(self) -> str:
         listed = [f"{c.name} [{c.unit or c.unit_text}]" if c.unit or c.unit_text else c.name
                   for c in self.columns.values()]  # fmt: skip
-        when = "" if self.times is None else f", {self.times[0]} … every {self.step}"
+        when = "" if self.axis is None else f", {self.times[0]} … every {self.step}"
         return f"DataFile({self.name!r}, {self.rows} rows: {', '.join(listed[:12])}{when})"
 
 
@@ -176,12 +185,7 @@ def load_data_file(
         for key, column in table.columns.items()
     }
     time_key = next((k for k, c in table.columns.items() if c is time), None)
-    return DataFile(
-        name, MappingProxyType(columns), None if times is None else times.index, time_key,
-        None if times is None else times.step,
-        None if times is None or times.index.tz is None else str(times.index.tz),
-        table.rows, table.sha256,
-    )  # fmt: skip
+    return DataFile(name, MappingProxyType(columns), times, time_key, table.rows, table.sha256)
 
 
 def _time_column(table: TableFile, options: DataOptions) -> TableColumn | None:

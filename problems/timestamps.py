@@ -5,14 +5,19 @@ comes twice is told apart by the order of the rows.
 """
 
 import re
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from engiagent.blueprint.stamps import plain_seconds
+from engiagent.blueprint.timeaxis import utc_offsets
 from engiagent.tabular import TableColumn
 
 Seconds = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 _STAMP: Final = re.compile(
     r"(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)\s?"
@@ -28,11 +33,38 @@ _TIME_NAMES: Final = re.compile(
 )
 
 
-class Times(NamedTuple):
-    """Time stamps as a pandas ``DatetimeIndex``, and their step as a pandas ``Timedelta``."""
+@dataclass(frozen=True, eq=False)
+class Times:
+    """Regular time stamps of a file.
 
-    index: Any
-    step: Any
+    Attributes
+    ----------
+    instants
+        Seconds since 1970, shape (rows,); by the wall clock where no zone is known.
+    zone
+        The time zone, None where none is known.
+    step_seconds
+        The step; None with a single time stamp.
+    """
+
+    instants: Seconds = field(repr=False)
+    zone: str | None
+    step_seconds: int | None
+
+    @cached_property
+    def index(self) -> Any:
+        """The time stamps as a pandas ``DatetimeIndex``, in their zone where one is known."""
+        import pandas as pd  # here, for it takes more memory than most problems
+
+        index = pd.DatetimeIndex(self.instants.astype("datetime64[s]"))
+        return index if self.zone is None else index.tz_localize("UTC").tz_convert(self.zone)
+
+    @cached_property
+    def step(self) -> Any:
+        """The step as a pandas ``Timedelta``; None with a single time stamp."""
+        import pandas as pd
+
+        return None if self.step_seconds is None else pd.Timedelta(seconds=self.step_seconds)
 
 
 def looks_like_time(column: TableColumn) -> bool:
@@ -65,43 +97,31 @@ def read_times(column: TableColumn, zone: str | None) -> Times:
         With line and column: no time stamp, a local time that does not exist, two orders of day
         and month, stamps that repeat, go back or leave a gap.
     """
-    import pandas as pd
-
-    seconds, offsets = _parse(column)
-    if offsets is not None:
-        instants = seconds - offsets
-        index = pd.DatetimeIndex(instants.astype("datetime64[s]")).tz_localize("UTC")
-        index = index.tz_convert(zone) if zone else index
-    elif zone is not None:
-        index = _localised(column, seconds, zone)
-        instants = index.tz_convert("UTC").tz_localize(None).to_numpy().astype("datetime64[s]")
-        instants = instants.astype(np.int64)
+    seconds, aware = _parse(column)
+    if aware:
+        known: str | None = zone or "UTC"
     else:
-        instants = seconds
-        index = pd.DatetimeIndex(seconds.astype("datetime64[s]"))
-    step = _checked_step(column, instants, zone is None and offsets is None)
-    return Times(index, None if step is None else pd.Timedelta(seconds=step))
+        known = zone
+        if zone is not None and zone != "UTC":
+            seconds = _localised(column, seconds, zone)
+    return Times(seconds, known, _checked_step(column, seconds, known is None))
 
 
-def _parse(column: TableColumn) -> tuple[Seconds, Seconds | None]:
-    """Return wall-clock seconds since 1970, and the offsets where they are written."""
-    texts = column.texts()
-    joined = "\n".join(texts)
-    if re.fullmatch(r"(?:\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2})?(?:\n|$)){1,}", joined):
-        try:
-            return np.array(texts, dtype="datetime64[s]").astype(np.int64), None
-        except ValueError:
-            pass  # the slow way finds the row
+def _parse(column: TableColumn) -> tuple[Seconds, bool]:
+    """Return seconds since 1970 and whether they count in UTC, else by the wall clock."""
+    plain = plain_seconds(column.texts())
+    if plain is not None:
+        return plain[0].astype(np.int64), plain[1]
     day_first = _day_first(column)
-    rows = [_stamp(column, row, text, day_first) for row, text in enumerate(texts)]
+    rows = [_stamp(column, row, text, day_first) for row, text in enumerate(column.texts())]
     seconds = np.array([wall for wall, _ in rows], dtype=np.int64)
     given = [offset for _, offset in rows]
     if all(offset is None for offset in given):
-        return seconds, None
+        return seconds, False
     for row, offset in enumerate(given):
         if offset is None:
             raise column.error(row, "a time stamp without offset among others with one")
-    return seconds, np.array(given, dtype=np.int64)
+    return seconds - np.array(given, dtype=np.int64), True
 
 
 def _day_first(column: TableColumn) -> bool | None:
@@ -156,26 +176,35 @@ def _offset_seconds(written: str | None) -> int | None:
     return sign * (3600 * int(written[1:3]) + 60 * int(written[-2:]))
 
 
-def _localised(column: TableColumn, seconds: Seconds, zone: str) -> Any:
+def _localised(column: TableColumn, wall: Seconds, zone: str) -> Seconds:
     """Return local wall-clock times as instants; a repeated hour counts in the order of rows."""
-    import pandas as pd
-
-    naive = pd.DatetimeIndex(seconds.astype("datetime64[s]"))
-    first = naive.tz_localize(zone, ambiguous=np.ones(len(seconds), bool), nonexistent="NaT")
-    second = naive.tz_localize(zone, ambiguous=np.zeros(len(seconds), bool), nonexistent="NaT")
-    missing = first.isna()
+    early, late = _instants(wall, zone)
+    missing = np.isnan(early)
     if missing.any():
         row = int(np.argmax(missing))
         raise column.error(row, f"this local time does not exist in {zone}: clocks go forward")
-    doubtful = np.flatnonzero(first != second)
-    is_first = np.ones(len(seconds), bool)
+    is_first = np.ones(len(wall), bool)
     repeated, previous = False, -2
-    for k in doubtful.tolist():
+    for k in np.flatnonzero(early != late).tolist():
         inside = k == previous + 1
-        repeated = inside and (repeated or bool(seconds[k] <= seconds[k - 1]))
+        repeated = inside and (repeated or bool(wall[k] <= wall[k - 1]))
         is_first[k] = not repeated
         previous = k
-    return naive.tz_localize(zone, ambiguous=is_first, nonexistent="NaT")
+    return np.where(is_first, early, late).astype(np.int64)
+
+
+def _instants(wall: Seconds, zone: str) -> tuple[Floats, Floats]:
+    """Return the first and the last instant at which clocks show a time; NaN where they never do.
+
+    An offset that holds at a time holds the day before or the day after it, too, for clocks
+    change once in two days at most.
+    """
+    count, day = len(wall), 86400.0
+    around = utc_offsets(np.concatenate((wall - day, wall + day)), zone)
+    found = np.concatenate((wall, wall)) - around
+    found[utc_offsets(found, zone) != around] = np.nan
+    both = found[:count], found[count:]
+    return np.fmin(*both), np.fmax(*both)
 
 
 def _checked_step(column: TableColumn, instants: Seconds, naive: bool) -> int | None:
@@ -190,6 +219,8 @@ def _checked_step(column: TableColumn, instants: Seconds, naive: bool) -> int | 
         hint = "; give the 'zone' if clocks change here" if naive else ""
         before = column.texts()[row - 1]
         raise column.error(row, what + hint, expected=f"a time after {before}")
+    if bool((steps == steps[0]).all()):
+        return int(steps[0])
     values, counts = np.unique(steps, return_counts=True)
     step = int(values[np.argmax(counts)])
     irregular = np.flatnonzero(steps != step)

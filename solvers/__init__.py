@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from engiagent.solvers.goals import frontier, goal_values
     from engiagent.solvers.result import Progress, SolveOptions, SolverResult, Status
     from engiagent.solvers.selection import Choice, explain, select
-    from engiagent.solvers.solution import load_solution, save_solution, to_dataset
+    from engiagent.solvers.solution import load_solution, save_solution, to_arrays, to_dataset
     from engiagent.solvers.solving import solve
 
 _EXPORTS = {
@@ -27,6 +27,7 @@ _EXPORTS = {
     "save_solution": "solution",
     "select": "selection",
     "solve": "solving",
+    "to_arrays": "solution",
     "to_dataset": "solution",
 }
 
@@ -43,6 +44,7 @@ __all__ = [
     "save_solution",
     "select",
     "solve",
+    "to_arrays",
     "to_dataset",
 ]
 

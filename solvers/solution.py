@@ -1,4 +1,4 @@
-"""A solution as an ``xarray.Dataset``: series with coordinates, units, the solver's account.
+"""A solution as arrays or an ``xarray.Dataset``: series with axes, units, the solver's account.
 
 The layout is that of ``docs/architecture.md``: one variable per decision variable and named
 expression, ``dual__``, ``reduced_cost__`` and ``farkas__`` variables, and attributes that say how
@@ -14,6 +14,7 @@ import numpy as np
 
 from engiagent.errors import InputError
 from engiagent.formulations.program import Block, Program
+from engiagent.solvers.arrays import NamedArray, SolutionArrays
 from engiagent.solvers.result import Floats, SolverResult
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ MOST_TIMES: Final = 20
 _DIFFERENCES = {"degC": "K", "degF": "degF_diff"}
 
 
-def to_dataset(program: Program, result: SolverResult) -> "xarray.Dataset":
-    """Return the solution of a program as a dataset.
+def to_arrays(program: Program, result: SolverResult) -> SolutionArrays:
+    """Return the solution of a program as plain arrays, without importing xarray.
 
     Parameters
     ----------
@@ -38,59 +39,59 @@ def to_dataset(program: Program, result: SolverResult) -> "xarray.Dataset":
 
     Returns
     -------
-    The dataset; elements that a filter left out are NaN. Without a point it holds no series, only
+    The arrays; elements that a filter left out are NaN. Without a point there are no series, only
     attributes, and the multipliers that prove infeasibility where there are any.
     """
-    import xarray
-
-    variables = dict(_series(program, result))
-    used = {name for item in variables.values() for name in item[0]}
-    coordinates = {}
-    for dim in sorted(used):
+    series = {array.name: array for array in _series(program, result)}
+    axes = {}
+    for dim in sorted({dim for array in series.values() for dim in array.dims}):
         set_name = dim.split("__")[0] if dim not in program.coordinates else dim
         coordinate = program.coordinates.get(set_name)
         if coordinate is not None:
             attrs = {"zone": coordinate.zone} if coordinate.zone is not None else {}
-            coordinates[dim] = ((dim,), coordinate.values, attrs)
-    return xarray.Dataset(variables, coords=coordinates, attrs=_account(program, result))
+            axes[dim] = NamedArray(dim, (dim,), coordinate.values, attrs)
+    return SolutionArrays(series, axes, _account(program, result))
 
 
-def _series(
-    program: Program, result: SolverResult
-) -> Iterator[tuple[str, tuple[tuple[str, ...], Floats, dict[str, Any]]]]:
+def to_dataset(program: Program, result: SolverResult) -> "xarray.Dataset":
+    """Return the solution of a program as a dataset: :func:`to_arrays` for whoever uses xarray."""
+    return to_arrays(program, result).to_xarray()
+
+
+def _series(program: Program, result: SolverResult) -> Iterator[NamedArray]:
     columns = [block for block in program.columns if not block.generated]
     if result.x is not None:
         for column in columns:
             values = result.x[column.start : column.stop]
             about = {"quantity": column.quantity, "role": column.role}
-            yield column.name, _variable(column, values, column.unit, about)
+            yield _array(column.name, column, values, column.unit, about)
         for expression in program.expressions:
             about = {"quantity": expression.quantity, "role": "expression"}
             values = expression.evaluate(result.x)
-            yield expression.name, _variable(expression, values, expression.unit, about)
+            yield _array(expression.name, expression, values, expression.unit, about)
     pairs = zip(row_names(program), program.rows, strict=True)
     rows = [(name, block) for name, block in pairs if not block.generated]
     if result.row_dual is not None:
         for name, row in rows:
             values = result.row_dual[row.start : row.stop]
-            yield f"dual__{name}", _variable(row, values, _price_unit(program, row), {})
+            yield _array(f"dual__{name}", row, values, _price_unit(program, row), {})
     if result.column_dual is not None:
         for column in columns:
             values = result.column_dual[column.start : column.stop]
             unit = _price_unit(program, column)
-            yield f"reduced_cost__{column.name}", _variable(column, values, unit, {})
+            yield _array(f"reduced_cost__{column.name}", column, values, unit, {})
     if result.farkas is not None:
         for name, row in rows:
             values = result.farkas[row.start : row.stop]
-            yield f"farkas__{name}", _variable(row, values, None, {})
+            yield _array(f"farkas__{name}", row, values, None, {})
 
 
-def _variable(
-    block: Block, values: Floats, unit: str | None, about: dict[str, str | None]
-) -> tuple[tuple[str, ...], Floats, dict[str, Any]]:
+def _array(
+    name: str, block: Block, values: Floats, unit: str | None, about: dict[str, str | None]
+) -> NamedArray:
     attrs = {"units": unit, **about, "long_name": block.description}
     present = {key: item for key, item in attrs.items() if item is not None}
-    return _dimensions(block.sets), _on_grid(block, values), present
+    return NamedArray(name, _dimensions(block.sets), _on_grid(block, values), present)
 
 
 def _dimensions(sets: Sequence[str]) -> tuple[str, ...]:

@@ -46,7 +46,7 @@ def _check_size(dataset: Any, file: str) -> None:
 
 
 def read_dataset(dataset: Any, file: str = "the schedule") -> Content:
-    """Return the content of an ``xarray.Dataset``.
+    """Return the content of an ``xarray.Dataset``, or of anything of its form.
 
     Raises
     ------

@@ -52,8 +52,9 @@ def check(
     problem
         The problem, as :class:`engiagent.problems.Problem`.
     solution
-        An ``xarray.Dataset``, a table, a mapping of arrays, or the path of a netCDF, CSV or JSON
-        file, made by anybody. None when there is none: then only the data are checked.
+        An ``xarray.Dataset`` or arrays of its form, a table, a mapping of arrays, or the path of
+        a netCDF, CSV or JSON file, made by anybody. None when there is none: then only the data
+        are checked.
     blueprint
         The blueprint that the schedule came from; None for a schedule from elsewhere.
     requirements

@@ -128,7 +128,7 @@ def _is_series(column: str, problem: "Problem") -> bool:
     """Whether a column belongs to a file with time stamps, or to a table with times of the day."""
     file, _, name = column.partition("#")
     if name and file in problem.data:
-        return problem.data[file].times is not None
+        return problem.data[file].axis is not None
     tables = [t for t in problem.tables if any(column in cell.text for cell in t.header)]
     return bool(tables) and all(
         _CLOCK.match(row[0].text) is not None for t in tables for row in t.rows if row

@@ -52,7 +52,8 @@ def stamp_seconds(texts: tuple[str, ...]) -> tuple[Floats, bool]:
     return np.array(seconds, dtype=np.float64), True in aware
 
 
-def plain_seconds(texts: Sequence[str]) -> tuple[Floats, bool] | None:
+@lru_cache(maxsize=16)
+def plain_seconds(texts: tuple[str, ...]) -> tuple[Floats, bool] | None:
     """Read stamps of the form of the first one all at once, ten times faster than one by one.
 
     None when the first is of no plain form, or another one is of a different form or no time.

@@ -53,7 +53,7 @@ class TimeAxis:
         """The edges in seconds of wall-clock time, shape (N+1,)."""
         if self.zone is None or not self.dated:
             return self.edges
-        return self.edges + _offsets(self.edges, self.zone)
+        return self.edges + utc_offsets(self.edges, self.zone)
 
     @cached_property
     def clock(self) -> Floats:
@@ -101,8 +101,11 @@ def _offset_text(seconds: int) -> str:
     return f"{sign}{abs(seconds) // 3600:02d}:{abs(seconds) % 3600 // 60:02d}"
 
 
-def _offsets(utc: Floats, zone: str) -> Floats:
-    """Return the zone's UTC offset at every instant; each day is asked once unless it changes."""
+def utc_offsets(utc: Floats, zone: str) -> Floats:
+    """Return a zone's offsets from UTC in seconds at instants in seconds since 1970, shape (n,).
+
+    Each day is asked once unless its offset changes.
+    """
     info = ZoneInfo(zone)
 
     def offset(seconds: float) -> float:

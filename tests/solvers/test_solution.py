@@ -1,6 +1,8 @@
 """The dataset of a solution: coordinates, units, holes, and its way through a file."""
 
 import math
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from engiagent.formulations.program import (
     Program,
     RowBlock,
 )
-from engiagent.solvers import load_solution, save_solution, solve, to_dataset
+from engiagent.solvers import load_solution, save_solution, solve, to_arrays, to_dataset
 
 HOURS = np.array(["2025-10-26T00:00", "2025-10-26T01:00", "2025-10-26T02:00"], "M8[ns]")
 
@@ -161,3 +163,37 @@ def test_unreadable_files_are_refused_with_a_message(tmp_path: Path) -> None:
         load_solution(tmp_path / "text.nc")
     with pytest.raises(InputError, match="no such file"):
         load_solution(tmp_path / "absent.nc")
+
+
+def test_arrays_and_dataset_say_the_same() -> None:
+    program = store()
+    result = solve(program)
+    arrays, dataset = to_arrays(program, result), to_dataset(program, result)
+    assert arrays.to_xarray().identical(dataset)
+    assert set(arrays.dims) == set(map(str, dataset.dims))
+    assert np.isnan(arrays["charge"].values[1])
+    assert arrays["charge"].attrs["units"] == "kW"
+
+
+def test_a_schedule_needs_neither_xarray_nor_pandas(tmp_path: Path) -> None:
+    """What reads, solves and checks a problem with a file of numbers leaves both alone."""
+    folder = Path(__file__).parents[2] / "problems" / "battery" / "merchant_day"
+    script = f"""
+import sys
+from engiagent.blueprint import Blueprint
+from engiagent.formulations import compile_blueprint
+from engiagent.problems import Problem
+from engiagent.solvers import solve, to_arrays
+from engiagent.verify import check
+problem = Problem.load({str(folder)!r})
+blueprint = Blueprint.load({str(folder / "expert" / "blueprint.json")!r})
+program = compile_blueprint(blueprint, {str(folder)!r})
+arrays = to_arrays(program, solve(program, isolate=False))
+assert check(problem, arrays, blueprint).verdict == "certified"
+print(sorted({{"pandas", "xarray", "pyarrow"}} & set(sys.modules)))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "[]"

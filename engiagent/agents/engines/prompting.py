@@ -163,7 +163,7 @@ def _pages(names: tuple[str, ...]) -> str:
 def _file(file: "DataFile") -> dict[str, Any]:
     """Return what a model needs to know of a data file."""
     times = ""
-    if file.times is not None and len(file.times):
+    if file.axis is not None:
         step = "" if file.step is None else f" every {file.step}"
         times = f", {_cell(file.times[0])} to {_cell(file.times[-1])}{step}"
     columns = list(file.columns.values())

@@ -39,7 +39,7 @@ def rosters_of(problem: "Problem") -> list[Roster]:
     for name, file in problem.data.items():
         columns = list(file.columns.values())
         stamped = sum(all(_STAMP.fullmatch(str(v).strip()) for v in c.values) for c in columns)
-        if (file.times is not None and stamped < 2) or len(columns) < 2 or file.rows < 2:
+        if (file.axis is not None and stamped < 2) or len(columns) < 2 or file.rows < 2:
             continue
         labels = tuple(str(v).strip() for v in columns[0].values)
         names = all(re.fullmatch(r"[A-Za-z][\w .-]*", label) for label in labels)
