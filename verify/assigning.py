@@ -235,7 +235,7 @@ class _Assigning:
                 continue
             dims = self.known.dims(definition)
             across = [k for k, d in enumerate(dims) if d.root.kind not in TIMED]
-            if len(across) != 1 or len(dims) > 2:
+            if len(across) != 1 or len(dims) > 2 or not dims[across[0]].size:
                 continue
             found = self._family(names, dims[across[0]], rest)
             if found is None:

@@ -31,7 +31,7 @@ def axis_of(index_set: IndexSet) -> TimeAxis:
 def _common(one: IndexSet, other: IndexSet) -> tuple[Floats, Floats]:
     """Return the edges of two time sets in seconds from one moment."""
     first, second = axis_of(one), axis_of(other)
-    if first.dated != second.dated or (first.zone is None) != (second.zone is None):
+    if not first.counts_as(second):
         raise EvaluationError(f"{one.name} and {other.name} cannot be laid side by side")
     return first.edges, second.edges
 
@@ -134,19 +134,26 @@ def _only_step(axis: TimeAxis) -> float | None:
 
 def clock(elements: Elements) -> Value:
     """Return the time of day."""
-    axis, places = _placed(elements)
-    return values.constant(axis.clock[places], HOUR)
+    return values.constant(_time_of_day(elements), HOUR)
 
 
 def hour(elements: Elements) -> Value:
     """Return the whole hours of the time of day."""
+    return _plain(np.floor(_time_of_day(elements) + 1e-9))
+
+
+def _time_of_day(elements: Elements) -> Floats:
     axis, places = _placed(elements)
-    return _plain(np.floor(axis.clock[places] + 1e-9))
+    if not axis.begun:
+        raise EvaluationError(f"it is not said when {elements.set.name} starts")
+    return np.asarray(axis.clock[places])
 
 
 def weekday(elements: Elements) -> Value:
     """Return the day of the week, 0 for Monday."""
     axis, places = _placed(elements)
+    if not axis.dated:
+        raise EvaluationError(f"{elements.set.name} has no date, so no days of the week")
     return _plain(axis.weekday[places].astype(np.float64))
 
 

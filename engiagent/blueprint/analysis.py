@@ -26,6 +26,9 @@ from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.stages import stage_findings
 from engiagent.blueprint.uncertainty import names_in, uncertainty_findings
 
+WHOLE = 1e-9
+"""How far a bound may lie beside a whole number and still mean it."""
+
 
 @dataclass(frozen=True)
 class Analysis:
@@ -181,10 +184,23 @@ class _Analyser:
                 "EB018", "warning", "decision_variables", name,
                 f"the lower bound {low:g} lies above the upper bound {high:g}",
             )  # fmt: skip
+        elif variable.definition.type in ("integer", "binary"):
+            self._whole_bounds(variable)
         if not np.all(np.isfinite(variable.lower) & np.isfinite(variable.upper)):
             self._note(
                 "EB019", "info", "decision_variables", name, "it has no finite bound on one side",
                 "give every variable its physical bounds; certificates are sharper with them",
+            )  # fmt: skip
+
+    def _whole_bounds(self, variable: Variable) -> None:
+        """Say where bounds that do not cross leave no whole number."""
+        none = np.ceil(variable.lower - WHOLE) > np.floor(variable.upper + WHOLE)
+        if none.any():
+            row = int(np.argmax(none))
+            low, high = variable.lower[row], variable.upper[row]
+            self._note(
+                "EB018", "warning", "decision_variables", variable.definition.name,
+                f"no whole number lies between its bounds {low:g} and {high:g}",
             )  # fmt: skip
 
     def _expressions(self, elaboration: Elaboration, evaluator: ModelEvaluator) -> None:

@@ -6,7 +6,8 @@ reading and writing byte for byte.
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property, lru_cache
 from importlib.resources import files
@@ -458,11 +459,20 @@ class Blueprint:
     @classmethod
     def from_json(cls, text: str, file: str = "blueprint") -> Self:
         """Read a blueprint from its JSON text; errors name the JSON path."""
-        return cls.from_dict(loads_strict(text, file), file)
+        return cls._of(loads_strict(text, file), file)
 
     @classmethod
     def from_dict(cls, data: Any, file: str = "blueprint") -> Self:
         """Read a blueprint from plain lists and dictionaries, validated against the schema."""
+        path = _not_finite(data)
+        if path is not None:
+            place = f"{json_path(path)}{_name_of(data, path)}"
+            raise InputError(f"{place}: a number that is not finite", file)
+        return cls._of(data, file)
+
+    @classmethod
+    def _of(cls, data: Any, file: str) -> Self:
+        """Read what a JSON text may hold."""
         _validate(data, file)
         result: Self = _read(cls, data)
         return result
@@ -529,6 +539,22 @@ def _validator() -> Any:
         "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
     )
     return extend(Draft202012Validator, type_checker=whole)(schema())  # type: ignore[no-untyped-call]
+
+
+def _not_finite(value: Any) -> list[Any] | None:
+    """Return the path of the first number that JSON has no word for, None where there is none."""
+    if isinstance(value, float):
+        return None if math.isfinite(value) else []
+    items: Iterable[tuple[Any, Any]] = ()
+    if isinstance(value, Mapping):
+        items = value.items()
+    elif isinstance(value, list | tuple):
+        items = enumerate(value)
+    for key, item in items:
+        path = _not_finite(item)
+        if path is not None:
+            return [key, *path]
+    return None
 
 
 def _validate(data: Any, file: str) -> None:

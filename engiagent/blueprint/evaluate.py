@@ -387,6 +387,14 @@ def _refuse_points(xs: Array, ys: Array, node: Call) -> None:
         raise evaluation_error("EB016", "a value of the table is not a finite number", node)
 
 
+def _clock(elements: Elements, node: Node) -> Array:
+    axis = _axis_of(elements, node)
+    if not axis.begun:
+        text = f"it is not said when {elements.set.name} starts, so there is no time of day"
+        raise evaluation_error("EB003", text, node, "give the time set a start, as '06:00'")
+    return np.asarray(axis.clock[known_positions(elements, node)])
+
+
 def _weekday(elements: Elements, node: Node) -> Array:
     axis = _axis_of(elements, node)
     if not axis.dated:
@@ -396,9 +404,9 @@ def _weekday(elements: Elements, node: Node) -> Array:
 
 
 _OF_ELEMENTS: dict[str, Callable[[Elements, Node], Value]] = {
-    "clock": lambda e, n: _axis_of(e, n).clock[known_positions(e, n)],
+    "clock": _clock,
     "dt": _dt,
-    "hour": lambda e, n: np.floor(_axis_of(e, n).clock[known_positions(e, n)] + 1e-9),
+    "hour": lambda e, n: np.floor(_clock(e, n) + 1e-9),
     "pos": _pos,
     "prob": _probability,
     "weekday": _weekday,

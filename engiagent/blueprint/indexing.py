@@ -448,7 +448,7 @@ def shared_edges(
     if first is None or second is None:
         name = one.name if first is None else other.name
         raise evaluation_error("EB003", f"{name} has no clock", node)
-    if first.dated != second.dated or (first.zone is None) != (second.zone is None):
+    if not first.counts_as(second):
         raise evaluation_error(
             "EB003", f"{one.name} and {other.name} cannot be laid side by side", node,
             "give both a start with a date and a zone, or neither",

@@ -36,12 +36,25 @@ class TimeAxis:
         zone, since 1970-01-01 local when only ``dated``, since midnight otherwise.
     step_unit
         The unit of :attr:`steps`: ``h``, or ``timeunit`` for periods without a clock.
+    begun
+        Whether it is known when the first period begins; else its edges count from there, and no
+        clock can be asked.
     """
 
     edges: Floats
     dated: bool
     zone: str | None
     step_unit: str = "h"
+    begun: bool = True
+
+    def counts_as(self, other: "TimeAxis") -> bool:
+        """Whether the edges of two axes count from one moment, in one unit."""
+        return (self.dated, self.zone is None, self.begun, self.step_unit) == (
+            other.dated,
+            other.zone is None,
+            other.begun,
+            other.step_unit,
+        )
 
     @cached_property
     def steps(self) -> Floats:
@@ -171,11 +184,13 @@ def build_axis(
         if any(other != unit for _, other in pairs):
             raise ValueError("the steps mix clock time and abstract time units")
         lengths = np.array([length for length, _ in pairs])
+    if unit == "timeunit" and start is not None:
+        raise ValueError("abstract time units have no clock: leave the start out")
     origin, dated = _origin(start, zone)
     edges = origin + np.concatenate(([0.0], np.cumsum(lengths)))
     if dated and not edges[-1] < _LAST_SECOND:
         raise ValueError("the time axis ends after the year 9998")
-    return TimeAxis(edges, dated, zone if dated else None, unit)
+    return TimeAxis(edges, dated, zone if dated else None, unit, start is not None)
 
 
 def _origin(start: str | None, zone: str | None) -> tuple[float, bool]:

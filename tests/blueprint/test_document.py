@@ -172,6 +172,22 @@ def test_schema_errors_name_the_path_and_what_was_expected(
     assert words in message
 
 
+@pytest.mark.parametrize(
+    ("core", "place"),
+    [
+        ({"parameters": [parameter("p", [1.0, float("nan")], "T")]}, 'parameters[0].value[1] "p"'),
+        ({"decision_variables": [variable("x", upper=float("inf"))]}, 'upper "x"'),
+        ({"parameters": [parameter("p", {"a": -float("inf")})]}, 'parameters[0].value.a "p"'),
+    ],
+)
+def test_a_number_that_json_has_no_word_for_is_refused_with_its_place(
+    core: dict[str, Any], place: str
+) -> None:
+    with pytest.raises(InputError, match="not finite") as caught:
+        Blueprint.from_dict(_core(**core), "mine.json")
+    assert place in str(caught.value)
+
+
 # --- hostile files -------------------------------------------------------------------------------
 
 

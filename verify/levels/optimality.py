@@ -18,7 +18,7 @@ import numpy as np
 
 from engiagent.blueprint.document import Core
 from engiagent.blueprint.grammar import Call, parse
-from engiagent.blueprint.units import Unit
+from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.errors import EngiagentError
 from engiagent.verify import values
 from engiagent.verify.documents import Bench
@@ -377,6 +377,8 @@ def plain_contradiction(bench: Bench, core: Core) -> Proof | None:
     """
     for definition in core.decision_variables:
         box = box_of(bench, definition)
+        if definition.type in ("integer", "binary"):
+            box = box.with_whole_ends(parse_unit(definition.unit or "1"))
         crossing = (box.lower - box.upper)[box.exists]
         size = np.maximum(np.abs(box.lower), np.abs(box.upper))[box.exists]
         proof = _beyond(f"bounds of {definition.name}", crossing, size)

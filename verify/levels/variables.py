@@ -41,6 +41,14 @@ class Bounds:
         """Return the bounds widened to hold zero, as a semicontinuous variable may be."""
         return Bounds(np.minimum(self.lower, 0.0), np.maximum(self.upper, 0.0), self.exists)
 
+    def with_whole_ends(self, unit: Unit) -> "Bounds":
+        """Return the bounds narrowed to whole numbers of the variable's own unit."""
+        factor, zero = float(unit.factor), float(unit.zero or 0)
+        room = TOLERANCES["integrality"]
+        low = np.ceil((self.lower - zero) / factor - room)
+        high = np.floor((self.upper - zero) / factor + room)
+        return Bounds(low * factor + zero, high * factor + zero, self.exists)
+
 
 def box_of(bench: Bench, definition: VariableDef) -> Bounds:
     """Return an interval that holds every allowed value of a variable, in SI."""
