@@ -212,13 +212,14 @@ def _expressions(
     objective = made.objective + casadi.dot(values["cost"], x) + values["offset"]
     row_of = np.repeat(np.arange(program.row_count), np.diff(program.row_starts))
     terms: list[tuple[Any, Any]] = [
-        (row_of, values["row_values"] * x[program.row_columns.tolist()])
+        (row_of, values["row_values"] * _taken(x, program.row_columns))
     ]
     products = program.products
-    pairs = values["products"] * x[products.first.tolist()] * x[products.second.tolist()]
-    inside = np.flatnonzero(products.rows >= 0)
-    objective = objective + casadi.sum1(pairs[np.flatnonzero(products.rows < 0).tolist()])
-    terms.append((products.rows[inside], pairs[inside.tolist()]))
+    pairs = values["products"] * _taken(x, products.first) * _taken(x, products.second)
+    inside, goal = np.flatnonzero(products.rows >= 0), np.flatnonzero(products.rows < 0)
+    if len(goal):
+        objective = objective + casadi.sum1(_taken(pairs, goal))
+    terms.append((products.rows[inside], _taken(pairs, inside)))
     rows = made.rows
     for places, parts in terms:
         if len(places):
@@ -228,6 +229,13 @@ def _expressions(
             )  # fmt: skip
             rows = rows + spread @ parts
     return x, symbols, objective, rows
+
+
+def _taken(column: Any, places: Ints) -> Any:
+    """Return some elements of a column as a column; of one with a single element it is none."""
+    import casadi
+
+    return casadi.reshape(column[places.tolist()], len(places), 1)
 
 
 def _texts(

@@ -13,6 +13,7 @@ from engiagent.solvers.casadi.graph import graph
 from engiagent.solvers.convex.derivatives import gradient, jacobian
 from engiagent.solvers.convex.second_derivatives import lagrangian_hessian
 from tests.solvers.casadi.problems import many_functions, tank
+from tests.solvers.conformance.cases import CASES, Case
 from tests.solvers.convex.programs import close
 
 POINTS = [np.array([0.7, 1.3, 0.4]), np.array([0.3, 0.2, 1.9]), np.array([1.2, 1.9, 0.11])]
@@ -73,6 +74,22 @@ def test_c_code_is_the_program(parameters: tuple[str, ...], tmp_path: Path) -> N
             table = np.zeros(pattern.shape)
             table[pattern.rows, pattern.columns] = library.evaluate(name, x, *given, *extra)
             close(table, expected.toarray(), **near)
+
+
+@pytest.mark.parametrize("parameters", [(), ("cost", "row_values", "products", "offset")])
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+def test_programs_of_every_shape_become_functions(case: Case, parameters: tuple[str, ...]) -> None:
+    program = case.program
+    functions = codegen.codegen(program, "small", parameters).functions
+    numbers = {"cost": program.cost, "offset": program.offset, "row_values": program.row_values,
+               "products": program.products.values}  # fmt: skip
+    given = [numbers[name] for name in codegen.PARAMETERS if name in parameters]
+    low = np.maximum(program.column_lower, -2.0)
+    x = low + 0.4 * np.maximum(np.minimum(program.column_upper, 3.0) - low, 0.0)
+    objective, rows = (functions[name](x, *given) for name in ("objective", "rows"))
+    close(objective.nonzeros(), [program.objective_at(x)], rtol=1e-12, atol=1e-12)
+    close(rows.nonzeros(), program.activity_at(x), rtol=1e-12, atol=1e-12)
+    assert functions["gradient"](x, *given).shape == (program.column_count, 1)
 
 
 @needs_compiler
