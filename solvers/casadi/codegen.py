@@ -211,9 +211,7 @@ def _expressions(
     values = {p: symbols.get(p, casadi.DM(numbers[p])) for p in PARAMETERS}
     objective = made.objective + casadi.dot(values["cost"], x) + values["offset"]
     row_of = np.repeat(np.arange(program.row_count), np.diff(program.row_starts))
-    terms: list[tuple[Any, Any]] = [
-        (row_of, values["row_values"] * _taken(x, program.row_columns))
-    ]
+    terms: list[tuple[Any, Any]] = [(row_of, values["row_values"] * _taken(x, program.row_columns))]
     products = program.products
     pairs = values["products"] * _taken(x, products.first) * _taken(x, products.second)
     inside, goal = np.flatnonzero(products.rows >= 0), np.flatnonzero(products.rows < 0)
