@@ -3,6 +3,7 @@
 import json
 import re
 from collections import Counter
+from json.encoder import encode_basestring
 from typing import Any, Final
 
 from engiagent.errors import InputError
@@ -108,13 +109,16 @@ def dumps_canonical(value: Any) -> str:
 
 
 def _dump(value: Any, indent: str) -> str:
-    inner = indent + "  "
+    if isinstance(value, str):
+        return encode_basestring(value)
     if isinstance(value, dict) and value:
-        encode = _ENCODER.encode
-        lines = [f"{inner}{encode(key)}: {_dump(item, inner)}" for key, item in value.items()]
+        inner = indent + "  "
+        quoted = encode_basestring
+        lines = [f"{inner}{quoted(key)}: {_dump(item, inner)}" for key, item in value.items()]
         return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
-    if isinstance(value, list) and value:
-        if all(isinstance(item, str | int | float | None) for item in value):
-            return _ENCODER.encode(value)
+    if isinstance(value, list) and not all(
+        isinstance(item, str | int | float | None) for item in value
+    ):
+        inner = indent + "  "
         return "[\n" + ",\n".join(inner + _dump(item, inner) for item in value) + f"\n{indent}]"
     return _ENCODER.encode(value)

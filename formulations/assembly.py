@@ -1,13 +1,15 @@
 """Stacking forms into the arrays of a program."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from engiagent.formulations.lowering.products import merged, shifted, split
 from engiagent.formulations.program import NO_PRODUCTS, OBJECTIVE, Products
-from engiagent.formulations.values import Floats, Form, Part
+from engiagent.formulations.values import Floats, Form, Part, Term
 
 Index = npt.NDArray[np.int32]
 
@@ -15,39 +17,77 @@ Index = npt.NDArray[np.int32]
 def assembled(forms: Sequence[Form], column_count: int) -> tuple[Index, Index, Floats]:
     """Return the CSR arrays of stacked affine forms; a column's terms in one row are added."""
     pieces = [_interleaved(form) or _sorted(form, column_count) for form in forms]
-    counts = [np.broadcast_to(piece[0], (f.size,)) for piece, f in zip(pieces, forms, strict=True)]
     starts = np.zeros(sum(form.size for form in forms) + 1, dtype=np.int32)
-    if not pieces:
-        return starts, np.zeros(0, dtype=np.int32), np.zeros(0)
-    np.cumsum(np.concatenate(counts), out=starts[1:])
-    columns, values = (np.concatenate([piece[k] for piece in pieces]) for k in (1, 2))
+    sizes = [piece.size for piece in pieces]
+    columns, values = np.empty(sum(sizes), dtype=np.int32), np.empty(sum(sizes))
+    row = place = 0
+    for form, piece, size in zip(forms, pieces, sizes, strict=True):
+        starts[row + 1 : row + 1 + form.size] = piece.counts
+        piece.write(columns[place : place + size], values[place : place + size])
+        row, place = row + form.size, place + size
+    np.cumsum(starts, out=starts)
     return starts, columns, values
 
 
-def _interleaved(form: Form) -> tuple[Index | int, Index, Floats] | None:
-    """Return the rows of a form whose terms have one column in every row, each after the other.
+@dataclass(frozen=True, eq=False)
+class _Sorted:
+    """Rows in full: how many coefficients each row has, their columns and they themselves."""
 
-    Almost every form is of this kind, and needs no sorting. The result is how many coefficients
-    each row has, their columns and they themselves; None for a form of another kind.
+    counts: Index
+    columns: Index
+    values: Floats
+
+    @property
+    def size(self) -> int:
+        return len(self.values)
+
+    def write(self, columns: Index, values: Floats) -> None:
+        columns[:], values[:] = self.columns, self.values
+
+
+@dataclass(frozen=True, eq=False)
+class _Interleaved:
+    """Rows with one coefficient of each term, in the terms' order; none is zero.
+
+    Almost every form is of this kind. It needs no sorting, and no arrays but the program's own.
     """
-    size, terms = form.size, sorted(form.terms, key=lambda term: int(term.columns[:1].sum()))
+
+    rows: int
+    terms: Sequence[Term]
+
+    @property
+    def counts(self) -> int:
+        return len(self.terms)
+
+    @property
+    def size(self) -> int:
+        return self.rows * len(self.terms)
+
+    def write(self, columns: Index, values: Floats) -> None:
+        for place, term in enumerate(self.terms):
+            columns[place :: len(self.terms)] = term.columns
+            values[place :: len(self.terms)] = term.coefficients
+
+
+def _interleaved(form: Form) -> "_Interleaved | _Sorted | None":
+    """Return a form whose terms have one column in every row, each after the other, else None."""
+    terms = sorted(form.terms, key=lambda term: int(term.columns[:1].sum()))
     if any(term.rows is not None for term in terms):
         return None
-    columns = np.empty((size, len(terms)), dtype=np.int32)
-    values = np.empty(columns.shape)
-    for place, term in enumerate(terms):
-        columns[:, place] = term.columns
-        values[:, place] = term.coefficients
-        if place and not (columns[:, place - 1] < columns[:, place]).all():
-            return None
-    if values.all():
-        return len(terms), columns.reshape(-1), values.reshape(-1)
+    if not all((a.columns < b.columns).all() for a, b in pairwise(terms)):
+        return None
+    regular = _Interleaved(form.size, terms)
+    if all(np.all(term.coefficients) for term in terms):
+        return regular
+    columns, values = np.empty(regular.size, dtype=np.int32), np.empty(regular.size)
+    regular.write(columns, values)
     there = values != 0
-    return there.sum(axis=1, dtype=np.int32), columns[there], values[there]
+    counts = there.reshape(form.size, len(terms)).sum(axis=1, dtype=np.int32)
+    return _Sorted(counts, columns[there], values[there])
 
 
-def _sorted(form: Form, column_count: int) -> tuple[Index | int, Index, Floats]:
-    """Return the rows of any affine form, as :func:`_interleaved` does."""
+def _sorted(form: Form, column_count: int) -> _Sorted:
+    """Return the rows of any affine form."""
     from scipy.sparse import coo_array
 
     rows = np.concatenate([term.row_numbers() for term in form.terms]).astype(np.int32)
@@ -58,7 +98,7 @@ def _sorted(form: Form, column_count: int) -> tuple[Index | int, Index, Floats]:
     matrix = coo_array((values, (rows, columns)), shape=(form.size, column_count)).tocsr()
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
-    return np.diff(matrix.indptr), matrix.indices, matrix.data
+    return _Sorted(np.diff(matrix.indptr), matrix.indices, matrix.data)
 
 
 def separated(
@@ -96,10 +136,5 @@ def costs(form: Form, column_count: int) -> tuple[Floats, float]:
     """Return the coefficients and the constant of an affine form of one row."""
     cost = np.zeros(column_count)
     for term in form.terms:
-        if not len(term.columns):
-            continue
-        first = int(term.columns.min())
-        weights = np.broadcast_to(term.coefficients, term.columns.shape)
-        counted = np.bincount(term.columns - first, weights)
-        cost[first : first + len(counted)] += counted
+        np.add.at(cost, term.columns, term.coefficients)
     return cost, float(np.broadcast_to(form.constant, (1,))[0])

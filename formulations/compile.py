@@ -165,8 +165,8 @@ class Compiler:
             row_starts=starts,
             row_columns=columns,
             row_values=values,
-            row_lower=_join([r.lower - shift for r, shift in moved]),
-            row_upper=_join([r.upper - shift for r, shift in moved]),
+            row_lower=_stacked([(r.lower - shift, r.form.size) for r, shift in moved]),
+            row_upper=_stacked([(r.upper - shift, r.form.size) for r, shift in moved]),
             products=products,
             nonlinear=parts,
             indicators=self._indicators(),
@@ -191,12 +191,13 @@ class Compiler:
             self.starts[name] = start
             blocks.append(_column_block(variable, start))
             switched = variable.definition.type == "semicontinuous"
-            lower.append(np.minimum(variable.lower, 0.0) if switched else variable.lower)
-            upper.append(variable.upper)
+            least = np.minimum(variable.lower, 0.0) if switched else variable.lower
+            lower.append((least, variable.size))
+            upper.append((variable.upper, variable.size))
             whole.append(np.full(variable.size, variable.definition.type in ("integer", "binary")))
             start += variable.size
         flags = np.concatenate(whole) if whole else np.zeros(0, dtype=bool)
-        self.builder.declare(blocks, _join(lower), _join(upper), flags)
+        self.builder.declare(blocks, _stacked(lower), _stacked(upper), flags)
         for name, variable in self.variables.items():
             if variable.definition.type == "semicontinuous":
                 self._switch(name, variable)
@@ -444,11 +445,9 @@ def coordinate(index_set: IndexSet) -> Coordinate:
     axis = index_set.axis
     kind = index_set.root.kind
     if axis is not None and axis.dated and kind in ("time", "instants"):
-        seconds = axis.edges[index_set.in_root]
-        ticks = seconds.astype(np.int64)
-        whole = np.array_equal(ticks, seconds)
-        ticks = ticks * 10**9 if whole else np.rint(seconds * 1e9).astype(np.int64)
-        values: npt.NDArray[Any] = ticks.view("M8[ns]")
+        own = index_set.root is index_set  # then its elements are the first of the edges
+        values: npt.NDArray[Any] = axis.stamps
+        values = values[: index_set.size] if own else values[index_set.in_root]
         return Coordinate(index_set.name, kind, values, axis.zone)
     labels = index_set.labels
     if labels and all(isinstance(label, int) for label in labels):
@@ -457,5 +456,11 @@ def coordinate(index_set: IndexSet) -> Coordinate:
     return Coordinate(index_set.name, kind, np.array(texts, dtype=object))
 
 
-def _join(parts: list[Any]) -> Floats:
-    return np.concatenate(parts) if parts else np.zeros(0)
+def _stacked(parts: list[tuple[Any, int]]) -> Floats:
+    """Return numbers one after the other: each part with its size, shape (size,) or ()."""
+    result = np.empty(sum(size for _, size in parts))
+    start = 0
+    for values, size in parts:
+        result[start : start + size] = values
+        start += size
+    return result

@@ -29,10 +29,18 @@ class FormEvaluator(ModelEvaluator):
         super().__init__(elaboration, variables)
         self.starts = starts
         self.origin = ""
+        self._known: dict[tuple[str, int], tuple[Ints, Form]] = {}
 
     def value_of(self, variable: Variable, elements: Ints) -> Value:
-        """Return one column for every row."""
-        return variables(self.starts[variable.definition.name] + elements)
+        """Return one column for every row; asked for the same elements, the same form."""
+        name = variable.definition.name
+        known = self._known.get((name, id(elements)))
+        if known is None:
+            form = variables(self.starts[name] + elements)
+            if elements.flags.writeable:
+                return form
+            known = self._known[name, id(elements)] = elements, form
+        return known[1]
 
     def product(self, left: Value, right: Value, node: Node) -> Value:
         """Multiply; a product of two things that depend on variables is a function of its own."""

@@ -11,7 +11,7 @@ arithmetic touches coefficients and row numbers only, so a whole index grid is o
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -148,6 +148,8 @@ class Form:
 
     def __mul__(self, other: Floats | float) -> "Form":
         factor = np.asarray(other, dtype=np.float64)
+        if factor.ndim == 0 and factor == 1.0:
+            return self
         return Form(
             self.size,
             np.asarray(self.constant * factor),
@@ -185,16 +187,19 @@ class Form:
 
     def group_sum(self, outer: Rows, size: int) -> "Form":
         """Return the sums over the rows that belong to each outer row."""
-        weights = np.broadcast_to(self.constant, outer.shape)
-        constant = np.bincount(outer, weights=weights, minlength=size).astype(np.float64)
+        if self.constant.ndim or self.constant != 0.0:
+            weights = np.broadcast_to(self.constant, outer.shape)
+            constant = np.bincount(outer, weights=weights, minlength=size).astype(np.float64)
+        else:
+            constant = np.zeros(())
         return self._moved(outer, size, constant)
 
     def _moved(self, rows: Rows, size: int, constant: Floats) -> "Form":
         return Form(
             size,
             constant,
-            tuple(Term(rows[t.row_numbers()], t.columns, t.coefficients) for t in self.terms),
-            tuple(Part(rows[p.row_numbers()], p.coefficients, p.atom) for p in self.parts),
+            tuple(Term(_on_rows(rows, t.rows), t.columns, t.coefficients) for t in self.terms),
+            tuple(Part(_on_rows(rows, p.rows), p.coefficients, p.atom) for p in self.parts),
         )
 
     def take(self, rows: Rows) -> "Form":
@@ -248,8 +253,9 @@ def atoms(form: Form) -> Iterator[Atom]:
         yield part.atom
 
 
-def _on_rows(factor: Floats, rows: Rows | None) -> Floats:
-    return factor if factor.ndim == 0 or rows is None else factor[rows]
+def _on_rows(values: Any, rows: Rows | None) -> Any:
+    """Return what stands on some rows, on all of them when ``rows`` is None."""
+    return values if values.ndim == 0 or rows is None else values[rows]
 
 
 def _taken_term(term: Term, rows: Rows, size: int) -> Term:

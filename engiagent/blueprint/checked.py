@@ -47,7 +47,7 @@ class Variable:
     lookup
         For a filtered variable: element number by flat position, -1 where there is none.
     lower, upper
-        Bounds in ``unit``, shape (size,), infinite where there is none.
+        Bounds in ``unit``, shape (size,), infinite where there is none; not to be written to.
     history
         Values before the first period, latest first, in ``unit``.
     """
@@ -168,7 +168,7 @@ class _Bounds:
                     raise ExpressionError("the bound is not a finite number", 1, None, "EB016")
         if self.definition.type == "binary":
             value = np.maximum(value, 0.0) if side == "lower" else np.minimum(value, 1.0)
-        return np.array(np.broadcast_to(value, (self.grid.size,)), dtype=np.float64)
+        return np.broadcast_to(np.asarray(value, dtype=np.float64), (self.grid.size,))
 
     def _evaluate(self, text: str, grid: Grid) -> Value:
         checker = self.elaboration.checker()

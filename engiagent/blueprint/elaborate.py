@@ -275,7 +275,8 @@ class Elaboration:
         if size > MAX_ELEMENTS:
             raise ExpressionError(f"{size} index combinations, more than {MAX_ELEMENTS}", 1)
         grid, _ = EMPTY_GRID.expand(pairs) if pairs else (EMPTY_GRID, None)
-        positions = np.arange(grid.size, dtype=np.int64)
+        alone = len(pairs) == 1
+        positions = pairs[0][1].everything if alone else np.arange(grid.size, dtype=np.int64)
         if where is not None:
             condition = checker.condition(parse(where), scope)
             holds = self.evaluator.condition(condition.node, grid)

@@ -83,9 +83,13 @@ class Evaluator(Indexer):
         if self.is_variable(node.name):
             return self.variable(node, grid)
         table = self.tables(node.name)
+        if not table.sets:
+            return table.values.reshape(())
         place = self.place(node, table.sets, grid)
         self.refuse_outside(node, place, grid)
-        return table.values.reshape(-1)[place.flat]
+        values = table.values.reshape(-1)
+        whole = len(table.sets) == 1 and place.flat is table.sets[0].everything
+        return values if whole else values[place.flat]
 
     def _index_number(self, node: Ref, elements: Elements) -> Value:
         numbers = elements.set.numbers
@@ -358,7 +362,8 @@ def _axis_of(elements: Elements, node: Node) -> Any:
 def _dt(elements: Elements, node: Node) -> Array:
     if elements.set.root.kind == "instants":
         raise evaluation_error("EB003", "an instant has no length; use a period", node)
-    return np.asarray(_axis_of(elements, node).steps[known_positions(elements, node)])
+    axis, positions = _axis_of(elements, node), known_positions(elements, node)
+    return np.asarray(axis.steps[positions] if axis.step is None else axis.step)
 
 
 def _pos(elements: Elements, node: Node) -> Array:

@@ -70,6 +70,10 @@ class Grid:
         for _, index_set in binders:
             inner *= index_set.size
         _refuse_too_many(inner * self.size)
+        if self.size == 1 and not self.names and len(binders) == 1:
+            binder, index_set = binders[0]
+            names = bind_set(binder, index_set, index_set.everything)
+            return Grid(inner, names), np.zeros(inner, dtype=np.intp)
         outer = np.repeat(np.arange(self.size), inner)
         names = {name: part.take(outer) for name, part in self.names.items()}
         repeat = inner

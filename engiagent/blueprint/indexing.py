@@ -178,12 +178,12 @@ class Indexer(ABC):
 
         ``history`` is how many steps before the first period may be named.
         """
-        flat: Ints = np.zeros((), dtype=np.int64)
+        flat: Ints | None = None
         missing: npt.NDArray[np.bool_] | None = None
         early: Ints | None = None
         for index_set, parts in zip(sets, _group(ref, sets), strict=True):
             positions = self._positions(parts, index_set, grid)
-            if np.any((positions < 0) | (positions >= index_set.size)):
+            if index_set.lacks(positions):
                 if history and index_set.root is index_set and is_timed(index_set):
                     before = np.where((positions < 0) & (positions >= -history), -positions, 0)
                     early = before if before.any() else early
@@ -192,10 +192,12 @@ class Indexer(ABC):
                     outside = (positions < 0) | (positions >= index_set.size)
                 missing = outside if missing is None else missing | outside
                 positions = np.clip(positions, 0, max(index_set.size - 1, 0))
-            flat = flat * index_set.size + positions
+            flat = positions if flat is None else flat * index_set.size + positions
+        if flat is None:
+            flat = np.zeros((), dtype=np.int64)
         shape = (grid.size,)
         return Place(
-            np.broadcast_to(flat, shape),
+            flat if flat.shape == shape else np.broadcast_to(flat, shape),
             None if missing is None or not missing.any() else np.broadcast_to(missing, shape),
             None if early is None else np.broadcast_to(early, shape),
         )
@@ -428,7 +430,7 @@ def known_positions(elements: Elements, node: Node) -> Ints:
         When one lies in no period, as ``at`` beyond the ends of its set.
     """
     positions = root_positions(elements)
-    if np.any((positions < 0) | (positions >= elements.set.root.size)):
+    if elements.set.root.lacks(positions):
         text = f"this is no element of {elements.set.name} everywhere"
         raise evaluation_error("EB004", text, node, "leave the edge out by a condition")
     return positions

@@ -95,10 +95,23 @@ class IndexSet:
         return self if self.parent is None else self.parent.root
 
     @cached_property
+    def everything(self) -> Ints:
+        """The positions of all elements: one array for all who ask, known by its identity."""
+        positions = np.arange(self.size, dtype=np.int64)
+        positions.flags.writeable = False
+        return positions
+
+    def lacks(self, positions: Ints) -> bool:
+        """Whether some positions lie outside the set."""
+        if positions is self.everything or not positions.size:
+            return False
+        return bool(positions.min() < 0 or positions.max() >= self.size)
+
+    @cached_property
     def in_root(self) -> Ints:
         """Positions of the elements in :attr:`root`."""
         if self.parent is None or self.positions is None:
-            return np.arange(self.size, dtype=np.int64)
+            return self.everything
         return self.parent.in_root[self.positions]
 
     def rooted(self, positions: Ints) -> Ints:
@@ -132,7 +145,7 @@ class IndexSet:
 
     def _find_map(self, other: "IndexSet") -> Ints | None:
         if other is self:
-            return np.arange(self.size, dtype=np.int64)
+            return self.everything
         if self.root is other.root:
             inverse = np.full(other.root.size, -1, dtype=np.int64)
             inverse[other.in_root] = np.arange(other.size)

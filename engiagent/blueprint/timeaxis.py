@@ -62,6 +62,24 @@ class TimeAxis:
         return np.diff(self.edges) / (3600.0 if self.step_unit == "h" else 1.0)
 
     @cached_property
+    def step(self) -> float | None:
+        """The length of every period in ``step_unit``; None where they differ."""
+        steps = self.steps
+        return float(steps[0]) if steps.size and bool((steps == steps[0]).all()) else None
+
+    @cached_property
+    def stamps(self) -> npt.NDArray[np.datetime64]:
+        """The edges as time stamps, shape (N+1,); by UTC where there is a zone."""
+        ticks = self.edges.astype(np.int64)
+        if bool((ticks == self.edges).all()):
+            ticks *= 10**9
+        else:
+            ticks = np.rint(self.edges * 1e9).astype(np.int64)
+        stamps = ticks.view("M8[ns]")
+        stamps.flags.writeable = False
+        return stamps
+
+    @cached_property
     def local(self) -> Floats:
         """The edges in seconds of wall-clock time, shape (N+1,)."""
         if self.zone is None or not self.dated:

@@ -15,7 +15,7 @@ Kind = Literal["continuous", "integer", "binary"]
 
 @dataclass(frozen=True, eq=False)
 class RowGroup:
-    """The rows of one block before assembly: ``lower <= form <= upper``."""
+    """The rows of one block before assembly: ``lower <= form <= upper``, bounds (size,) or ()."""
 
     block: RowBlock
     form: Form
@@ -64,7 +64,11 @@ class Builder:
         self, blocks: list[ColumnBlock], lower: Floats, upper: Floats, whole: Bools
     ) -> None:
         """Take over blocks of columns that stand one after the other."""
+        first = not self.columns
         self.columns += blocks
+        if first:  # nearly always all there is: taken over as it is, not copied
+            self.column_lower, self.column_upper, self.integrality = lower, upper, whole
+            return
         self.column_lower = np.concatenate([self.column_lower, lower])
         self.column_upper = np.concatenate([self.column_upper, upper])
         self.integrality = np.concatenate([self.integrality, whole])
@@ -98,8 +102,8 @@ class Builder:
         }  # fmt: skip
         start = self.row_count
         made = RowBlock(start=start, stop=start + form.size, **given)
-        constant = np.broadcast_to(form.constant, (form.size,))
-        self.rows.append(RowGroup(made, form, lower - constant, upper - constant))
+        sides = (np.asarray(side - form.constant) for side in (lower, upper))
+        self.rows.append(RowGroup(made, form, *sides))
         return made
 
     def hold_when(self, block: RowBlock, columns: Ints, active: int) -> None:
