@@ -3,6 +3,7 @@
 import csv
 import re
 from collections.abc import Iterable
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -31,7 +32,7 @@ def read_csv(
     if first is None:
         raise InputError("the file is empty", file)
     symbol = _separator(lines[first:], file, separator)
-    filled = [k for k, line in enumerate(lines) if line and not line.isspace()]
+    filled = _filled(lines)
     quoted = any('"' in line for line in lines)
     title_line = lines[filled[0]]
     titles = (
@@ -45,13 +46,25 @@ def read_csv(
     columns = split(lines, body, symbol, len(header), file)
     point = decimal or _decimal(lines, symbol, file)
 
+    @cache
+    def rows() -> tuple[list[str], list[int]]:
+        # Split anew when somebody asks for a place: kept, the lines would take more than all cells.
+        whole = _lines(data, file)
+        return whole, _filled(whole)[1:]
+
     def place(row: int, column: int) -> tuple[int, int]:
-        return body[row] + 1, _field_start(lines[body[row]], column, symbol)
+        again, numbers = rows()
+        return numbers[row] + 1, _field_start(again[numbers[row]], column, symbol)
 
     return [
         _text_column(file, title, k + 1, cells, point, place)
         for k, (title, cells) in enumerate(zip(header, columns, strict=True))
     ]
+
+
+def _filled(lines: list[str]) -> list[int]:
+    """Return the numbers of the lines that hold something."""
+    return [k for k, line in enumerate(lines) if line and not line.isspace()]
 
 
 def _split_plain(
