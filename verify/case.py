@@ -11,11 +11,11 @@ from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.units import parse_unit
 from engiagent.errors import EngiagentError
 from engiagent.verify.completion import completed, listed
-from engiagent.verify.documents import Bench, Declarations
+from engiagent.verify.documents import Bench
 from engiagent.verify.foreign import Reading
 from engiagent.verify.levels.execution import Plant, as_series, dynamics_of
 from engiagent.verify.levels.sources import ProblemLike
-from engiagent.verify.naming import known_of
+from engiagent.verify.naming import Known, known_of
 from engiagent.verify.requirements import Dynamics, Requirements, load_requirements
 from engiagent.verify.schedule import Schedule, read_schedule
 from engiagent.verify.series import Series
@@ -29,6 +29,7 @@ class Case:
     problem: ProblemLike
     blueprint: Blueprint | None
     requirements: Requirements | None
+    known: Known
     schedule: Schedule
     series: dict[str, Series]
     notes: list[str] = field(default_factory=list)
@@ -38,7 +39,7 @@ class Case:
         document = self.requirements if annotated else self.blueprint
         if document is None:
             return None
-        return Bench(Declarations(document.core, self.problem.folder), self.series)
+        return Bench(self.known.declared(document.core), self.series)
 
 
 def find_requirements(
@@ -70,19 +71,18 @@ def build_case(
         When the schedule is unreadable.
     """
     units, core = declared_units(blueprint, requirements)
+    known = known_of(blueprint, requirements, problem.folder)
     first: dict[str, tuple[float, int]] = {}
     capacities: dict[str, float] = {}
     if core is not None:
-        plant = Plant(Bench(Declarations(core, problem.folder), {}), units)
+        plant = Plant(Bench(known.declared(core), {}), units)
         first, capacities = _known_states(plant)
     if solution is None:
         schedule = Schedule({})
     else:
-        known = known_of(blueprint, requirements, problem.folder)
         schedule = read_schedule(solution, known, reading, first, capacities)
-    case = Case(
-        problem, blueprint, requirements, schedule, dict(schedule.series), list(schedule.notes)
-    )
+    series, notes = dict(schedule.series), list(schedule.notes)
+    case = Case(problem, blueprint, requirements, known, schedule, series, notes)
     if schedule.status not in (None, "optimal", "feasible") and not _has_point(schedule):
         case.series = {}
     before = frozenset(case.series)
@@ -96,11 +96,8 @@ def build_case(
 
 def _add_implied(case: Case, units: Sequence[Dynamics]) -> None:
     """Add what the equations determine, and the states that follow from it."""
-    known = known_of(case.blueprint, case.requirements, case.problem.folder)
     core = None if case.blueprint is None else case.blueprint.core
-    added, notes = completed(
-        core, case.requirements, known.quantities, case.series, case.problem.folder
-    )
+    added, notes = completed(core, case.requirements, case.known, case.series)
     if added:
         case.series = added | case.series
         case.notes += notes

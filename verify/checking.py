@@ -311,7 +311,7 @@ def _infeasible(case: Case, missing: list[str]) -> Certificate:
         reports["optimality"] = Report("unchecked", {"findings": [finding]})
         return _certificate(case, "undecided", reports, [], missing, [])
     core = case.blueprint.core
-    declarations = Declarations(core, case.problem.folder)
+    declarations = case.known.declared(core)
     bench = Bench(declarations, _middles(declarations))
     for variable in core.decision_variables:
         bench.evaluator.environment.symbol(variable.name)
@@ -354,7 +354,7 @@ def _of_the_text(case: Case, bench: Bench, own: optimality.Proof) -> optimality.
         series = bench.series.get(variable.name)
         if series is not None and variable.quantity is not None:
             points[variable.quantity] = replace(series, name=variable.quantity)
-    declarations = Declarations(case.requirements.core, case.problem.folder)
+    declarations = case.known.declared(case.requirements.core)
     points = stated.with_points(declarations, case.requirements, points)
     programme = stated.stated_programme(Bench(declarations, points), case.requirements)
     found = relaxation.proven_infeasible(programme.bench, programme.core, programme.boxes)

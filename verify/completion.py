@@ -9,7 +9,6 @@ one unknown at a time, again and again; nothing is chosen.
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +19,7 @@ from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.errors import EngiagentError
 from engiagent.verify import values
 from engiagent.verify.documents import Bench, Declarations
+from engiagent.verify.naming import Known
 from engiagent.verify.requirements import Requirements
 from engiagent.verify.series import Series
 from engiagent.verify.sweeps import triplets
@@ -72,9 +72,8 @@ class _System:
 def completed(
     core: Core | None,
     requirements: Requirements | None,
-    quantities: frozenset[str],
+    known: Known,
     series: Mapping[str, Series],
-    folder: Path | None,
 ) -> tuple[dict[str, Series], list[str]]:
     """Return the series that the equations determine, and a note for each.
 
@@ -82,23 +81,21 @@ def completed(
     ----------
     core
         The blueprint's; None without one, when the requirements' equations count.
-    quantities
-        All dotted names that the documents use.
+    known
+        What the documents speak of.
     series
         What the schedule gives, and what was already recomputed.
-    folder
-        Where data files lie.
     """
     document = core if core is not None else None if requirements is None else requirements.core
     if document is None or not series:
         return {}, []
-    declarations = Declarations(document, folder)
+    declarations = known.declared(document)
     try:
         if core is not None:
             unknown, equations = _of_core(core, declarations, series), _laws(core)
         else:
             assert requirements is not None
-            unknown = _of_quantities(quantities, declarations, series)
+            unknown = _of_quantities(known.quantities, declarations, series)
             equations = [
                 Equation(r.id, r.expression, r.forall, r.where) for r in requirements.requirements
             ]

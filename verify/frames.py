@@ -1,7 +1,9 @@
 """Index grids as flat rows, and what names mean on them."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -61,7 +63,7 @@ class Symbol:
     @property
     def count(self) -> int:
         """How many elements the grid has."""
-        return int(np.prod([dim.size for dim in self.dims], dtype=np.int64))
+        return math.prod(dim.size for dim in self.dims)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,15 +162,14 @@ def expand(
         When the grid is too large or an index name is used twice.
     """
     members = [sets(binder.set) for binder in binders]
-    count = int(np.prod([m.size for m in members], dtype=np.float64))
+    count = math.prod(m.size for m in members)
     if frame.size * float(count) > MAX_PAIRS:
         raise EvaluationError(f"an index grid of {frame.size} x {count} rows is too large")
     for name in (name for binder in binders for name in binder.names):
         if name in frame.names:
             raise EvaluationError(f"the index {name!r} is used twice")
     if frame.size == 1 and not frame.names and where is None:
-        whole = _bind(binders, members, np.arange(count))
-        return Frame(count, whole), np.broadcast_to(np.int64(0), (count,))
+        return Frame(count, _bind_all(binders, members)), np.broadcast_to(np.int64(0), (count,))
     pieces = []
     for start in range(0, max(frame.size, 1), max(CHUNK // max(count, 1), 1)):
         stop = min(start + max(CHUNK // max(count, 1), 1), frame.size)
@@ -191,12 +192,8 @@ def expand(
 
 
 def _bind(binders: tuple[Binder, ...], members: list[IndexSet], flat: Ints) -> dict[str, Elements]:
-    """Return the elements that each position of the product of the sets stands for."""
+    """Return the elements that positions of the product of the sets stand for."""
     names: dict[str, Elements] = {}
-    if len(binders) == 1 and len(binders[0].names) == 1 and flat.size == members[0].size:
-        in_order = flat.size > 0 and flat[0] == 0 and flat[-1] == flat.size - 1
-        if in_order and bool((np.diff(flat) == 1).all()):
-            return {binders[0].names[0]: Elements(members[0], flat, 0)}
     for binder, member in zip(reversed(binders), reversed(members), strict=True):
         flat, here = np.divmod(flat, max(member.size, 1))
         if len(binder.names) == 1:
@@ -214,10 +211,25 @@ def _bind(binders: tuple[Binder, ...], members: list[IndexSet], flat: Ints) -> d
     return names
 
 
+def _bind_all(binders: tuple[Binder, ...], members: list[IndexSet]) -> dict[str, Elements]:
+    """Return the elements of the whole product of the sets, in order."""
+    count = math.prod(member.size for member in members)
+    if len(binders) == 1 and len(binders[0].names) == 1 and count:
+        return {binders[0].names[0]: Elements(members[0], counted(count), 0)}
+    return _bind(binders, members, np.arange(count))
+
+
+@lru_cache(maxsize=2)
+def counted(count: int) -> Ints:
+    """Return ``0, 1, …``; the periods and the instants of a problem are asked for all the time."""
+    numbers = np.arange(count)
+    numbers.flags.writeable = False
+    return numbers
+
+
 def whole_grid(dims: tuple[IndexSet, ...], binders: tuple[Binder, ...]) -> Frame:
     """Return the frame of a full grid, in the flattened order of :class:`Symbol`."""
-    count = int(np.prod([dim.size for dim in dims], dtype=np.int64))
-    return Frame(count, _bind(binders, list(dims), np.arange(count)))
+    return Frame(math.prod(dim.size for dim in dims), _bind_all(binders, list(dims)))
 
 
 def finite(data: Floats) -> bool:

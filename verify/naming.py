@@ -74,6 +74,10 @@ class Known:
         """Return the variable of a name or a quantity."""
         return self.variables.get(name) or self.by_quantity.get(name)
 
+    def declared(self, core: Core) -> Declarations:
+        """Return the declarations of one of the documents, which are read once for a check."""
+        return next(declarations for declarations in self.declarations if declarations.core is core)
+
     def dims(self, definition: VariableDef) -> tuple[IndexSet, ...]:
         """Return the sets of a variable; none where they cannot be read, which others will say."""
         for declarations in self.declarations:

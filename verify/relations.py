@@ -115,10 +115,10 @@ def comparison(evaluator: Evaluator, node: Node, frame: Frame) -> Compared:
 def slack_of(op: str, left: Value, right: Value) -> Floats:
     """Return by how much a comparison holds, row by row; for == never more than zero."""
     with np.errstate(all="ignore"):
-        difference = right.data - left.data
+        difference = np.asarray(right.data - left.data)
     if op == "==":
-        return -np.abs(difference)
-    return difference if op == "<=" else -difference
+        np.abs(difference, out=difference)
+    return difference if op == "<=" else np.negative(difference, out=difference)
 
 
 def _compared(evaluator: Evaluator, node: Node, frame: Frame, judge: Judge) -> list[Part]:
@@ -132,11 +132,11 @@ def _parts(compared: Compared, frame: Frame, judge: Judge) -> list[Part]:
     found = []
     for op, left, right in compared:
         unit = left.unit
-        slack = np.broadcast_to(slack_of(op, left, right), (frame.size,))
+        slack = values.wide(slack_of(op, left, right), frame.size)
         if judge.growth is not None:
             slack = slack - judge.growth(values.add(left, right, -1.0))
-        tolerance = np.broadcast_to(row_tolerance(left, right, judge.stated(unit)), (frame.size,))
-        telling = bool(left.data.any() and right.data.any())
+        tolerance = values.wide(row_tolerance(left, right, judge.stated(unit)), frame.size)
+        telling = bool(values.thin(left.data).any() and values.thin(right.data).any())
         found.append(Part(None, slack, tolerance, unit.difference(), telling))
     return found
 

@@ -77,11 +77,13 @@ class Schedule:
             for name in sorted(group):
                 data = np.ascontiguousarray(group[name].data, dtype="<f8")
                 digest.update(f"{name}{data.shape}{group[name].unit}".encode())
-                digest.update(data.tobytes())
+                digest.update(data.reshape(-1).view(np.uint8).data)
         for name in sorted(self.series):
             for axis, labels in sorted(self.series[name].coordinates.items()):
                 if isinstance(labels, np.ndarray):
-                    digest.update(axis.encode() + labels.astype("M8[ns]").tobytes())
+                    digest.update(axis.encode())
+                    moments = np.ascontiguousarray(labels, dtype="M8[ns]")
+                    digest.update(moments.reshape(-1).view(np.uint8).data)
                 else:
                     digest.update(f"{axis}{labels!r}".encode())
         digest.update(repr([_plain(self.claims.get(name)) for name in CLAIMS]).encode())

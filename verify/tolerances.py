@@ -5,11 +5,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-import numpy as np
-
 from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.jsontext import dumps_canonical
-from engiagent.verify.values import Floats, Value
+from engiagent.verify.values import Floats, Value, thin, wide
 
 TOLERANCES: Final[Mapping[str, float]] = MappingProxyType(
     {
@@ -55,10 +53,14 @@ def row_tolerance(left: Value, right: Value, stated: float | None) -> Floats:
     stated
         The absolute part that the requirement itself states, in SI.
     """
-    size = left.size + right.size
+    rows = max(left.size.size, right.size.size)
+    size = thin(left.size) + thin(right.size)
     absolute = stated
     if absolute is None:
         # How far a temperature lies above absolute zero says nothing about its own scale.
-        scale = 0.0 if left.unit.dimension == _KELVIN else float(np.max(size, initial=0.0))
+        kelvin = left.unit.dimension == _KELVIN
+        scale = 0.0 if kelvin or not rows else max(float(size.max()), 0.0)
         absolute = max(floor_of(left.unit), TOLERANCES["of_scale"] * scale)
-    return np.asarray(absolute + TOLERANCES["of_terms"] * size)
+    size *= TOLERANCES["of_terms"]
+    size += absolute
+    return wide(size, rows)

@@ -9,7 +9,7 @@ whole arrays; there is no loop over rows.
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,8 @@ from engiagent.blueprint.units import Unit, UnitError, parse_unit
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+
+Many = TypeVar("Many", Floats, npt.NDArray[np.bool_])
 
 ONE = parse_unit("1")
 EPSILON = float(np.finfo(np.float64).eps)
@@ -134,19 +136,26 @@ def _zero(unit: Unit) -> float:
     return 0.0 if unit.zero is None else float(unit.zero)
 
 
-def thin(data: Floats) -> Floats:
+def thin(data: Many) -> Many:
     """Return one element of an array that repeats it, else the array: most constants repeat."""
     return data[:1] if data.size > 1 and data.strides == (0,) else data
 
 
 def wide(data: Floats, size: int) -> Floats:
     """Return an array of one element as one of many, without taking memory for them."""
-    return data if data.size == size else np.broadcast_to(data, (size,))
+    if data.size == size:
+        return data
+    if data.size != 1 or data.dtype != np.float64:
+        return np.broadcast_to(data, (size,))
+    # As broadcast_to does it, which takes ten times as long to find out that it can be done.
+    many: Floats = np.ndarray((size,), np.float64, data, 0, (0,))
+    many.flags.writeable = False
+    return many
 
 
 def repeated(number: float, unit: Unit, size: int, bare: bool = False) -> Value:
     """Return the same number on every row."""
-    return constant(np.broadcast_to(np.float64(number), (size,)), unit, bare)
+    return constant(wide(np.array([number], dtype=np.float64), size), unit, bare)
 
 
 def constant(data: Floats, unit: Unit, bare: bool = False) -> Value:

@@ -198,10 +198,17 @@ class Choice(Node):
     otherwise: Node
 
 
+_FIELDS: dict[type, tuple[str, ...]] = {}
+
+
 def children(node: Node) -> Iterator[Node]:
     """Yield the nodes directly below ``node``, in the order of writing."""
-    for field in fields(node):
-        value = getattr(node, field.name)
+    kind = type(node)
+    names = _FIELDS.get(kind)
+    if names is None:
+        names = _FIELDS[kind] = tuple(field.name for field in fields(node))
+    for name in names:
+        value = getattr(node, name)
         if isinstance(value, Node):
             yield value
         elif isinstance(value, tuple):

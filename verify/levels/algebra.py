@@ -1,5 +1,6 @@
 """Level 2: whether the requirements hold, row by row, on the numbers of the schedule."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -142,11 +143,11 @@ def worst_of(part: Part) -> Worst | None:
     if not part.slack.size:
         return None
     with np.errstate(all="ignore"):
-        margin = part.slack + part.tolerance
+        margin = np.asarray(part.slack + part.tolerance)
     # What is not finite makes the least not finite, or is an infinite slack, which nothing has.
-    row = int(np.argmin(margin))
+    row = int(margin.argmin())
     worst = float(margin[row])
-    if not np.isfinite(worst) or not np.isfinite(np.max(margin)):
+    if not math.isfinite(worst) or not math.isfinite(margin.max()):
         row = int(np.argmin(np.isfinite(margin)))
         worst = float("nan")
     place = row if part.rows is None else int(part.rows[row])

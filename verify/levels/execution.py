@@ -110,7 +110,7 @@ class Plant:
         if written is None and slot.default is None:
             return None
         if written is None:
-            return np.full(self.periods(unit).size, float(slot.default))  # type: ignore[arg-type]
+            return values.wide(np.array([float(slot.default)]), self.periods(unit).size)  # type: ignore[arg-type]
         numbers = self.number(unit, written, wanted)
         noise = self.noise.get((unit.name, name))
         return numbers if noise is None else numbers + noise
@@ -128,7 +128,7 @@ class Plant:
         periods = self.periods(unit)
         frame = whole_grid((periods,), (Binder((0, 0), ("t",), periods.name),))
         if isinstance(written, int | float):
-            return np.full(frame.size, float(written))
+            return values.wide(np.array([float(written)]), frame.size)
         node = self._indexed(parse(str(written)), frame)
         value = values.adopt(self.bench.evaluator.number(node, frame), wanted)
         _same(unit, written, value.unit, wanted)
@@ -159,7 +159,7 @@ class Plant:
         series = self.slot(unit, name)
         if series is None:
             return None
-        if not (series == series[0]).all():
+        if not (values.thin(series) == series[0]).all():
             raise EvaluationError(f"{unit.name}: {name} must be one number")
         return float(series[0])
 
@@ -173,7 +173,7 @@ class Plant:
     def largest(self, unit: Dynamics, name: str) -> float:
         """Return the largest value of a limit over time, infinite when it is not given."""
         series = self.slot(unit, name)
-        return np.inf if series is None else float(series.max())
+        return np.inf if series is None else float(values.thin(series).max())
 
     def table(
         self, unit: Dynamics, name: str, unit_text: str | None = None
@@ -252,7 +252,9 @@ class Plant:
             raise EvaluationError(f"{name} does not run over {over.name}")
         if symbol.value.unit.dimension != wanted.dimension:
             raise EvaluationError(f"{name} is {symbol.value.unit}, needed is {wanted}")
-        return np.asarray((symbol.value.data - float(wanted.zero or 0)) / float(wanted.factor))
+        zero = float(wanted.zero or 0)
+        data = symbol.value.data - zero if zero else symbol.value.data
+        return np.asarray(data / float(wanted.factor))
 
     def member(self, name: str, label: str, over: IndexSet, unit_text: str) -> Floats | None:
         """Return one row of a quantity over labels and a set; None when the plan has none."""

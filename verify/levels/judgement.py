@@ -1,5 +1,6 @@
 """Tests of an executed plan: states, limits, results, each with its tolerance."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,10 +40,14 @@ class Findings:
     ) -> None:
         """Record a test that passes when ``excess <= tolerance`` everywhere, NaN failing."""
         margin = np.asarray(tolerance - excess)
-        bad = ~np.isfinite(margin)
-        row = int(np.argmax(bad)) if bad.any() else int(np.argmin(margin))
-        holds = bool(margin[row] >= 0) and not bad.any()
-        allowed = float(np.broadcast_to(tolerance, excess.shape)[row])
+        row = int(margin.argmin())
+        # What is not finite makes the least or the greatest of them not finite.
+        bad = not math.isfinite(margin[row]) or not math.isfinite(margin.max())
+        if bad:
+            row = int(np.isfinite(margin).argmin())
+        holds = bool(margin[row] >= 0) and not bad
+        one = isinstance(tolerance, float)
+        allowed = float(tolerance if one else np.broadcast_to(tolerance, excess.shape)[row])
         where = {} if over is None or row >= over.size else {"time": label_of(over, row)}
         self.records.append(
             {

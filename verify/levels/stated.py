@@ -11,6 +11,7 @@ the gap, a linear solver proposes others (:mod:`engiagent.verify.levels.relaxati
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -20,7 +21,9 @@ from engiagent.blueprint.grammar import Reduce, Ref, parse, parse_binder, walk
 from engiagent.errors import EngiagentError
 from engiagent.verify import values
 from engiagent.verify.documents import Bench, Declarations
+from engiagent.verify.evaluate import Compared
 from engiagent.verify.levels.algebra import Rule, rules_of_core
+from engiagent.verify.levels.bands import Banded, banded, bands_of, common_factor, tighten_band
 from engiagent.verify.levels.execution import Plant
 from engiagent.verify.levels.forms import Columns, Form
 from engiagent.verify.levels.goals import Objective
@@ -79,7 +82,7 @@ def stated_programme(bench: Bench, requirements: Requirements) -> Stated:
     )
     physics = tuple(physical_rows(Plant(bench, requirements.dynamics)))
     core = replace(requirements.core, constraints=(*constraints, *physics))
-    for _ in _comparisons(bench, core):
+    for _ in _compared(bench, core):
         pass  # by which the bench learns which quantities there are
     kinds = {item.name: item.type for item in requirements.counted}
     variables = []
@@ -94,16 +97,15 @@ def stated_programme(bench: Bench, requirements: Requirements) -> Stated:
     return Stated(bench, core, *_boxes(bench, core))
 
 
-def _comparisons(bench: Bench, core: Core) -> Iterator[tuple[Rule, str, Value]]:
-    """Yield every comparison of the rules as an excess that the operator compares with zero."""
+def _compared(bench: Bench, core: Core) -> Iterator[tuple[Rule, Compared]]:
+    """Yield the comparisons of every rule that can be evaluated."""
     for rule in rules_of_core(core):
         try:
             frame = bench.evaluator.frame(rule.forall, rule.where)
-            compared = bench.evaluator.compared(rule.expression, frame) if frame.size else ()
+            compared = bench.evaluator.compared(rule.expression, frame) if frame.size else []
         except EngiagentError:
             continue  # the algebra level says what is wrong with it
-        for op, left, right in compared:
-            yield rule, op, values.add(left, right, -1.0)
+        yield rule, compared
 
 
 def _boxes(
@@ -111,7 +113,8 @@ def _boxes(
 ) -> tuple[dict[str, Bounds], tuple[tuple[Rule, str, Value], ...]]:
     """Return the bounds of all quantities, and the rows that are none.
 
-    Bounds are set by rows with a single term, and by what says yes or no.
+    Bounds are set by rows with a single term, and by what says yes or no. Rows are excesses that an
+    operator compares with zero.
     """
     owner = {bench.variables[v.name].order: v.name for v in core.decision_variables}
     boxes: dict[str, Bounds] = {}
@@ -122,15 +125,34 @@ def _boxes(
         ends = (0.0, 1.0) if name in binary else (-np.inf, np.inf)
         boxes[name] = Bounds(np.full(size, ends[0]), np.full(size, ends[1]), everywhere)
     others = []
-    for rule, op, excess in _comparisons(bench, core):
-        parts = triplets(excess) if excess.degree == 1 else {}
-        named = [(owner[order], part) for order, part in parts.items() if order in owner]
-        if len(parts) == 1 and named and _one_term(named[0][1], excess.data.size):
-            name, part = named[0]
-            _tighten(boxes[name], op, excess, bench.variables[name].data, part)
-        else:
-            others.append((rule, op, excess))
+    for rule, compared in _compared(bench, core):
+        for op, left, right in compared:
+            excess = values.add(left, right, -1.0)
+            if not _is_bound(bench, boxes, owner, op, excess):
+                others.append((rule, op, excess))
     return boxes, tuple(others)
+
+
+def _is_bound(
+    bench: Bench, boxes: Mapping[str, Bounds], owner: Mapping[int, str], op: str, excess: Value
+) -> bool:
+    """Tighten the box of the only quantity in an excess, one term a row; whether there is one."""
+    if excess.degree != 1:
+        return False
+    bands = bands_of(excess)
+    if bands is not None:
+        if len(bands) != 1 or bands[0].order not in owner or not bands[0].factors.all():
+            return False
+        name = owner[bands[0].order]
+        tighten_band(boxes[name], op, excess, bench.variables[name].data, bands[0])
+        return True
+    parts = triplets(excess)
+    named = [(owner[order], part) for order, part in parts.items() if order in owner]
+    if len(parts) != 1 or not named or not _one_term(named[0][1], excess.data.size):
+        return False
+    name, found = named[0]
+    _tighten(boxes[name], op, excess, bench.variables[name].data, found)
+    return True
 
 
 def _one_term(part: tuple[Ints, Ints, Floats], size: int) -> bool:
@@ -225,13 +247,13 @@ def handed_over(
         return DualBound(None, reason=str(error))
     columns, other = _columns(stated, bench, core)
     ours = [
-        (rule, op, excess, columns.form(excess)) for rule, op, excess in stated.rows
+        (rule, op, Comparable(excess, columns)) for rule, op, excess in stated.rows
         if excess.degree == 1
     ]  # fmt: skip
     rows = []
     for row in theirs:
         if row.value.degree == 1 and row.multipliers.any():
-            rows += _same(row, other.form(row.value), ours)
+            rows += _same(row, Comparable(row.value, other), ours)
     return bound_of_rows(stated.bench, stated.core, rows, stated.boxes, objective.node, sign)
 
 
@@ -263,20 +285,36 @@ def _columns(stated: Stated, bench: Bench, core: Core) -> tuple[Columns, Columns
     return Columns(starts, whole), Columns(theirs, whole)
 
 
-def _form(value: Value, columns: Columns) -> Form | None:
-    """Return an affine value as a form; None where it is not affine in what has columns."""
-    try:
-        return columns.form(value) if value.degree == 1 else None
-    except KeyError:
-        return None
+@dataclass(frozen=True, eq=False)
+class Comparable:
+    """An affine value over columns, as bands where it is some, else as a sparse matrix."""
+
+    value: Value
+    over: Columns
+
+    @cached_property
+    def banded(self) -> Banded | None:
+        """The value as bands."""
+        return banded(self.value, self.over.starts)
+
+    @cached_property
+    def form(self) -> Form:
+        """The value as a sparse matrix."""
+        return self.over.form(self.value)
+
+    def factor(self, other: "Comparable") -> Floats | None:
+        """Return by what each row of this value has to be multiplied to be that of another."""
+        if self.banded is not None and other.banded is not None:
+            return common_factor(self.banded, other.banded, self.over.point, ALIKE)
+        return _factor(self.form, other.form)
 
 
-def _same(row: Row, form: Form, ours: Sequence[tuple[Rule, str, Value, Form]]) -> list[Row]:
+def _same(row: Row, theirs: Comparable, ours: Sequence[tuple[Rule, str, Comparable]]) -> list[Row]:
     """Return the requirements that say the same as a row, with its multipliers."""
-    for rule, op, excess, other in ours:
-        factor = _factor(form, other)
+    for rule, op, own in ours:
+        factor = theirs.factor(own)
         if factor is not None:
-            return [row_of(rule, excess, op, row.multipliers / factor)]
+            return [row_of(rule, own.value, op, row.multipliers / factor)]
     return []
 
 

@@ -113,14 +113,17 @@ def _check_bounds(
     tolerance = row_tolerance(value, zero, None)
     unit = value.unit.difference()
     parts = []
-    for side, slack, absent in (
-        (bounds.lower, value.data - bounds.lower, np.isneginf(bounds.lower)),
-        (bounds.upper, bounds.upper - value.data, np.isposinf(bounds.upper)),
-    ):
-        there = ~absent & bounds.exists
-        rows = None if there.all() else np.flatnonzero(there)
-        chosen = slice(None) if rows is None else rows
-        part = Part(rows, slack[chosen], tolerance[chosen], unit, bool(side[chosen].any()))
+    for side, sign in ((values.thin(bounds.lower), -1.0), (values.thin(bounds.upper), 1.0)):
+        there = (side != sign * np.inf) & values.thin(bounds.exists)
+        if not there.any():
+            continue
+        first, second = (value.data, side) if sign < 0 else (side, value.data)
+        if there.all():
+            part = Part(None, first - second, tolerance, unit, bool(side.any()))
+        else:
+            rows = np.flatnonzero(np.broadcast_to(there, (frame.size,)))
+            telling = bool(np.broadcast_to(side, (frame.size,))[rows].any())
+            part = Part(rows, (first - second)[rows], tolerance[rows], unit, telling)
         parts.append(part)
     found = [one for one in map(worst_of, parts) if one is not None]
     if not found:
