@@ -138,9 +138,11 @@ def resolves(rows: Rows) -> Iterator[Figure]:
 
 
 def growth(rows: Rows) -> Iterator[Figure]:
-    """How compile time and memory grow with T."""
-    from scaling import exponent
+    """Tell what compiling a tiny model costs, and how time and memory grow with T."""
+    from scaling import TINY, exponent
 
+    tiny = next(row for row in rows if row["T"] == TINY)
+    yield Figure(f"compile, T = {TINY}", "fixed cost [ms]", 1e3 * tiny["compile_s"], 2.0)
     for key, what in (("compile_s", "compile time"), ("memory_mb", "memory")):
         yield Figure("scaling to 1 000 000 steps", f"exponent of {what}", exponent(rows, key), 1.1)
 

@@ -125,6 +125,11 @@ class Form:
         """Whether it depends on no column."""
         return not self.parts and not self.terms
 
+    @property
+    def _is_homogeneous(self) -> bool:
+        """Whether the constant is known to be zero without a look at every row."""
+        return self.constant.ndim == 0 and bool(self.constant == 0.0)
+
     def __add__(self, other: "Form | Floats | float") -> "Form":
         if isinstance(other, Form):
             return Form(
@@ -152,7 +157,7 @@ class Form:
             return self
         return Form(
             self.size,
-            np.asarray(self.constant * factor),
+            self.constant if self._is_homogeneous else np.asarray(self.constant * factor),
             tuple(
                 Term(t.rows, t.columns, t.coefficients * _on_rows(factor, t.rows))
                 for t in self.terms
@@ -169,7 +174,7 @@ class Form:
         divisor = np.asarray(other, dtype=np.float64)
         return Form(
             self.size,
-            np.asarray(self.constant / divisor),
+            self.constant if self._is_homogeneous else np.asarray(self.constant / divisor),
             tuple(
                 Term(t.rows, t.columns, t.coefficients / _on_rows(divisor, t.rows))
                 for t in self.terms
@@ -187,11 +192,11 @@ class Form:
 
     def group_sum(self, outer: Rows, size: int) -> "Form":
         """Return the sums over the rows that belong to each outer row."""
-        if self.constant.ndim or self.constant != 0.0:
+        if not self._is_homogeneous:
             weights = np.broadcast_to(self.constant, outer.shape)
             constant = np.bincount(outer, weights=weights, minlength=size).astype(np.float64)
         else:
-            constant = np.zeros(())
+            constant = self.constant
         return self._moved(outer, size, constant)
 
     def _moved(self, rows: Rows, size: int, constant: Floats) -> "Form":
