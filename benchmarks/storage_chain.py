@@ -159,7 +159,7 @@ def exact(program: Program, kernel: Any) -> float:
     from engiagent.solvers.chain import solve_chain
     from engiagent.solvers.structure import find_chain
 
-    chain = find_chain(program)
+    chain = find_chain(program, kernel)
     result = None if chain is None else solve_chain(program, chain, kernel=kernel)
     if result is None or result.objective is None:
         raise SystemExit("the exact method does not answer")

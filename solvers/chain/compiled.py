@@ -10,31 +10,10 @@ from numba import njit
 
 from engiagent.solvers.chain import passes
 
-plan = njit(cache=True)(passes.plan)
 price = njit(cache=True)(passes.price)
 
-
-@njit(cache=True)
-def packed(slopes, lengths, factor, holding):  # type: ignore[no-untyped-def]
-    """Return where each step's segments start, their slopes negated and their lengths, scaled."""
-    count, width = lengths.shape[1], lengths.shape[0]
-    starts = np.empty(count + 1, np.int64)
-    total = 0
-    for t in range(count):
-        starts[t] = total
-        for k in range(width):
-            if lengths[k, t] > 0.0:
-                total += 1
-    starts[count] = total
-    turned, spans = np.empty(total), np.empty(total)
-    place = 0
-    for t in range(count):
-        for k in range(width):
-            if lengths[k, t] > 0.0:
-                turned[place] = -slopes[k, t] / factor[t] - holding[t]
-                spans[place] = lengths[k, t] * factor[t]
-                place += 1
-    return starts, turned, spans
+SNAP = 1e-11
+SLACK = 1e-9
 
 
 @njit(cache=True)
@@ -59,32 +38,27 @@ def _centred(values, begin, end, size):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def value_levels(  # type: ignore[no-untyped-def]
-    starts,
-    slopes,
-    lengths,
-    least,
-    most,
-    inflow,
-    begins,
-    jumps,
-    syncs,
-    inside,
-    outside,
-    slack,
-    levels,
-):
-    """Fill ``levels``; the same arguments and result as the plain function of this name."""
-    low_in, high_in = inside
-    low_out, high_out = outside
+def value_levels(starts, slopes, lengths, steps, units, levels):  # type: ignore[no-untyped-def]
+    """Fill ``levels``, as the plain function of this name does; bounds are scaled on the way."""
+    _, inflows, lower, upper, least, most = steps
+    factor, begins, jumps, syncs = units
     kept, spans = np.empty(256), np.empty(256)
     begin = end = 128
     low = high = 0.0
     fresh = True
     for t in range(len(least) - 1, -1, -1):
+        unit, jump = factor[t], jumps[t]
+        low_out, high_out = lower[t] * unit, upper[t] * unit
+        low_in = high_in = 0.0
+        if not begins[t]:
+            low_in, high_in = (
+                lower[t - 1] * factor[t - 1] / jump,
+                upper[t - 1] * factor[t - 1] / jump,
+            )
+        constant = inflows[t] * unit
         if fresh:
             begin = end = kept.size // 2
-            low, high = low_out[t], high_out[t]
+            low, high = low_out, high_out
         more = starts[t + 1] - starts[t]
         if begin < more or end + more > kept.size:
             count = end - begin
@@ -111,11 +85,11 @@ def value_levels(  # type: ignore[no-untyped-def]
                 end += 1
             kept[place], spans[place] = slopes[k], lengths[k]
             added += lengths[k]
-        low -= most[t]
-        high -= least[t]
-        constant = inflow[t]
-        wanted_low, wanted_high = low_in[t] + constant, high_in[t] + constant
-        if wanted_low > high + slack[t] or wanted_high < low - slack[t]:
+        low -= most[t] * unit
+        high -= least[t] * unit
+        wanted_low, wanted_high = low_in + constant, high_in + constant
+        slack = SLACK * max(abs(low_out), abs(high_out), abs(high_in), abs(constant))
+        if wanted_low > high + slack or wanted_high < low - slack:
             return t
         fresh = begins[t]
         if fresh:
@@ -127,7 +101,7 @@ def value_levels(  # type: ignore[no-untyped-def]
                 begin += 1
             if begin < end:
                 spans[begin] -= surplus
-            low = low_in[t]
+            low = low_in
         else:
             low -= constant
         if wanted_high < high:
@@ -137,10 +111,9 @@ def value_levels(  # type: ignore[no-untyped-def]
                 end -= 1
             if begin < end:
                 spans[end - 1] -= surplus
-            high = high_in[t]
+            high = high_in
         else:
             high -= constant
-        jump = jumps[t]
         if jump != 1.0:
             low, high = low * jump, high * jump
             for i in range(begin, end):
@@ -152,3 +125,36 @@ def value_levels(  # type: ignore[no-untyped-def]
                 total += spans[i]
             spans[end - 1] = max(0.0, spans[end - 1] + (high - low) - total)
     return -1
+
+
+@njit(cache=True)
+def plan(starts, lengths, levels, steps, units, states, columns, turn, x):  # type: ignore[no-untyped-def]
+    """Fill ``states``, as the plain function of this name does, in their own units.
+
+    Turned back, they are written into ``x`` as well, where a state has a column.
+    """
+    _, inflows, lower, upper, least, _ = steps
+    factor, _, jumps, _ = units
+    state = 0.0
+    for t in range(len(least)):
+        unit = factor[t]
+        low, high = lower[t] * unit, upper[t] * unit
+        margin = SNAP * max(abs(low), abs(high))
+        place = state / jumps[t] + inflows[t] * unit + least[t] * unit
+        for k in range(starts[t], starts[t + 1]):
+            room = levels[k] - place
+            if room <= 0.0:
+                break
+            if room < lengths[k]:
+                place = levels[k]
+                break
+            place += lengths[k]
+        if place < low + margin:
+            place = low
+        elif place > high - margin:
+            place = high
+        state = place
+        # The bounds themselves, and not what two roundings make of them.
+        states[t] = upper[t] if place == high else lower[t] if place == low else place / unit
+        if columns[t] >= 0:
+            x[columns[t]] = turn[t] * states[t]

@@ -4,12 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engiagent.solvers.chain.kernels import SNAP, Kernel, best_states, state_prices
-from engiagent.solvers.chain.local import balance_prices, split_changes, step_cost
-from engiagent.solvers.chain.model import Model, UnsuitableError, numbers_at
-from engiagent.solvers.chain.scaling import Steps
-from engiagent.solvers.structure.chain import Singles
-from engiagent.solvers.structure.entries import Bools, Floats, Ints
+from engiagent.solvers.chain.model import Model, UnsuitableError
+from engiagent.solvers.chain.numbers import Bounds, bounds_at
+from engiagent.solvers.chain.plain_plan import plan_by_arrays
+from engiagent.solvers.chain.plan import Plan
+from engiagent.solvers.chain.proof import reduced_costs, weighted
+from engiagent.solvers.structure.chain import Kernel, Singles
+from engiagent.solvers.structure.entries import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,67 +49,37 @@ def evaluate(model: Model, values: Floats, kernel: Kernel) -> Evaluation | None:
     UnsuitableError
         When the method does not apply to these numbers.
     """
-    numbers = numbers_at(model, values)
-    compiled = kernel == "numba"
-    cost = step_cost(numbers.local, compiled)
-    if cost is None:
-        return None
-    steps = Steps(
-        slopes=cost.slopes,
-        lengths=cost.changes[1:] - cost.changes[:-1],
-        least=cost.changes[0],
-        most=cost.changes[-1],
-        ratio=model.ratio,
-        inflow=numbers.inflow,
-        cost=numbers.cost,
-        lower=numbers.lower,
-        upper=numbers.upper,
-    )
-    states = best_states(steps, model.units, kernel)
-    if states is None:
-        return None
-    size = np.maximum(np.abs(steps.lower), np.abs(steps.upper))
-    before = np.concatenate((np.zeros(1), states[:-1]))
-    change = np.clip(states - model.ratio * before - steps.inflow, steps.least, steps.most)
-    near = SNAP * np.maximum(np.maximum(size, np.abs(before)), steps.most - steps.least)
-    split = split_changes(numbers.local, cost, change, near, compiled)
-    at_bounds = states <= steps.lower + SNAP * size, states >= steps.upper - SNAP * size
-    prices = state_prices(model.units, (-split.high, -split.low), at_bounds, kernel)
-    balances = balance_prices(numbers.local, split.x, prices, compiled)
-    return _assembled(model, values, states, split.x, prices, balances)
+    bounds = bounds_at(model, values)
+    if kernel == "numba":
+        from engiagent.solvers.chain.compiled_plan import plan_by_steps
+
+        plan = plan_by_steps(model, bounds)
+    else:
+        plan = plan_by_arrays(model, bounds)
+    return None if plan is None else _assembled(model, values, bounds, plan, kernel)
 
 
 def _assembled(
-    model: Model, values: Floats, states: Floats, local: Floats, prices: Floats, balances: Floats
+    model: Model, values: Floats, bounds: Bounds, plan: Plan, kernel: Kernel
 ) -> Evaluation:
     """Put the parts where the program has them."""
-    program, chain = model.program, model.chain
-    n, total = program.column_count, int(model.columns.max(initial=0)) + 1
-    count = n + len(model.slack_rows) + len(model.excess_of)
-    x = np.zeros(max(total, count + 1))
-    x[:n] = model.known
-    x[model.columns] = local
-    first = count - len(model.excess_of)
-    excess = x[first:count].copy()
-    np.add.at(x, model.excess_of, excess)
-    x = x[:n]
-    real = chain.states >= 0
-    x[chain.states[real]] = (model.turn * states)[real]
-    x[chain.couplers] = values
-    y = np.zeros(program.row_count)
-    y[chain.chain_rows] = prices / model.scale
-    tail = chain.balance_rows >= 0
-    y[chain.balance_rows[tail]] = balances[tail]
-    cost = model.sign * program.cost
+    n, y = model.program.column_count, plan.y
+    excess = plan.x[model.total - len(model.excess_of) :]
+    if len(excess):
+        np.add.at(plan.x, model.excess_of, excess)
+    x = plan.x[:n]
+    x[model.held] = model.lower[model.held]
+    x[model.chain.couplers] = values
+    cost = model.cost[:n]
     _settle_outside(model, x, cost)
     penalty = 0.0
     if len(excess):
         penalty = float((_penalties(model) * excess).sum())
-    reduced = _price_singles(model, values, y, cost)
+    reduced = _price_singles(model, bounds.constant, y, kernel)
     return Evaluation(
         values=values,
-        objective=float((cost * x).sum()) + penalty,
-        slope=reduced[chain.couplers],
+        objective=weighted(cost, x, kernel) + penalty,
+        slope=reduced[model.chain.couplers],
         excess=float(np.abs(excess).max(initial=0.0)),
         penalty=penalty,
         x=x,
@@ -119,28 +90,13 @@ def _assembled(
 
 def _penalties(model: Model) -> Floats:
     """Return what a unit of each excess costs beyond the cost of its column."""
-    excess_cost = np.zeros(len(model.excess_of))
-    first = model.program.column_count + len(model.slack_rows)
-    chosen = (model.columns >= first) & (model.columns < first + len(model.excess_of))
-    excess_cost[model.columns[chosen] - first] = model.cost[chosen]
-    own = np.zeros(first)
-    own[: model.program.column_count] = model.sign * model.program.cost
-    return excess_cost - own[model.excess_of]
-
-
-def outside(model: Model) -> Bools:
-    """Return which columns stand in no step and are neither fixed nor couplers, shape (n,)."""
-    chain = model.chain
-    away = ~chain.fixed
-    away[chain.couplers] = False
-    away[chain.local[chain.local >= 0]] = False
-    away[chain.states[chain.states >= 0]] = False
-    return away
+    own: Floats = model.cost[model.total - len(model.excess_of) :] - model.cost[model.excess_of]
+    return own
 
 
 def _settle_outside(model: Model, x: Floats, cost: Floats) -> None:
     """Put every column that stands alone at its better bound."""
-    alone = np.flatnonzero(outside(model))
+    alone = model.chain.alone
     if not len(alone):
         return
     lower, upper = model.lower[alone], model.upper[alone]
@@ -151,23 +107,19 @@ def _settle_outside(model: Model, x: Floats, cost: Floats) -> None:
     x[alone] = best
 
 
-def _price_singles(model: Model, values: Floats, y: Floats, cost: Floats) -> Floats:
+def _price_singles(model: Model, constant: Floats, y: Floats, kernel: Kernel) -> Floats:
     """Hand the reduced costs of bounds to the rows that set them; return what remains, (n,)."""
-    program, entries = model.program, model.chain.entries
-    if not model.chain.passes:
-        return cost - entries.transposed_times(y)
-    constant = model.constant
-    if len(values):
-        point = np.zeros(program.column_count)
-        point[model.chain.couplers] = values
-        constant = constant + model.couplings.times(point)
-    ends = [_ends(model, singles, constant) for singles in model.chain.passes]
+    program, entries, passes = model.program, model.chain.entries, model.chain.passes
+    cost = model.cost[: program.column_count]
+    reduced = reduced_costs(cost, entries, y, kernel)
+    if not passes:
+        return reduced
+    ends = [_ends(model, singles, constant) for singles in passes]
     lower, upper = program.column_lower.copy(), program.column_upper.copy()
-    for singles, (low, high) in zip(model.chain.passes, ends, strict=True):
+    for singles, (low, high) in zip(passes, ends, strict=True):
         np.maximum.at(lower, singles.columns, low)
         np.minimum.at(upper, singles.columns, high)
-    reduced = cost - entries.transposed_times(y)
-    for singles, (low, high) in zip(model.chain.passes[::-1], ends[::-1], strict=True):
+    for singles, (low, high) in zip(passes[::-1], ends[::-1], strict=True):
         columns = singles.columns
         slope = reduced[columns]
         down = (slope > 0) & (low > program.column_lower[columns]) & (low >= lower[columns])
@@ -175,13 +127,14 @@ def _price_singles(model: Model, values: Floats, y: Floats, cost: Floats) -> Flo
         rows = _one_each(np.flatnonzero(down | up), columns, len(reduced))
         if len(rows):
             y[singles.rows[rows]] = slope[rows] / singles.values[rows]
-            reduced = cost - entries.transposed_times(y)
+            reduced = reduced_costs(cost, entries, y, kernel)
     return reduced
 
 
 def _ends(model: Model, singles: Singles, constant: Floats) -> tuple[Floats, Floats]:
     program, rows = model.program, singles.rows
-    rest = constant[rows] - singles.values * model.known[singles.columns]
+    known = np.where(model.chain.fixed[singles.columns], model.lower[singles.columns], 0.0)
+    rest = constant[rows] - singles.values * known
     low = (program.row_lower[rows] - rest) / singles.values
     high = (program.row_upper[rows] - rest) / singles.values
     return np.minimum(low, high), np.maximum(low, high)

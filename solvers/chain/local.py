@@ -10,7 +10,6 @@ so that these prices are the slopes of :math:`\phi`; all steps are treated at on
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,19 +29,19 @@ class Local:
 
     Attributes
     ----------
-    cost, lower, upper
-        Cost and finite bounds.
-    alpha, beta
-        Coefficients in the change of the state and in the balance.
+    cost, alpha, beta
+        Cost and coefficients in the change of the state and in the balance.
+    lower, upper
+        Finite bounds.
     demand
         r, shape (N,); 0 where a step has no balance.
     """
 
     cost: Floats
-    lower: Floats
-    upper: Floats
     alpha: Floats
     beta: Floats
+    lower: Floats
+    upper: Floats
     demand: Floats
 
 
@@ -65,17 +64,11 @@ class StepCost:
     changes: Floats
 
 
-def step_cost(local: Local, compiled: bool = False) -> StepCost | None:
+def step_cost(local: Local) -> StepCost | None:
     """Return the cost of changing the state, or None when a balance cannot be met."""
     if not _balances(local):
         return None
     pairs = _pairs(local)
-    if compiled:
-        shape = len(pairs), local.cost.shape[1]
-        slopes, probes = np.empty(shape), np.empty((shape[0] + 1, shape[1]))
-        changes = np.empty_like(probes)
-        _compiled().step_cost(*_parts(local), np.array(pairs), slopes, probes, changes)
-        return StepCost(slopes, probes, changes)
     slopes = _slopes(local, pairs)
     size = np.abs(slopes).max(axis=0, initial=0.0)
     probes = np.empty((len(slopes) + 1, slopes.shape[1]))
@@ -89,16 +82,6 @@ def step_cost(local: Local, compiled: bool = False) -> StepCost | None:
         changes[k] = (local.alpha * columns_at(local, probes[k])).sum(axis=0)
     np.maximum.accumulate(changes, axis=0, out=changes)
     return StepCost(slopes, probes, changes)
-
-
-def _compiled() -> Any:
-    from engiagent.solvers.chain import compiled_local
-
-    return compiled_local
-
-
-def _parts(local: Local) -> tuple[Floats, ...]:
-    return local.cost, local.lower, local.upper, local.alpha, local.beta, local.demand
 
 
 def _pairs(local: Local) -> list[tuple[int, int]]:
@@ -198,9 +181,7 @@ class Split:
     high: Floats
 
 
-def split_changes(
-    local: Local, cost: StepCost, change: Floats, near: Floats, compiled: bool = False
-) -> Split:
+def split_changes(local: Local, cost: StepCost, change: Floats, near: Floats) -> Split:
     """Return the local columns that achieve ``change``, shape (N,), at least cost.
 
     Parameters
@@ -209,11 +190,6 @@ def split_changes(
         How near, per step, a change counts as being at the end of a piece, shape (N,).
     """
     changes = cost.changes
-    if compiled:
-        x, low, high = np.empty_like(local.cost), np.empty_like(change), np.empty_like(change)
-        pieces = (cost.slopes, cost.probes, changes)
-        _compiled().split_changes(*_parts(local), *pieces, change, near, x, low, high)
-        return Split(x, low, high)
     length = np.diff(changes, axis=0)
     entered = (length > 0) & (changes[:-1] < change - near)
     ahead = (length > 0) & (changes[1:] > change + near)
@@ -230,7 +206,7 @@ def split_changes(
     return Split(start + share * (stop - start), low, high)
 
 
-def balance_prices(local: Local, x: Floats, state_price: Floats, compiled: bool = False) -> Floats:
+def balance_prices(local: Local, x: Floats, state_price: Floats) -> Floats:
     """Return a price of the balance at which the local columns are best, shape (N,).
 
     Parameters
@@ -240,10 +216,6 @@ def balance_prices(local: Local, x: Floats, state_price: Floats, compiled: bool 
     state_price
         What one more unit of the state costs, ∂cost/∂s, shape (N,).
     """
-    if compiled:
-        prices = np.empty_like(state_price)
-        _compiled().balance_prices(*_parts(local)[:5], x, state_price, prices)
-        return prices
     least = np.full(len(state_price), -np.inf)
     most = np.full(len(state_price), np.inf)
     cost = local.cost + state_price * local.alpha

@@ -7,18 +7,42 @@ coupler allows something and the best value is the same.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from engiagent.formulations.program import Program
-from engiagent.solvers.chain.local import Local
 from engiagent.solvers.chain.scaling import Scale, scale_of
-from engiagent.solvers.structure.chain import Singles, StorageChain, single_bounds
-from engiagent.solvers.structure.entries import Bools, Entries, Floats, Ints
+from engiagent.solvers.structure.chain import Kernel, Singles, StorageChain, single_bounds
+from engiagent.solvers.structure.entries import Bools, Entries, Floats, Ints, Shorts
 
 
 class UnsuitableError(Exception):
     """The special method does not apply; the ordinary solver takes over."""
+
+
+@dataclass(frozen=True, eq=False)
+class Coefficients:
+    """What the rows of the steps say.
+
+    Attributes
+    ----------
+    scale, ratio
+        The rows' coefficient of the state after each step, and what becomes of the one before.
+    turn
+        1 or -1 by which the state after each step is turned so that every ratio is positive.
+    alpha, beta
+        Of each column in the change of the state and in the balance, shape (total,).
+    constant
+        What the fixed columns add up to in each row, shape (m,).
+    """
+
+    scale: Floats
+    ratio: Floats
+    turn: Floats
+    alpha: Floats
+    beta: Floats
+    constant: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,20 +53,20 @@ class Model:
     ----------
     sign
         -1 for a maximisation, whose costs are turned.
-    known
-        Values of the fixed columns, 0 elsewhere, shape (n,).
+    held
+        The fixed columns, shape (k,).
     lower, upper
         Bounds of the program's columns after the rows that are bounds, couplers left out, (n,).
+    finite
+        Whether all of these are finite.
     columns
-        By slot and step the column, slack or excess, shape (J, N); one beyond the last for none.
-    cost, alpha, beta
-        By slot and step, shape (J, N).
-    scale, ratio
-        The rows' coefficient of the state after each step, and what becomes of the one before.
+        By slot and step the column, slack or excess, shape (J, N), or -1.
+    cost
+        Of each column, slack and excess, shape (total,).
+    rows
+        Coefficients of the steps' rows.
     units
         In which states keep their value.
-    turn
-        1 or -1 by which the state after each step is turned so that every ratio is positive.
     slack_rows
         The rows that have a slack, in the order of the slacks.
     excess_of
@@ -56,46 +80,44 @@ class Model:
     program: Program
     chain: StorageChain
     sign: float
-    known: Floats
-    constant: Floats
+    held: Ints
     lower: Floats
     upper: Floats
+    finite: bool
     columns: Ints
     cost: Floats
-    alpha: Floats
-    beta: Floats
-    scale: Floats
-    ratio: Floats
-    turn: Floats
+    rows: Coefficients
     units: Scale
     slack_rows: Ints
     excess_of: Ints
     bounding: Singles
     couplings: Entries
 
+    @property
+    def total(self) -> int:
+        """How many columns, slacks and excesses there are."""
+        return len(self.cost)
 
-@dataclass(frozen=True, eq=False)
-class Numbers:
-    """What the values of the couplers decide.
-
-    Attributes
-    ----------
-    local
-        Bounds, costs and coefficients of the local columns.
-    inflow
-        Constant part of each step's change of the state, shape (N,).
-    lower, upper, cost
-        Of the state after each step, turned, shape (N,).
-    """
-
-    local: Local
-    inflow: Floats
-    lower: Floats
-    upper: Floats
-    cost: Floats
+    @cached_property
+    def tables(self) -> tuple[Floats, Floats, Floats]:
+        """Cost, alpha and beta by slot and step, shapes (J, N)."""
+        parts = self.cost, self.rows.alpha, self.rows.beta
+        return (
+            spread(parts[0], self.columns),
+            spread(parts[1], self.columns),
+            spread(parts[2], self.columns),
+        )
 
 
-def build_model(program: Program, chain: StorageChain) -> Model:
+def spread(values: Floats, columns: Ints | Shorts) -> Floats:
+    """Return the values of columns by slot and step, 0 where there is none."""
+    found = values[columns]
+    if (columns < 0).any():
+        found[columns < 0] = 0.0
+    return found
+
+
+def build_model(program: Program, chain: StorageChain, kernel: Kernel) -> Model:
     """Return the model of a chain.
 
     Raises
@@ -104,42 +126,36 @@ def build_model(program: Program, chain: StorageChain) -> Model:
         When bounds contradict each other or a state is scaled by a number that is no factor.
     """
     sign = -1.0 if program.sense == "maximize" else 1.0
-    entries, n = chain.entries, program.column_count
-    couplings = _couplings(chain, n)
+    couplings = _couplings(chain, program.column_count)
     coupled = np.zeros(program.row_count, dtype=bool)
-    coupled[couplings.rows] = True
-    known, lower, upper = _settled(program, chain, coupled)
-    scale, ratio, turn = _ratios(program, chain)
-    rows = np.concatenate((chain.chain_rows, chain.balance_rows[chain.balance_rows >= 0]))
-    slack_rows = rows[program.row_lower[rows] < program.row_upper[rows]]
+    if len(couplings.values):
+        coupled[couplings.rows] = True
+    lower, upper, held = _settled(program, chain, coupled)
+    slack_rows = _slack_rows(program, chain)
     bounding = _bounding(program, chain, coupled, slack_rows)
     excess_of = bounding.columns
     if len(np.unique(excess_of)) < len(excess_of):
         raise UnsuitableError("one column has bounds from two rows with couplers")
-    columns = _table(program, chain, slack_rows, excess_of)
-    total = n + len(slack_rows) + len(excess_of)
-    parts = _coefficients(program, chain, slack_rows, excess_of, total)
-    cost = np.zeros(total + 1)
-    cost[:n] = sign * program.cost
-    cost[total - len(excess_of) : total] = _excess_costs(program, couplings, bounding, cost)
-    alpha = -parts[0][columns] / scale
-    constant = entries.times(known) if known.any() else np.zeros(program.row_count)
+    total = program.column_count + len(slack_rows) + len(excess_of)
+    coefficients = _coefficients_compiled if kernel == "numba" else _coefficients
+    rows = coefficients(program, chain, (lower, held), total)
+    _complete(program, chain, slack_rows, excess_of, rows)
+    cost = np.zeros(total)
+    np.multiply(program.cost, sign, out=cost[: program.column_count])
+    if len(excess_of):
+        cost[-len(excess_of) :] = _excess_costs(program, couplings, bounding, cost)
     return Model(
         program=program,
         chain=chain,
         sign=sign,
-        known=known,
-        constant=constant,
+        held=held,
         lower=lower,
         upper=upper,
-        columns=columns,
-        cost=cost[columns],
-        alpha=alpha,
-        beta=parts[1][columns],
-        scale=scale,
-        ratio=ratio,
-        turn=turn,
-        units=scale_of(ratio, _state_costs(program, chain, sign, turn)),
+        finite=bool(np.isfinite(lower.min()) and np.isfinite(upper.max())),
+        columns=_table(program, chain, slack_rows, excess_of),
+        cost=cost,
+        rows=rows,
+        units=scale_of(rows.ratio, _state_costs(chain, cost, rows.turn)),
         slack_rows=slack_rows,
         excess_of=excess_of,
         bounding=bounding,
@@ -156,11 +172,11 @@ def _couplings(chain: StorageChain, size: int) -> Entries:
     return chain.entries.where(is_coupler[chain.entries.columns])
 
 
-def _settled(
-    program: Program, chain: StorageChain, coupled: Bools
-) -> tuple[Floats, Floats, Floats]:
-    """Return the fixed columns' values and all bounds after the rows that are bounds."""
-    lower, upper = program.column_lower.copy(), program.column_upper.copy()
+def _settled(program: Program, chain: StorageChain, coupled: Bools) -> tuple[Floats, Floats, Ints]:
+    """Return all bounds after the rows that are bounds, and the fixed columns."""
+    lower, upper = program.column_lower, program.column_upper
+    if chain.passes:
+        lower, upper = lower.copy(), upper.copy()
     for singles in chain.passes:
         known = np.where(chain.fixed & (lower >= upper), lower, 0.0)
         keep = ~coupled[singles.rows]
@@ -169,35 +185,101 @@ def _settled(
         low, high = single_bounds(program, chain.entries, singles, known)
         np.maximum.at(lower, singles.columns, low)
         np.minimum.at(upper, singles.columns, high)
-    size = np.maximum(
-        np.abs(lower), np.abs(upper), where=np.isfinite(lower), out=np.ones(len(lower))
-    )
-    if (lower > upper + 1e-9 * np.maximum(1.0, np.minimum(size, 1e9))).any():
-        raise UnsuitableError("bounds contradict each other")
-    upper = np.maximum(lower, upper)
-    known = np.where(chain.fixed, lower, 0.0)
-    if not np.isfinite(known).all():
+    if not (lower <= upper).all():
+        size = np.maximum(
+            np.abs(lower), np.abs(upper), where=np.isfinite(lower), out=np.ones(len(lower))
+        )
+        if (lower > upper + 1e-9 * np.maximum(1.0, np.minimum(size, 1e9))).any():
+            raise UnsuitableError("bounds contradict each other")
+        upper = np.maximum(lower, upper)
+    held = np.flatnonzero(chain.fixed)
+    if not np.isfinite(lower[held]).all():
         raise UnsuitableError("a column is fixed at no number")
-    return known, lower, upper
+    return lower, upper, held
 
 
-def _ratios(program: Program, chain: StorageChain) -> tuple[Floats, Floats, Floats]:
-    """Return scale, ratio and turn of the states."""
+def _slack_rows(program: Program, chain: StorageChain) -> Ints:
+    """Return the rows of steps that are no equations, those of the chain first."""
+    relaxed = program.row_lower < program.row_upper
+    if not relaxed.any():
+        return np.zeros(0, dtype=np.int64)
+    rows = np.concatenate((chain.chain_rows, chain.balance_rows[chain.balance_rows >= 0]))
+    return rows[relaxed[rows]]
+
+
+def _coefficients(
+    program: Program, chain: StorageChain, known: tuple[Floats, Ints], total: int
+) -> Coefficients:
+    """Return the coefficients of the steps; ``known`` are lower bounds and the fixed columns."""
     entries, steps = chain.entries, chain.steps
-    after = np.full(program.column_count, -1, dtype=np.int64)
-    linked = np.flatnonzero(chain.states >= 0)
-    after[chain.states[linked]] = linked
-    chosen = np.flatnonzero(after[entries.columns] >= 0)
-    row, state = entries.rows[chosen], after[entries.columns[chosen]]
-    values = entries.values[chosen]
-    out, into = row == chain.chain_rows[state], row == chain.chain_rows[(state + 1) % steps]
+    step_of = np.full(program.row_count, -1, dtype=np.int64)
+    step_of[chain.chain_rows] = np.arange(steps)
+    chosen = np.flatnonzero(step_of[entries.rows] >= 0)
+    step, columns, values = (
+        step_of[entries.rows[chosen]],
+        entries.columns[chosen],
+        entries.values[chosen],
+    )
+    before = np.concatenate((np.full(1, -1), chain.states[:-1]))
+    out, into = columns == chain.states[step], columns == before[step]
     scale, coming = np.ones(steps), np.zeros(steps)
-    scale[state[out]] = values[out]
-    coming[state[into] + 1] = values[into]
+    scale[step[out]] = values[out]
+    coming[step[into]] = values[into]
     raw = -coming / scale
     turn = np.cumprod(np.where(raw < 0, -1.0, 1.0)).astype(np.float64)
     scale = scale * turn
-    return scale, np.abs(raw), turn
+    alpha, beta = np.zeros(total), np.zeros(total)
+    alpha[columns] = -values / scale[step]
+    if (chain.balance_rows >= 0).any():
+        balances = np.zeros(program.row_count, dtype=bool)
+        balances[chain.balance_rows[chain.balance_rows >= 0]] = True
+        chosen = np.flatnonzero(balances[entries.rows])
+        beta[entries.columns[chosen]] = entries.values[chosen]
+    constant = np.zeros(program.row_count)
+    lower, held = known
+    if lower[held].any():
+        point = np.zeros(program.column_count)
+        point[held] = lower[held]
+        constant = entries.times(point)
+    return Coefficients(scale, np.abs(raw), turn, alpha, beta, constant)
+
+
+def _coefficients_compiled(
+    program: Program, chain: StorageChain, known: tuple[Floats, Ints], total: int
+) -> Coefficients:
+    """Do what :func:`_coefficients` does in one pass over the rows."""
+    from engiagent.solvers.chain import compiled_rows
+
+    scale, ratio, turn = np.empty((3, chain.steps))
+    alpha, beta = np.zeros((2, total))
+    made = Coefficients(scale, ratio, turn, alpha, beta, np.zeros(program.row_count))
+    fixed, packed = chain.fixed, chain.entries.packed
+    parts = made.scale, made.ratio, made.turn, made.alpha, made.beta, made.constant
+    compiled_rows.coefficients(packed, short_steps(chain), fixed, known[0], *parts)
+    for singles in chain.passes:
+        compiled_rows.constants(packed, singles.rows, fixed, known[0], made.constant)
+    return made
+
+
+def short_steps(chain: StorageChain) -> tuple[Shorts, Shorts, Shorts]:
+    """Return chain rows, balance rows and states as compiled functions take them."""
+    parts = chain.chain_rows, chain.balance_rows, chain.states
+    one, two, three = (part.astype(np.int32, copy=False) for part in parts)
+    return one, two, three
+
+
+def _complete(
+    program: Program, chain: StorageChain, slack_rows: Ints, excess_of: Ints, rows: Coefficients
+) -> None:
+    """Fill in the coefficients of slacks and excesses."""
+    first = program.column_count
+    last = first + len(slack_rows)
+    if len(slack_rows):
+        per_row = np.zeros(program.row_count)
+        per_row[chain.chain_rows] = 1.0 / rows.scale
+        rows.alpha[first:last] = per_row[slack_rows]
+        rows.beta[first:last] = np.where(per_row[slack_rows] == 0, -1.0, 0.0)
+    rows.alpha[last:], rows.beta[last:] = rows.alpha[excess_of], rows.beta[excess_of]
 
 
 def _bounding(program: Program, chain: StorageChain, coupled: Bools, slack_rows: Ints) -> Singles:
@@ -220,9 +302,8 @@ def _table(program: Program, chain: StorageChain, slack_rows: Ints, excess_of: I
     """Return slots by steps with slacks and excesses, shape (J, N)."""
     n, steps = program.column_count, chain.steps
     total = n + len(slack_rows) + len(excess_of)
-    table = np.where(chain.local >= 0, chain.local, total)
     if total == n:
-        return table
+        return chain.local
     step_of = np.full(total, -1, dtype=np.int64)
     slots, places = np.nonzero(chain.local >= 0)
     step_of[chain.local[slots, places]] = places
@@ -235,36 +316,15 @@ def _table(program: Program, chain: StorageChain, slack_rows: Ints, excess_of: I
     extra = np.arange(n, total)
     extra = extra[step_of[extra] >= 0]
     if not len(extra):
-        return table
+        return chain.local
     order = np.argsort(step_of[extra], kind="stable")
     extra = extra[order]
     counts = np.bincount(step_of[extra], minlength=steps)
     starts = np.cumsum(counts) - counts
     rank = np.arange(len(extra)) - np.repeat(starts, counts)
-    more = np.full((int(counts.max()), steps), total, dtype=np.int64)
+    more = np.full((int(counts.max()), steps), -1, dtype=chain.local.dtype)
     more[rank, step_of[extra]] = extra
-    return np.concatenate((table, more))
-
-
-def _coefficients(
-    program: Program, chain: StorageChain, slack_rows: Ints, excess_of: Ints, total: int
-) -> tuple[Floats, Floats]:
-    """Return each column's coefficient in its chain row and in its balance row, (total + 1,)."""
-    entries, n = chain.entries, program.column_count
-    result = []
-    for rows in (chain.chain_rows, chain.balance_rows[chain.balance_rows >= 0]):
-        part = np.zeros(total + 1)
-        if not len(rows):
-            result.append(part)
-            continue
-        inside = np.zeros(program.row_count, dtype=bool)
-        inside[rows] = True
-        chosen = np.flatnonzero(inside[entries.rows])
-        part[entries.columns[chosen]] = entries.values[chosen]
-        part[n : n + len(slack_rows)] = np.where(inside[slack_rows], -1.0, 0.0)
-        part[n + len(slack_rows) : total] = part[excess_of]
-        result.append(part)
-    return result[0], result[1]
+    return np.concatenate((chain.local, more))
 
 
 def _excess_costs(program: Program, couplings: Entries, bounding: Singles, cost: Floats) -> Floats:
@@ -282,117 +342,7 @@ def _excess_costs(program: Program, couplings: Entries, bounding: Singles, cost:
     return cost[bounding.columns] + np.where(above, step, -step)
 
 
-def numbers_at(model: Model, values: Floats) -> Numbers:
-    """Return the numbers of the steps once the couplers have values of shape (k,).
-
-    Raises
-    ------
-    UnsuitableError
-        When bounds contradict each other or nothing limits a state.
-    """
-    program, chain = model.program, model.chain
-    n, slacks = program.column_count, len(model.slack_rows)
-    total = n + slacks + len(model.excess_of)
-    constant = model.constant
-    if len(values):
-        point = np.zeros(n)
-        point[chain.couplers] = values
-        constant = constant + model.couplings.times(point)
-    low_row, high_row = program.row_lower - constant, program.row_upper - constant
-    lower, upper = np.zeros(total + 1), np.zeros(total + 1)
-    lower[:n], upper[:n] = model.lower, model.upper
-    lower[n : n + slacks], upper[n : n + slacks] = (
-        low_row[model.slack_rows],
-        high_row[model.slack_rows],
-    )
-    if total > n + slacks:
-        _bound_by_couplers(model, low_row, high_row, lower, upper)
-    balance = np.where(chain.balance_rows >= 0, high_row[chain.balance_rows], 0.0)
-    inflow = high_row[chain.chain_rows]
-    for target, rows in ((balance, chain.balance_rows), (inflow, chain.chain_rows)):
-        target[(rows >= 0) & (program.row_lower[rows] < program.row_upper[rows])] = 0.0
-    inflow = inflow / model.scale
-    state = _states(model, inflow)
-    local = Local(
-        cost=model.cost,
-        lower=lower[model.columns],
-        upper=upper[model.columns],
-        alpha=model.alpha,
-        beta=model.beta,
-        demand=balance,
-    )
-    return _limited(local, model.ratio, inflow, *state)
-
-
-def _bound_by_couplers(
-    model: Model, low_row: Floats, high_row: Floats, lower: Floats, upper: Floats
-) -> None:
-    """Set the bounds that depend on couplers, and those of the excesses beyond them."""
-    rows, columns, values = model.bounding.rows, model.bounding.columns, model.bounding.values
-    is_slack = columns >= model.program.column_count
-    excess = np.arange(len(lower) - 1 - len(columns), len(lower) - 1)
-    with np.errstate(invalid="ignore"):
-        limits = np.where(np.isfinite(high_row[rows]), high_row[rows], low_row[rows]) / values
-    above = np.isfinite(high_row[rows]) == (values > 0)
-    low = np.where(is_slack, -np.inf, lower[columns])
-    high = np.where(is_slack, np.inf, upper[columns])
-    limit = np.where(above, np.minimum(limits, high), np.maximum(limits, low))
-    lower[columns] = np.where(above, np.minimum(low, limit), limit)
-    upper[columns] = np.where(above, limit, np.maximum(high, limit))
-    with np.errstate(invalid="ignore"):
-        lower[excess] = np.where(above, np.maximum(0.0, low - limit), low - limit)
-        upper[excess] = np.where(above, high - limit, np.minimum(0.0, high - limit))
-
-
-def _states(model: Model, inflow: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return lower, upper and cost of the turned state after each step."""
-    states = model.chain.states
-    real = states >= 0
-    low, high = np.where(real, model.lower[states], 0.0), np.where(real, model.upper[states], 0.0)
-    cost = _state_costs(model.program, model.chain, model.sign, model.turn)
-    flip = model.turn < 0
-    return np.where(flip, -high, low), np.where(flip, -low, high), cost
-
-
-def _state_costs(program: Program, chain: StorageChain, sign: float, turn: Floats) -> Floats:
-    """Return the cost of the turned state after each step, shape (N,)."""
-    return np.where(chain.states >= 0, sign * turn * program.cost[chain.states], 0.0)
-
-
-def _limited(
-    local: Local, ratio: Floats, inflow: Floats, low: Floats, high: Floats, cost: Floats
-) -> Numbers:
-    """Give every bound a number that no plan without endless gain goes beyond."""
-    sides = (local.lower, local.upper)
-    if all(np.isfinite(side).all() for side in (*sides, low, high)):
-        return Numbers(local, inflow, low, high, cost)
-    widest = [np.where(np.isfinite(side), np.abs(side), 0.0) for side in sides]
-    reach = np.maximum(*widest)
-    if not (np.isfinite(low) & np.isfinite(high)).all():
-        moving = np.abs(local.alpha) * reach
-        endless = ~(np.isfinite(local.lower) & np.isfinite(local.upper)) & (local.alpha != 0)
-        if endless.any() or ratio.max() > 1.0:
-            raise UnsuitableError("nothing limits a state")
-        finite = (
-            np.where(np.isfinite(low), np.abs(low), 0.0),
-            np.where(np.isfinite(high), high, 0.0),
-        )
-        most = float(
-            moving.sum() + np.abs(inflow).sum() + max(np.abs(side).max() for side in finite)
-        )
-        low, high = np.maximum(low, -2 * most - 1), np.minimum(high, 2 * most + 1)
-    span = np.maximum(np.abs(low), np.abs(high))
-    before = np.concatenate((np.zeros(1), span[:-1]))
-    change = span + ratio * before + np.abs(inflow) + (np.abs(local.alpha) * reach).sum(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        by_state = np.where(local.alpha != 0, (2 * change + 1) / np.abs(local.alpha), np.inf)
-    lower, upper = np.maximum(local.lower, -by_state), np.minimum(local.upper, by_state)
-    widest = [np.where(np.isfinite(side), np.abs(side), 0.0) for side in (lower, upper)]
-    flow = (np.abs(local.beta) * np.maximum(*widest)).sum(axis=0) + np.abs(local.demand)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        by_balance = np.where(local.beta != 0, (2 * flow + 1) / np.abs(local.beta), np.inf)
-    lower, upper = np.maximum(lower, -by_balance), np.minimum(upper, by_balance)
-    if not (np.isfinite(lower) & np.isfinite(upper)).all():
-        raise UnsuitableError("nothing limits a column")
-    limited = Local(local.cost, lower, upper, local.alpha, local.beta, local.demand)
-    return Numbers(limited, inflow, low, high, cost)
+def _state_costs(chain: StorageChain, cost: Floats, turn: Floats) -> Floats | None:
+    """Return the cost of the turned state after each step, shape (N,); None when all are 0."""
+    own = spread(cost, chain.states)
+    return turn * own if own.any() else None

@@ -101,3 +101,28 @@ def value_levels(  # type: ignore[no-untyped-def]
         if syncs[t] and spans:
             spans[-1] = max(0.0, spans[-1] + (high - low) - sum(spans))
     return -1
+
+
+def plan(  # type: ignore[no-untyped-def]
+    starts, lengths, levels, least, inflow, jumps, lower, upper, margin, states
+) -> None:
+    """Fill ``states``: go from state to state up to where the value's slope takes over.
+
+    A segment of a step's cost is used as long as the state lies below the segment's level.
+    """
+    state = 0.0
+    for t in range(len(least)):
+        place = state / jumps[t] + inflow[t] + least[t]
+        for k in range(starts[t], starts[t + 1]):
+            room = levels[k] - place
+            if room <= 0.0:
+                break
+            if room < lengths[k]:
+                place = levels[k]
+                break
+            place += lengths[k]
+        if place < lower[t] + margin[t]:
+            place = lower[t]
+        elif place > upper[t] - margin[t]:
+            place = upper[t]
+        states[t] = state = place

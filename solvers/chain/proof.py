@@ -1,10 +1,12 @@
 """The bound that multipliers prove, and how far a point is from obeying a program."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from engiagent.formulations.program import Program
+from engiagent.solvers.structure.chain import Kernel
 from engiagent.solvers.structure.entries import Entries, Floats
 
 NOISE = 1e-11
@@ -33,23 +35,63 @@ class Proof:
         return abs(self.objective - self.bound) / max(1.0, abs(self.objective))
 
 
-def prove(
-    program: Program, entries: Entries, x: Floats, y: Floats, reduced: Floats, sign: float
-) -> Proof:
-    """Return what a point x and row multipliers y, shapes (n,) and (m,), are worth.
+def weighted(cost: Floats, x: Floats, kernel: Kernel) -> float:
+    """Return ``cost · x``."""
+    if kernel == "numba":
+        return float(_compiled().weighted(cost, x))
+    return float((cost * x).sum())  # no dot product: BLAS waits for threads that others have taken
 
-    ``reduced`` are the reduced costs ``sign * cost - Aᵀ y``, shape (n,).
+
+def reduced_costs(cost: Floats, entries: Entries, y: Floats, kernel: Kernel) -> Floats:
+    """Return ``cost - Aᵀ y``, shape (n,)."""
+    if kernel == "numba":
+        reduced = cost.copy()
+        _compiled().subtract_transposed(entries.packed, y, reduced)
+        return reduced
+    return cost - entries.transposed_times(y)
+
+
+def prove(
+    program: Program,
+    entries: Entries,
+    cost: Floats,
+    point: tuple[Floats, Floats, Floats],
+    kernel: Kernel,
+) -> Proof:
+    """Return what a point x, row multipliers y and reduced costs, (n,), (m,) and (n,), are worth.
+
+    ``cost`` is that of a minimisation and the reduced costs are ``cost - Aᵀ y``.
     """
-    cost = sign * program.cost
-    bound = _least(y, program.row_lower, program.row_upper, np.zeros(len(y)))
+    x, y, reduced = point
+    rows, columns = (
+        (program.row_lower, program.row_upper),
+        (program.column_lower, program.column_upper),
+    )
+    objective = weighted(cost, x, kernel)
+    if kernel == "numba":
+        compiled, nothing = _compiled(), np.zeros(0)
+        bound = compiled.least_over_box(y, nothing, *rows)
+        part = compiled.least_over_box(reduced, nothing, *columns)
+        if part == -np.inf:  # perhaps only through rounding
+            sizes = np.abs(cost)
+            compiled.add_sizes(entries.packed, y, sizes)
+            part = compiled.least_over_box(reduced, NOISE * sizes, *columns)
+        return Proof(objective, bound + part, compiled.residual(entries.packed, x, *rows, *columns))
+    bound = _least(y, *rows, np.zeros(len(y)))
     noise = np.zeros(len(x))
     infinite = ~(np.isfinite(program.column_lower) & np.isfinite(program.column_upper))
     if infinite.any():
         sizes = np.abs(entries.values * y[entries.rows])
         noise = np.abs(cost) + np.bincount(entries.columns, sizes, len(x))
         noise = np.where(infinite, NOISE * noise, 0.0)
-    bound += _least(reduced, program.column_lower, program.column_upper, noise)
-    return Proof(float((cost * x).sum()), bound, residual(program, entries, x))
+    bound += _least(reduced, *columns, noise)
+    return Proof(objective, bound, residual(program, entries, x))
+
+
+def _compiled() -> Any:
+    from engiagent.solvers.chain import compiled_rows
+
+    return compiled_rows
 
 
 def _least(slope: Floats, lower: Floats, upper: Floats, noise: Floats) -> float:

@@ -31,8 +31,8 @@ class Steps:
     ratio, inflow
         What a state becomes by itself: ``ratio * s + inflow``, shape (N,); a ratio of 0 begins a
         chain.
-    cost, lower, upper
-        Cost and bounds of the state after each step, shape (N,).
+    lower, upper
+        Bounds of the state after each step, shape (N,).
     """
 
     slopes: Floats
@@ -41,7 +41,6 @@ class Steps:
     most: Floats
     ratio: Floats
     inflow: Floats
-    cost: Floats
     lower: Floats
     upper: Floats
 
@@ -72,23 +71,24 @@ class Scale:
     syncs: Bools
 
 
-def scale_of(ratio: Floats, cost: Floats) -> Scale:
-    """Return the units for the ratios and the costs of the states, shapes (N,)."""
+def scale_of(ratio: Floats, cost: Floats | None) -> Scale:
+    """Return the units for ratios and costs of the states, shapes (N,); None where none costs."""
     count = len(ratio)
     begins = ratio == 0
-    plain = np.where(begins, 1.0, ratio)
-    factor, jumps, blocks = np.ones(count), np.ones(count), np.zeros(count)
+    ones, nothing = np.ones(count), np.zeros(count)
+    factor, jumps, blocks = ones, ones, nothing
     syncs = np.zeros(count, dtype=bool)
-    if (plain != 1.0).any():
-        bits = np.log2(plain)
+    if not ((ratio == 1.0) | begins).all():
+        bits = np.log2(np.where(begins, 1.0, ratio))
         bits = np.append(np.cumsum(bits[:0:-1])[::-1], 0.0)
         blocks = np.round(bits / BITS)
         factor = np.exp2(bits - BITS * blocks)
         syncs[1:] = np.diff(np.floor(bits)) != 0
+        jumps = ones.copy()
         jumps[1:] = np.exp2(BITS * (blocks[1:] - blocks[:-1]))
-    holding = np.zeros(count)
-    if cost.any():
-        total = 0.0
+    holding = nothing
+    if cost is not None:
+        holding, total = np.zeros(count), 0.0
         edges = np.flatnonzero(np.diff(blocks)) + 1
         for part in np.split(np.arange(count), edges)[::-1]:
             run = np.cumsum((cost[part] / factor[part])[::-1])[::-1]

@@ -8,13 +8,13 @@ import numpy as np
 
 from engiagent import __version__
 from engiagent.formulations.program import Program
-from engiagent.solvers.chain.evaluation import evaluate, outside
-from engiagent.solvers.chain.kernels import Kernel, choose_kernel
+from engiagent.solvers.chain.evaluation import evaluate
+from engiagent.solvers.chain.kernels import choose_kernel
 from engiagent.solvers.chain.model import Model, UnsuitableError, build_model
 from engiagent.solvers.chain.proof import prove
 from engiagent.solvers.chain.search import best_value
 from engiagent.solvers.result import SolveOptions, SolverResult, relative_gap
-from engiagent.solvers.structure.chain import StorageChain
+from engiagent.solvers.structure.chain import Kernel, StorageChain
 from engiagent.solvers.structure.entries import Floats
 
 NAME = "engiagent storage chain"
@@ -52,14 +52,14 @@ def solve_chain(
     started = time.perf_counter()
     kernel = kernel or choose_kernel(chain.steps * (EVALUATIONS if len(chain.couplers) else 1))
     try:
-        model = build_model(program, chain)
+        model = build_model(program, chain, kernel)
         limit = None if options is None else options.time_limit
         found = _best(model, kernel, math.inf if limit is None else started + limit)
     except UnsuitableError:
         return None
     if found is None:
         return None
-    result = _proven(model, *found)
+    result = _proven(model, *found, kernel)
     return None if result is None else _timed(result, time.perf_counter() - started)
 
 
@@ -70,7 +70,7 @@ def _best(
     if not len(model.chain.couplers):
         found = evaluate(model, np.zeros(0), kernel)
         return None if found is None else (found.x, found.y, found.reduced)
-    if outside(model)[model.excess_of[model.excess_of < model.program.column_count]].any():
+    if np.isin(model.excess_of, model.chain.alone).any():
         raise UnsuitableError("a coupler bounds a column that stands in no step")
     if len(model.chain.couplers) > 1:
         return None
@@ -83,14 +83,18 @@ def _box(model: Model) -> tuple[float, float]:
     return float(model.lower[coupler]), float(model.upper[coupler])
 
 
-def _proven(model: Model, x: Floats, y: Floats, reduced: Floats) -> SolverResult | None:
+def _proven(
+    model: Model, x: Floats, y: Floats, reduced: Floats, kernel: Kernel
+) -> SolverResult | None:
     program, sign = model.program, model.sign
-    if not (np.isfinite(x).all() and np.isfinite(y).all()):
-        return None
-    x = np.clip(x, program.column_lower, program.column_upper)
-    proof = prove(program, model.chain.entries, x, y, reduced, sign)
+    np.clip(x, program.column_lower, program.column_upper, out=x)
+    cost = model.cost[: program.column_count]
+    proof = prove(program, model.chain.entries, cost, (x, y, reduced), kernel)
     if not (proof.gap <= PROVEN and proof.residual <= PROVEN):
         return None
+    for prices in (y, reduced):
+        np.multiply(prices, sign, out=prices)
+        np.add(prices, 0.0, out=prices)  # no negative zeros
     objective = sign * proof.objective + program.offset
     bound = sign * proof.bound + program.offset
     return SolverResult(
@@ -100,8 +104,8 @@ def _proven(model: Model, x: Floats, y: Floats, reduced: Floats) -> SolverResult
         solver=NAME,
         solver_version=__version__,
         x=x,
-        row_dual=sign * y + 0.0,
-        column_dual=sign * reduced + 0.0,
+        row_dual=y,
+        column_dual=reduced,
         objective=objective,
         bound=bound,
         gap=relative_gap(objective, bound),

@@ -13,7 +13,9 @@ The graph whose vertices are rows and whose edges are columns in two rows tells 
 be a set of paths, with at most one pendant vertex a row. Names, ids and titles are never looked at.
 """
 
+import sys
 from dataclasses import dataclass
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -21,6 +23,10 @@ from engiagent.formulations.program import Program
 from engiagent.solvers.structure.entries import Bools, Entries, Floats, Ints, entries_of
 from engiagent.solvers.structure.paths import Paths, order_rows
 
+Kernel = Literal["plain", "numba"]
+
+WORTH_LOADING: Final = 10_000
+"""Rows from which compiled recognition saves more than it costs to load."""
 MOST_COUPLERS = 64
 MOST_LOCAL = 16
 MOST_PASSES = 8
@@ -60,6 +66,10 @@ class StorageChain:
         Column that links a step to the next, shape (N,); -1 where a chain ends.
     local
         Columns of each step, shape (J, N), filled up with -1.
+    alone
+        Columns that stand in no step and are neither fixed nor couplers, shape (k,).
+    entries
+        The coefficients of the program.
     """
 
     couplers: Ints
@@ -69,6 +79,7 @@ class StorageChain:
     balance_rows: Ints
     states: Ints
     local: Ints
+    alone: Ints
     entries: Entries
 
     @property
@@ -93,22 +104,33 @@ class StorageChain:
         return ", ".join(parts)
 
 
-def find_chain(program: Program) -> StorageChain | None:
+def find_chain(program: Program, kernel: Kernel | None = None) -> StorageChain | None:
     """Return the storage chains that make up a whole linear program, or None.
 
     Parameters
     ----------
     program
         Any program; one that is not linear, or has whole numbers, is no chain.
+    kernel
+        ``plain`` or ``numba``; None takes numba for a large program if it is in use already.
     """
     if not _plain(program):
         return None
+    if kernel is None:
+        in_use = program.row_count >= WORTH_LOADING and "numba" in sys.modules
+        kernel = "numba" if in_use else "plain"
+    compiled = kernel == "numba"
     entries = entries_of(program)
-    couplers = _couplers(program, entries)
+    free = program.column_lower < program.column_upper
+    sizes = _free_sizes(entries, free, compiled)
+    couplers = _couplers(entries, free, sizes, compiled)
     for _ in range(2):  # the second round cuts rings
-        if couplers is None or len(couplers) > MOST_COUPLERS:
+        if len(couplers) > MOST_COUPLERS:
             return None
-        found = _find(program, entries, couplers)
+        if len(couplers):
+            free[couplers] = False
+            sizes = _free_sizes(entries, free, compiled)
+        found = _find(program, entries, couplers, (free, sizes), compiled)
         if found is None or isinstance(found, StorageChain):
             return found
         couplers = np.concatenate((couplers, found))
@@ -126,35 +148,46 @@ def _plain(program: Program) -> bool:
     )
 
 
-def _couplers(program: Program, entries: Entries) -> Ints | None:
+def _compiled() -> Any:
+    from engiagent.solvers.structure import compiled
+
+    return compiled
+
+
+def _couplers(entries: Entries, free: Bools, sizes: Ints, compiled: bool) -> Ints:
     """Return the columns in three rows or more, rows with one free column left out."""
-    free = program.column_lower < program.column_upper
-    live = free[entries.columns]
-    sizes = np.bincount(entries.rows[live], minlength=program.row_count)
-    live &= sizes[entries.rows] > 1
-    counts = np.bincount(entries.columns[live], minlength=program.column_count)
+    if compiled:
+        return np.asarray(_compiled().couplers(entries.packed, free, sizes))
+    live = free[entries.columns] & (sizes > 1)[entries.rows]
+    counts = np.bincount(entries.columns[live], minlength=entries.column_count)
     return np.flatnonzero(counts > 2)
 
 
-def _find(program: Program, entries: Entries, couplers: Ints) -> StorageChain | Ints | None:
-    """Return the chain, or the states at which rings have to be cut, or None."""
-    free = np.ones(program.column_count, dtype=bool)
-    free[couplers] = False
-    fixed, passes, core = _singles(program, entries, free)
-    live = entries.where((free & ~fixed)[entries.columns] & core[entries.rows])
-    degrees = live.column_sizes()
-    if not len(live.rows) or degrees.max() > 2:
+def _find(
+    program: Program,
+    entries: Entries,
+    couplers: Ints,
+    movable: tuple[Bools, Ints],
+    compiled: bool,
+) -> StorageChain | Ints | None:
+    """Return the chain, or the states at which rings have to be cut, or None.
+
+    ``movable`` are the columns that are neither fixed nor couplers, and how many each row has.
+    """
+    fixed, passes, core = _singles(program, entries, couplers, movable, compiled)
+    free = movable[0] & ~fixed if passes else movable[0]
+    ends = _ends(entries, free, core, compiled)
+    if ends is None:
         return None
-    first, last = _ends(live)
-    edges = np.flatnonzero(degrees == 2)
-    paths = order_rows(core, edges, first[edges], last[edges])
+    first, last = ends
+    paths = order_rows(core, first, last, compiled)
     if paths is None:
         return None
     if len(paths.rings):
         return paths.rings
     if (paths.states >= 0).sum() < FEWEST_STATES:
         return None
-    local = _local_columns(paths, degrees, first)
+    local = _local_columns(paths, first, len(core), compiled)
     if local is None:
         return None
     return StorageChain(
@@ -165,33 +198,58 @@ def _find(program: Program, entries: Entries, couplers: Ints) -> StorageChain | 
         balance_rows=paths.pendants,
         states=paths.states,
         local=local,
+        alone=np.flatnonzero(free & (first < 0)),
         entries=entries,
     )
 
 
 def _singles(
-    program: Program, entries: Entries, free: Bools
+    program: Program,
+    entries: Entries,
+    couplers: Ints,
+    movable: tuple[Bools, Ints],
+    compiled: bool,
 ) -> tuple[Bools, tuple[Singles, ...], Bools]:
     """Return which columns are fixed, the rows that are bounds, and which rows remain."""
-    lower, upper = program.column_lower.copy(), program.column_upper.copy()
-    coupled = np.zeros(program.row_count, dtype=bool)
-    coupled[entries.rows[~free[entries.columns]]] = True
-    used = np.zeros(program.row_count, dtype=bool)
+    live, sizes = movable
+    lower, upper = program.column_lower, program.column_upper
+    fixed = ~live
+    fixed[couplers] = False
+    coupled = used = np.zeros(program.row_count, dtype=bool)
     passes: list[Singles] = []
-    fixed = lower >= upper
-    sizes = np.zeros(0, dtype=np.int64)
     for _ in range(MOST_PASSES):
-        live = (free & ~fixed)[entries.columns]
-        sizes = np.bincount(entries.rows[live], minlength=program.row_count)
         chosen = (sizes == 1) & ~used
         if not chosen.any():
             break
-        found = entries.where(live & chosen[entries.rows])
-        passes.append(Singles(found.rows, found.columns, found.values))
-        used |= chosen
+        if not passes:
+            lower, upper = lower.copy(), upper.copy()
+            coupled = _rows_of(couplers, entries)
+        places = np.flatnonzero(chosen[entries.rows] & live[entries.columns])
+        passes.append(
+            Singles(entries.rows[places], entries.columns[places], entries.values[places])
+        )
+        used = used | chosen
         tighten(program, entries, passes[-1], (lower, upper), np.where(fixed, lower, 0.0), coupled)
         fixed = lower >= upper
+        live = movable[0] & ~fixed
+        sizes = _free_sizes(entries, live, compiled)
     return fixed, tuple(passes), (sizes > 1) & ~used
+
+
+def _rows_of(columns: Ints, entries: Entries) -> Bools:
+    """Return which rows have any of the columns, shape (m,)."""
+    chosen, found = np.zeros(entries.column_count, bool), np.zeros(entries.row_count, bool)
+    if len(columns):
+        chosen[columns] = True
+        found[entries.rows[chosen[entries.columns]]] = True
+    return found
+
+
+def _free_sizes(entries: Entries, live: Bools, compiled: bool) -> Ints:
+    """Return how many live columns each row has, shape (m,)."""
+    if compiled:
+        return np.asarray(_compiled().free_sizes(entries.packed, live))
+    return np.bincount(entries.rows[live[entries.columns]], minlength=entries.row_count)
 
 
 def tighten(
@@ -230,22 +288,36 @@ def single_bounds(
     return np.minimum(low, high), np.maximum(low, high)
 
 
-def _ends(live: Entries) -> tuple[Ints, Ints]:
-    """Return the first and the last row of each column, shape (n,); -1 where it has none."""
-    first = np.full(live.column_count, -1, dtype=np.int64)
+def _ends(entries: Entries, free: Bools, core: Bools, compiled: bool) -> tuple[Ints, Ints] | None:
+    """Return the first and the last core row of each free column, shape (n,); -1 where it has none.
+
+    None when there is no such column or one is in more than two rows.
+    """
+    if compiled:
+        first, last, good = _compiled().ends(entries.packed, free, core)
+        return (first, last) if good and (first >= 0).any() else None
+    places = np.flatnonzero(free[entries.columns] & core[entries.rows])
+    rows, columns = entries.rows[places], entries.columns[places]
+    if not len(rows) or np.bincount(columns).max() > 2:
+        return None
+    first = np.full(entries.column_count, -1, dtype=np.int64)
     last = first.copy()
-    last[live.columns] = live.rows
-    first[live.columns[::-1]] = live.rows[::-1]
+    last[columns] = rows
+    first[columns[::-1]] = rows[::-1]
     return first, last
 
 
-def _local_columns(paths: Paths, degrees: Ints, first: Ints) -> Ints | None:
+def _local_columns(paths: Paths, first: Ints, row_count: int, compiled: bool) -> Ints | None:
     """Return the columns of each step, shape (J, N), in ascending order, filled with -1."""
-    step_of_row = np.full(len(paths.pendant_of), -1, dtype=np.int64)
+    if compiled:
+        parts = paths.rows, paths.pendants, paths.states, first
+        found, good = _compiled().local_table(*parts, row_count, MOST_LOCAL)
+        return np.asarray(found) if good else None
+    step_of_row = np.full(row_count, -1, dtype=np.int64)
     step_of_row[paths.rows] = np.arange(len(paths.rows))
     tail = np.flatnonzero(paths.pendants >= 0)
     step_of_row[paths.pendants[tail]] = tail
-    local = degrees > 0
+    local = first >= 0
     local[paths.states[paths.states >= 0]] = False
     columns = np.flatnonzero(local)
     steps = step_of_row[first[columns]]

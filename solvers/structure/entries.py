@@ -1,4 +1,4 @@
-"""The stored coefficients of a program as triplets, and counts over them."""
+"""The stored coefficients of a program, and counts over them."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +12,7 @@ from engiagent.formulations.program import Program
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+Shorts = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,45 +21,69 @@ class Entries:
 
     Attributes
     ----------
-    rows, columns, values
-        One element a coefficient, shape (k,).
-    row_count, column_count
-        The size of the matrix.
+    starts
+        Where each row starts, and the end of the last, shape (m + 1,).
+    stored
+        The column of each coefficient in the type in which the program has it, shape (k,).
+    values
+        The coefficients, shape (k,).
+    column_count
+        The number of columns, n.
     """
 
-    rows: Ints
-    columns: Ints
+    starts: npt.NDArray[np.integer[Any]]
+    stored: npt.NDArray[np.integer[Any]]
     values: Floats
-    row_count: int
     column_count: int
+
+    @property
+    def row_count(self) -> int:
+        """The number of rows, m."""
+        return len(self.starts) - 1
+
+    @cached_property
+    def rows(self) -> Ints:
+        """The row of each coefficient, shape (k,)."""
+        return np.repeat(np.arange(self.row_count), np.diff(self.starts))
+
+    @cached_property
+    def columns(self) -> Ints:
+        """The column of each coefficient, as numpy indexes fastest, shape (k,)."""
+        return self.stored.astype(np.int64, copy=False)
+
+    @cached_property
+    def packed(self) -> tuple[Shorts, Shorts, Floats]:
+        """Starts, columns and values as compiled functions take them."""
+        short = np.int32
+        return (
+            self.starts.astype(short, copy=False),
+            self.stored.astype(short, copy=False),
+            self.values,
+        )
 
     def where(self, keep: Bools | Ints) -> "Entries":
         """Return the entries chosen by a mask of shape (k,) or by their places."""
         keep = np.flatnonzero(keep) if keep.dtype == np.bool_ else keep
-        return Entries(
-            self.rows[keep],
-            self.columns[keep],
-            self.values[keep],
-            self.row_count,
-            self.column_count,
-        )
+        starts = np.zeros(self.row_count + 1, dtype=np.int64)
+        if len(keep):
+            np.cumsum(np.bincount(self.rows[keep], minlength=self.row_count), out=starts[1:])
+        return Entries(starts, self.stored[keep], self.values[keep], self.column_count)
 
     def row_sizes(self) -> Ints:
         """Return the number of entries in each row, shape (m,)."""
-        return np.bincount(self.rows, minlength=self.row_count)
+        return np.diff(self.starts).astype(np.int64, copy=False)
 
     def column_sizes(self) -> Ints:
         """Return the number of entries in each column, shape (n,)."""
-        return np.bincount(self.columns, minlength=self.column_count)
+        return np.bincount(self.stored, minlength=self.column_count)
 
     @cached_property
     def matrix(self) -> Any:
         """The coefficients as a sparse array of scipy by rows, shape (m, n)."""
         from scipy.sparse import csr_array
 
-        starts = np.zeros(self.row_count + 1, dtype=np.int64)
-        np.cumsum(self.row_sizes(), out=starts[1:])
-        return csr_array((self.values, self.columns, starts), (self.row_count, self.column_count))
+        shape = self.row_count, self.column_count
+        return csr_array((self.values, self.stored, self.starts), shape)
 
     def times(self, x: Floats) -> Floats:
         """Return ``A x`` for x of shape (n,); shape (m,)."""
@@ -75,8 +100,8 @@ class Entries:
 
 def entries_of(program: Program) -> Entries:
     """Return the stored coefficients of a program, zeros left out."""
-    rows = np.repeat(np.arange(program.row_count), np.diff(program.row_starts))
-    columns = program.row_columns.astype(np.int64, copy=False)
-    entries = Entries(rows, columns, program.row_values, program.row_count, program.column_count)
+    entries = Entries(
+        program.row_starts, program.row_columns, program.row_values, program.column_count
+    )
     keep = program.row_values != 0
     return entries if keep.all() else entries.where(keep)

@@ -6,6 +6,9 @@ import numpy as np
 
 from engiagent.solvers.structure.entries import Bools, Ints
 
+RINGS = 2
+"""What the compiled walk answers when it meets rings."""
+
 
 @dataclass(frozen=True, eq=False)
 class Paths:
@@ -19,8 +22,6 @@ class Paths:
         The column from each row to the next, shape (N,); -1 at the end of a path.
     pendants
         The pendant row of each, shape (N,), or -1.
-    pendant_of
-        By row of the program, the row on which it hangs, or -1; shape (m,).
     rings
         A column of every ring, if there are rings; nothing else is filled in then.
     """
@@ -28,27 +29,58 @@ class Paths:
     rows: Ints
     states: Ints
     pendants: Ints
-    pendant_of: Ints
     rings: Ints
 
 
-def order_rows(core: Bools, edges: Ints, first: Ints, last: Ints) -> Paths | None:
+def order_rows(core: Bools, first: Ints, last: Ints, compiled: bool = False) -> Paths | None:
     """Return the paths of a graph, or None when it has another shape.
 
     Parameters
     ----------
     core
         Which rows are vertices, shape (m,).
-    edges, first, last
-        Columns and the two rows of each, ``first < last``, shape (k,).
+    first, last
+        The first and the last row of each column, shape (n,): an edge where they differ.
+    compiled
+        Whether numba is to be used.
     """
-    pendant_of = _pendants(core, first, last)
-    if pendant_of is None:
+    edges = np.zeros(0, dtype=np.int64)
+    if compiled:
+        from engiagent.solvers.structure import compiled as kernels
+
+        pendant_of, good = kernels.pendants(core, first, last)
+    else:
+        edges = np.flatnonzero(first != last)
+        first, last = first[edges], last[edges]
+        pendant_of, good = _pendants(core, first, last)
+    if not good:
         return None
     spine = core & (pendant_of < 0)
+    if compiled:
+        rows, states, fault = kernels.follow(spine, first, last)
+        if fault == RINGS:
+            return order_rows(core, first, last)
+        ordered: tuple[Ints, Ints] | Ints | None = None if fault else (rows, states)
+    else:
+        ordered = _ordered(spine, edges, first, last)
+    if ordered is None:
+        return None
+    if not isinstance(ordered, tuple):
+        return Paths(edges[:0], edges[:0], edges[:0], ordered)
+    rows, states = ordered
+    pendants = np.full(len(core), -1, dtype=rows.dtype)
+    hanging = np.flatnonzero(pendant_of >= 0)
+    pendants[pendant_of[hanging]] = hanging
+    return Paths(rows, states, pendants[rows], edges[:0])
+
+
+def _ordered(spine: Bools, edges: Ints, first: Ints, last: Ints) -> tuple[Ints, Ints] | Ints | None:
+    """Return rows and states, or a column of every ring, or None; as :func:`order_rows`."""
     inside = spine[first] & spine[last]
     states, ends = edges[inside], (first[inside], last[inside])
-    degrees = np.bincount(ends[0], minlength=len(core)) + np.bincount(ends[1], minlength=len(core))
+    degrees = np.bincount(ends[0], minlength=len(spine)) + np.bincount(
+        ends[1], minlength=len(spine)
+    )
     if degrees.max(initial=0) > 2:
         return None
     # The two edges of every row, or -1.
@@ -60,22 +92,15 @@ def order_rows(core: Bools, edges: Ints, first: Ints, last: Ints) -> Paths | Non
             return None  # two columns between the same rows
         following = np.full(len(rows), -1, dtype=np.int64)
         following[left] = states
-        order = np.arange(len(rows))
-    else:
-        walked = _walk(len(rows), states, left, right)
-        if isinstance(walked, list):
-            empty = np.zeros(0, dtype=np.int64)
-            return Paths(empty, empty, empty, pendant_of, np.array(walked, dtype=np.int64))
-        order, following = walked
-    rows = rows[order]
-    pendants = np.full(len(core), -1, dtype=np.int64)
-    hanging = np.flatnonzero(pendant_of >= 0)
-    pendants[pendant_of[hanging]] = hanging
-    return Paths(rows, following, pendants[rows], pendant_of, np.zeros(0, dtype=np.int64))
+        return rows, following
+    walked = _walk(len(rows), states, left, right)
+    if isinstance(walked, list):
+        return np.array(walked, dtype=np.int64)
+    return rows[walked[0]], walked[1]
 
 
-def _pendants(core: Bools, first: Ints, last: Ints) -> Ints | None:
-    """Return the row on which each pendant row hangs, or -1; None when a row has two pendants."""
+def _pendants(core: Bools, first: Ints, last: Ints) -> tuple[Ints, bool]:
+    """Return the row on which each row hangs, or -1, and whether no row has two pendants."""
     size = len(core)
     ends, others = np.concatenate((first, last)), np.concatenate((last, first))
     counts = np.bincount(ends, minlength=size)
@@ -104,9 +129,7 @@ def _pendants(core: Bools, first: Ints, last: Ints) -> Ints | None:
     crowded = chosen[chosen >= 0]
     pendant_of[crowded] = most[crowded]
     hung = pendant_of[pendant_of >= 0]
-    if (np.bincount(hung, minlength=1) > 1).any():
-        return None
-    return pendant_of
+    return pendant_of, not (np.bincount(hung, minlength=1) > 1).any()
 
 
 def _walk(size: int, columns: Ints, left: Ints, right: Ints) -> tuple[Ints, Ints] | list[int]:

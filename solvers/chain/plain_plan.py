@@ -1,0 +1,155 @@
+"""The best plan of a chain, for all steps at once with numpy; its two recursions run over lists."""
+
+from typing import Any, Final
+
+import numpy as np
+
+from engiagent.solvers.chain import passes, plain
+from engiagent.solvers.chain.local import balance_prices, split_changes, step_cost
+from engiagent.solvers.chain.model import Model
+from engiagent.solvers.chain.numbers import Bounds, numbers_at
+from engiagent.solvers.chain.plan import Plan
+from engiagent.solvers.chain.scaling import Scale, Steps
+from engiagent.solvers.structure.entries import Bools, Floats, Ints
+
+SNAP: Final = 1e-11
+"""How near to a bound, relative to the largest state, a state counts as being at it."""
+SLACK: Final = 1e-9
+"""By how much of the largest state the plans may miss a bound through rounding."""
+
+
+def plan_by_arrays(model: Model, bounds: Bounds) -> Plan | None:
+    """Return the best plan, or None when these bounds allow none.
+
+    Raises
+    ------
+    UnsuitableError
+        When the method does not apply to these numbers.
+    """
+    numbers, chain, ratio = numbers_at(model, bounds), model.chain, model.rows.ratio
+    cost = step_cost(numbers.local)
+    if cost is None:
+        return None
+    steps = Steps(
+        slopes=cost.slopes,
+        lengths=cost.changes[1:] - cost.changes[:-1],
+        least=cost.changes[0],
+        most=cost.changes[-1],
+        ratio=ratio,
+        inflow=numbers.inflow,
+        lower=numbers.lower,
+        upper=numbers.upper,
+    )
+    states = best_states(steps, model.units)
+    if states is None:
+        return None
+    size = np.maximum(np.abs(steps.lower), np.abs(steps.upper))
+    before = np.concatenate((np.zeros(1), states[:-1]))
+    change = np.clip(states - ratio * before - steps.inflow, steps.least, steps.most)
+    near = SNAP * np.maximum(np.maximum(size, np.abs(before)), steps.most - steps.least)
+    split = split_changes(numbers.local, cost, change, near)
+    at_bounds = states <= steps.lower + SNAP * size, states >= steps.upper - SNAP * size
+    prices = state_prices(model.units, (-split.high, -split.low), at_bounds)
+    x, y = np.zeros(model.total), np.zeros(model.program.row_count)
+    real = model.columns >= 0
+    x[model.columns[real]] = split.x[real]
+    real = chain.states >= 0
+    x[chain.states[real]] = (model.rows.turn * states)[real]
+    y[chain.chain_rows] = prices / model.rows.scale
+    tail = chain.balance_rows >= 0
+    if tail.any():
+        y[chain.balance_rows[tail]] = balance_prices(numbers.local, split.x, prices)[tail]
+    return Plan(x, y)
+
+
+def _lists(*parts: Any) -> list[list[Any]]:
+    """Return arrays as lists, over which plain Python is faster."""
+    return [_list(part) for part in parts]
+
+
+def _list(part: Any) -> list[Any]:
+    """Return an array as a list; what is the same throughout is one object in many places."""
+    if len(part) and (part == part[0]).all():
+        return [part[0].item()] * len(part)
+    values: list[Any] = part.tolist()
+    return values
+
+
+def best_states(steps: Steps, scale: Scale) -> Floats | None:
+    """Return the best state after each step, shape (N,), or None when nothing is allowed."""
+    factor = scale.factor
+    starts, slopes, spans = _packed(steps, scale)
+    low, high, inflow = steps.lower * factor, steps.upper * factor, steps.inflow * factor
+    before = np.roll(low, 1), np.roll(high, 1)
+    inside = [np.where(scale.begins, 0.0, end / scale.jumps) for end in before]
+    size = np.maximum(np.abs(low), np.abs(high))
+    reach = SLACK * np.maximum(np.maximum(size, np.abs(inside[1])), np.abs(inflow))
+    levels = np.zeros(len(spans))
+    shared = _lists(starts, spans, levels, steps.least * factor, inflow, scale.jumps)
+    low_, high_ = _lists(low, high)
+    starts_, spans_, levels_, least, inflow_, jumps = shared
+    slopes_, most, begins, syncs, slack = _lists(
+        slopes, steps.most * factor, scale.begins, scale.syncs, reach
+    )
+    sides = tuple(_lists(*inside))
+    stopped = plain.value_levels(
+        starts_, slopes_, spans_, least, most, inflow_, begins, jumps, syncs, sides, (low_, high_),
+        slack, levels_,
+    )  # fmt: skip
+    if stopped >= 0:
+        return None
+    margin, states = _lists(SNAP * size, np.zeros(len(low)))
+    plain.plan(starts_, spans_, levels_, least, inflow_, jumps, low_, high_, margin, states)
+    found = np.asarray(states)
+    # The bounds themselves, and not what two roundings make of them.
+    result = np.where(found == low, steps.lower, found / factor)
+    return np.where(found == high, steps.upper, result)
+
+
+def _packed(steps: Steps, scale: Scale) -> tuple[Ints, Floats, Floats]:
+    """Return where each step's segments start, their slopes negated and their lengths, scaled."""
+    real = steps.lengths.T > 0
+    starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(real.sum(axis=1))))
+    slopes = (-steps.slopes / scale.factor - scale.holding).T[real]
+    return starts, slopes, (steps.lengths * scale.factor).T[real]
+
+
+def state_prices(
+    scale: Scale,
+    allowed: tuple[Floats, Floats],
+    at_bounds: tuple[Bools, Bools],
+) -> Floats:
+    """Return a price of the state after each step that fits all steps, shape (N,).
+
+    Parameters
+    ----------
+    allowed
+        The least and largest price that each step's own cost allows, shapes (N,).
+    at_bounds
+        Whether the state after each step is at its lower and at its upper bound, shapes (N,).
+    """
+    factor, holding = scale.factor, scale.holding
+    low, high = (side / factor - holding for side in allowed)
+    at_lower, at_upper = at_bounds
+    # Within a run nothing separates the prices, so that its intervals can be intersected at once.
+    ends = at_lower | at_upper
+    first = np.concatenate((np.ones(1, dtype=bool), ends[:-1])) | scale.begins | (scale.jumps != 1)
+    starts = np.flatnonzero(first)
+    lasts = np.append(starts[1:], len(low)) - 1
+    low, high = np.maximum.reduceat(low, starts), np.minimum.reduceat(high, starts)
+    middle = 0.5 * (low + high)
+    crossed = low > high  # by rounding
+    low, high = np.where(crossed, middle, low), np.where(crossed, middle, high)
+    # At its lower bound a state may be worth less than to the next step, at its upper one more.
+    arguments = _lists(
+        low,
+        high,
+        at_lower[lasts],
+        at_upper[lasts],
+        scale.begins[starts],
+        scale.jumps[starts],
+        np.zeros(len(starts)),
+    )
+    passes.price(*arguments)
+    runs = np.repeat(np.asarray(arguments[-1]), lasts - starts + 1)
+    return factor * (runs + holding)
