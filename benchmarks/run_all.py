@@ -143,8 +143,13 @@ def growth(rows: Rows) -> Iterator[Figure]:
 
     tiny = next(row for row in rows if row["T"] == TINY)
     yield Figure(f"compile, T = {TINY}", "fixed cost [ms]", 1e3 * tiny["compile_s"], 2.0)
+    part = "scaling to 1 000 000 steps"
     for key, what in (("compile_s", "compile time"), ("memory_mb", "memory")):
-        yield Figure("scaling to 1 000 000 steps", f"exponent of {what}", exponent(rows, key), 1.1)
+        yield Figure(part, f"exponent of {what}", exponent(rows, key), 1.1)
+    yield Figure(part, "exponent of matrices by hand", exponent(rows, "by_hand_s"))
+    longest = max(rows, key=lambda row: row["T"])
+    ratio = longest["compile_s"] / longest["by_hand_s"]
+    yield Figure(part, "compile at 1 000 000 steps over matrices by hand", ratio, 1.5)
 
 
 def startup(rows: Rows) -> Iterator[Figure]:

@@ -159,7 +159,7 @@ class Form:
             self.size,
             self.constant if self._is_homogeneous else np.asarray(self.constant * factor),
             tuple(
-                Term(t.rows, t.columns, t.coefficients * _on_rows(factor, t.rows))
+                Term(t.rows, t.columns, _scaled(t.coefficients, _on_rows(factor, t.rows)))
                 for t in self.terms
             ),
             tuple(
@@ -256,6 +256,13 @@ def atoms(form: Form) -> Iterator[Atom]:
         for argument in part.atom.args:
             yield from atoms(argument)
         yield part.atom
+
+
+def _scaled(coefficients: Floats, factor: Floats) -> Floats:
+    """Return products; a factor for each row is not copied only to be multiplied by one."""
+    if coefficients.ndim == 0 and coefficients == 1.0:
+        return factor
+    return np.asarray(coefficients * factor)
 
 
 def _on_rows(values: Any, rows: Rows | None) -> Any:

@@ -39,6 +39,8 @@ class TimeAxis:
     begun
         Whether it is known when the first period begins; else its edges count from there, and no
         clock can be asked.
+    length
+        The length of every period in seconds, or in ``timeunit``; None where they are listed.
     """
 
     edges: Floats
@@ -46,6 +48,7 @@ class TimeAxis:
     zone: str | None
     step_unit: str = "h"
     begun: bool = True
+    length: float | None = None
 
     def counts_as(self, other: "TimeAxis") -> bool:
         """Whether the edges of two axes count from one moment, in one unit."""
@@ -59,13 +62,21 @@ class TimeAxis:
     @cached_property
     def steps(self) -> Floats:
         """Lengths of the periods in ``step_unit``, shape (N,)."""
-        return np.diff(self.edges) / (3600.0 if self.step_unit == "h" else 1.0)
+        if self.length is not None:
+            return np.full(len(self.edges) - 1, self.length / self._per_unit)
+        return np.diff(self.edges) / self._per_unit
 
     @cached_property
     def step(self) -> float | None:
         """The length of every period in ``step_unit``; None where they differ."""
+        if self.length is not None:
+            return self.length / self._per_unit
         steps = self.steps
         return float(steps[0]) if steps.size and bool((steps == steps[0]).all()) else None
+
+    @property
+    def _per_unit(self) -> float:
+        return 3600.0 if self.step_unit == "h" else 1.0
 
     @cached_property
     def stamps(self) -> npt.NDArray[np.datetime64]:
@@ -191,9 +202,13 @@ def build_axis(
     ValueError
         When the start, the step or the zone cannot be read.
     """
+    length = None
+    origin, dated = _origin(start, zone)
     if isinstance(step, str):
         length, unit = parse_step(step)
-        lengths = np.full(periods, length)
+        edges = np.arange(periods + 1, dtype=np.float64)
+        edges *= length
+        edges += origin
     else:
         if len(step) != periods:
             raise ValueError(f"{len(step)} steps are listed for {periods} periods")
@@ -201,14 +216,12 @@ def build_axis(
         unit = pairs[0][1]
         if any(other != unit for _, other in pairs):
             raise ValueError("the steps mix clock time and abstract time units")
-        lengths = np.array([length for length, _ in pairs])
+        edges = origin + np.concatenate(([0.0], np.cumsum([seconds for seconds, _ in pairs])))
     if unit == "timeunit" and start is not None:
         raise ValueError("abstract time units have no clock: leave the start out")
-    origin, dated = _origin(start, zone)
-    edges = origin + np.concatenate(([0.0], np.cumsum(lengths)))
     if dated and not edges[-1] < _LAST_SECOND:
         raise ValueError("the time axis ends after the year 9998")
-    return TimeAxis(edges, dated, zone if dated else None, unit, start is not None)
+    return TimeAxis(edges, dated, zone if dated else None, unit, start is not None, length)
 
 
 def _origin(start: str | None, zone: str | None) -> tuple[float, bool]:
