@@ -91,9 +91,18 @@ def classify(program: Program) -> Classification:
 
 def has_kinks(program: Program) -> bool:
     """Whether abs, max, min or piecewise functions stand in the program as they are."""
+    return _has_any(program, KINKED)
+
+
+def has_roots(program: Program) -> bool:
+    """Whether square roots stand in the program, which have no slope at zero."""
+    return _has_any(program, ("sqrt",))
+
+
+def _has_any(program: Program, functions: Sequence[str]) -> bool:
     return any(
-        part.atom.function in KINKED
-        or any(inner.function in KINKED for form in part.atom.args for inner in atoms(form))
+        part.atom.function in functions
+        or any(inner.function in functions for form in part.atom.args for inner in atoms(form))
         for part in program.nonlinear
     )
 
@@ -143,14 +152,14 @@ def _curved(program: Program, quadratic: QuadraticRows | None) -> Iterator[_Find
         )
         convex &= found.convex
         concave &= found.concave
-    wants_convex, wants_concave = _wanted(program)
+    wants_convex, wants_concave = wanted_shapes(program)
     good = (~wants_convex | convex | upper_cone) & (~wants_concave | concave | lower_cone)
     yield from _objective(touched, good, proven, with_functions)
     rows = np.flatnonzero(touched[:m])
     yield from _rows(program, rows, good[:m], proven[:m])
 
 
-def _wanted(program: Program) -> tuple[Bools, Bools]:
+def wanted_shapes(program: Program) -> tuple[Bools, Bools]:
     """Return whether each row, and the objective at the end, must be convex, and concave."""
     minimise = program.sense == "minimize"
     return (

@@ -92,7 +92,7 @@ def _log(judge: Judge, atom: Atom) -> Verdict:
 
 def _sqrt(judge: Judge, atom: Atom) -> Verdict:
     convex, concave = _log(judge, atom)
-    return convex | _is_square(atom.args[0]), concave
+    return convex | is_square(atom.args[0]), concave
 
 
 def _tanh(judge: Judge, atom: Atom) -> Verdict:
@@ -176,7 +176,7 @@ def _quotient(judge: Judge, atom: Atom) -> Verdict:
         found = Curvature(convex, concave).turned(np.broadcast_to(over.constant, (atom.size,)))
         return found.convex, found.concave
     # A square over something positive and concave.
-    return _is_square(over) & (low >= 0) & inner.concave, np.zeros(atom.size, bool)
+    return is_square(over) & (low >= 0) & inner.concave, np.zeros(atom.size, bool)
 
 
 def _extreme(judge: Judge, atom: Atom) -> Verdict:
@@ -229,7 +229,7 @@ def same_form(one: Form, other: Form) -> bool:
     )
 
 
-def _is_square(form: Form) -> Bools:
+def is_square(form: Form) -> Bools:
     """Whether each element is a sum of squares of affine forms plus a constant of at least 0."""
     good = np.broadcast_to(form.constant >= 0, (form.size,)).copy()
     for term in form.terms:

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
@@ -17,6 +18,8 @@ from engiagent.solvers.validate import check_program, find_crossing, settled
 
 SELF_PROVEN: Final = ("highs", "chain")
 """Backends whose points are known to obey linear programs."""
+GAVE_UP: Final = ("error", "feasible")
+"""How a method ends that has not solved a convex program, limits aside."""
 
 
 def solve(
@@ -74,11 +77,47 @@ def solve(
         return replace(_nothing_to_decide(program), seconds=time.perf_counter() - started)
     result = _short_way(program, options)
     if result is None:
-        backend = _backend(program, options, isolate)
-        result = _solve_by(program, replace(options, backend=backend), isolate, on_progress, cancel)
-        if not (backend in SELF_PROVEN and program.is_linear):
-            result = _examined(program, result)
+        backend, *others = _backends(program, options, isolate)
+
+        def by(name: str, left: float | None) -> SolverResult:
+            given = replace(options, backend=name, time_limit=left)
+            found = _solve_by(program, given, isolate, on_progress, cancel)
+            proven = name in SELF_PROVEN and program.is_linear
+            return found if proven else _examined(program, found)
+
+        result = by(backend, options.time_limit)
+        if others and result.status in GAVE_UP:
+            result = _second_try(program, options, result, others, by, started)
     return replace(result, seconds=time.perf_counter() - started)
+
+
+def _second_try(
+    program: Program,
+    options: SolveOptions,
+    first: SolverResult,
+    others: list[str],
+    by: Callable[[str, float | None], SolverResult],
+    started: float,
+) -> SolverResult:
+    """Return the first better answer of other solvers that may take the program, if there is one.
+
+    An interior-point method stops where a root has no slope, as at the tip of a norm; solvers that
+    know it as a cone, or that search over cases, do not.
+    """
+    for name in others:
+        left = options.time_limit
+        if left is not None:
+            left -= time.perf_counter() - started
+            if left <= 0:
+                break
+        try:
+            found = by(name, left)
+        except EngiagentError:
+            continue  # it cannot say a function of the program
+        if found.status in ("optimal", "infeasible", "unbounded"):
+            reason = f"{found.reason} (before that, {first.solver}: {first.reason})"
+            return replace(found, reason=reason)
+    return first
 
 
 def _check_start(program: Program, options: SolveOptions) -> None:
@@ -102,13 +141,17 @@ def _short_way(program: Program, options: SolveOptions) -> SolverResult | None:
     return try_chain(program, options)
 
 
-def _backend(program: Program, options: SolveOptions, isolated: bool) -> str:
-    """Return the backend that is asked for, or the one chosen."""
+def _backends(program: Program, options: SolveOptions, isolated: bool) -> list[str]:
+    """Return the backend that is asked for, or the one chosen and who may answer in its place."""
     if options.backend is None and program.is_linear and not program.is_mip:
-        return "highs"
+        return ["highs"]
     from engiagent.solvers.selection import select
 
-    return select(program, options, isolated=isolated).backend
+    choice = select(program, options, isolated=isolated)
+    if options.backend is not None or choice.classification.convexity != "convex":
+        return [choice.backend]
+    usable = [item.backend for item in choice.alternatives if item.usable]
+    return [choice.backend, *(name for name in usable if not program.is_linear)]
 
 
 def _solve_by(

@@ -1,7 +1,7 @@
 """Conditions on indices and parameters, row by row."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -58,9 +58,29 @@ class Conditions(ABC):
             inside = self._membership(node, frame)
             return inside if node.ops[0] == "in" else ~inside
         holds = np.ones(frame.size, dtype=bool)
+        if len(node.ops) > 1 and self._are_numbers(node.operands, frame):
+            numbers = self._numbers(node.operands, frame)
+            for op, one, other in zip(node.ops, numbers, numbers[1:], strict=False):
+                holds &= np.asarray(_COMPARE[op](one.data, other.data), dtype=bool)
+            return holds
         for op, left, right in zip(node.ops, node.operands, node.operands[1:], strict=False):
             holds &= self._compare(op, left, right, frame)
         return holds
+
+    def _are_numbers(self, parts: Sequence[Node], frame: Frame) -> bool:
+        """Whether what is compared are numbers, among which a text is a time of day."""
+        written = [part for part in parts if not isinstance(part, Text)]
+        return bool(written) and not any(
+            self.places.is_element(part, frame) or self._labels(part, frame) is not None
+            for part in written
+        )
+
+    def _numbers(self, parts: Sequence[Node], frame: Frame) -> list[Value]:
+        """Return the numbers of a comparison, none of which may depend on a variable."""
+        found = values.align_chain([self._clock_or_number(part, frame) for part in parts])
+        if any(value.degree for value in found):
+            raise EvaluationError("a condition may use indices and parameters only")
+        return found
 
     def _compare(self, op: str, left: Node, right: Node, frame: Frame) -> Bools:
         relation = _COMPARE[op]
@@ -69,9 +89,7 @@ class Conditions(ABC):
         labels = [self._labels(part, frame) for part in (left, right)]
         if labels[0] is not None and labels[1] is not None:
             return np.asarray(relation(labels[0], labels[1]), dtype=bool)
-        a, b = values.align([self._clock_or_number(p, frame) for p in (left, right)])
-        if a.degree or b.degree:
-            raise EvaluationError("a condition may use indices and parameters only")
+        a, b = self._numbers((left, right), frame)
         return np.asarray(relation(a.data, b.data), dtype=bool)
 
     def _clock_or_number(self, node: Node, frame: Frame) -> Value:

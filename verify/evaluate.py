@@ -126,7 +126,9 @@ class Evaluator(Conditions):
             node = parse(text)
             if not isinstance(node, Compare) or not set(node.ops) <= {"<=", ">=", "=="}:
                 raise EvaluationError(f"{text!r} is no comparison by <=, >= or ==")
-            return node.ops, values.align([self.number(part, frame) for part in node.operands])
+            return node.ops, values.align_chain(
+                [self.number(part, frame) for part in node.operands]
+            )
         except (UnitError, GrammarError) as error:
             raise EvaluationError(f"in {text!r}: {error}") from None
 

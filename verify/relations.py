@@ -108,7 +108,7 @@ def comparison(evaluator: Evaluator, node: Node, frame: Frame) -> Compared:
     """
     if not isinstance(node, Compare) or not set(node.ops) <= {"<=", ">=", "=="}:
         raise EvaluationError(f"column {node.span[0] + 1}: no comparison by <=, >= or ==")
-    sides = values.align([evaluator.number(part, frame) for part in node.operands])
+    sides = values.align_chain([evaluator.number(part, frame) for part in node.operands])
     return list(zip(node.ops, sides, sides[1:], strict=False))
 
 

@@ -14,6 +14,7 @@ from typing import Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from engiagent.blueprint.grammar import neighbours
 from engiagent.blueprint.units import Unit, UnitError, parse_unit
 
 Floats = npt.NDArray[np.float64]
@@ -209,6 +210,18 @@ def align(values: Sequence[Value]) -> list[Value]:
     """
     unit = next((v.unit for v in values if not v.bare), ONE)
     return [_need(value, unit) for value in values]
+
+
+def align_chain(values: Sequence[Value]) -> list[Value]:
+    """Return the parts of a comparison, each bare literal in the unit of what it stands beside.
+
+    Raises
+    ------
+    UnitError
+        When they measure different things.
+    """
+    beside = neighbours([value.bare for value in values])
+    return align([adopt(value, values[k].unit) for value, k in zip(values, beside, strict=True)])
 
 
 def negate(value: Value) -> Value:

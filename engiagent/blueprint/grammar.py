@@ -12,7 +12,7 @@ no comprehensions but :data:`REDUCTIONS`, no calls but :data:`FUNCTIONS`.
 import ast
 import keyword
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Final
@@ -250,6 +250,25 @@ _HINTS = (
         "write a unit in square brackets, as 3[kW]",
     ),
 )
+
+
+def neighbours(bare: Sequence[bool]) -> list[int]:
+    """Return for each part of a comparison the number of the part whose unit it is read in.
+
+    A literal without a unit takes that of the nearest part that has one, of two equally near ones
+    that of the part before it.
+
+    Examples
+    --------
+    >>> neighbours([False, False, True])  # 2000[W] >= x >= 3
+    [0, 1, 1]
+    """
+    known = [place for place, is_bare in enumerate(bare) if not is_bare]
+
+    def nearest(place: int) -> int:
+        return min(known, key=lambda other: (abs(other - place), other > place))
+
+    return [nearest(place) if is_bare and known else place for place, is_bare in enumerate(bare)]
 
 
 @lru_cache(maxsize=8192)

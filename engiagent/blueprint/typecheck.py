@@ -26,6 +26,7 @@ from engiagent.blueprint.grammar import (
     Ref,
     Text,
     Unary,
+    neighbours,
 )
 from engiagent.blueprint.rewrites import (
     clock_literal,
@@ -412,10 +413,13 @@ class TypeChecker:
         names = ["left side", "right side"]
         if len(numbers) > 2:
             names = [f"part {k}" for k in range(1, len(numbers) + 1)]
-        aligned = [
-            self.align((names[first], name), written, number, unit)
-            for name, written, number in zip(names, node.operands, numbers, strict=True)
-        ]
+        beside = neighbours([number.bare for number in numbers])
+        aligned = []
+        for k, written in enumerate(node.operands):
+            number, own = numbers[k], numbers[beside[k]]
+            if number.bare and not own.bare and own.unit != unit:
+                number = self.align((names[beside[k]], names[k]), written, number, own.unit)
+            aligned.append(self.align((names[first], names[k]), written, number, unit))
         return Typed(
             Compare(node.span, node.ops, tuple(n.node for n in aligned)),
             "condition",

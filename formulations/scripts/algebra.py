@@ -28,6 +28,10 @@ class Dialect(Protocol):
         """The name of what makes an array of a list."""
 
     @property
+    def nothing(self) -> str:
+        """How ``count`` rows in which no variable stands are written."""
+
+    @property
     def matrix(self) -> str:
         """How a sparse matrix is written from ``data``, ``indices``, ``starts`` and ``shape``."""
 
@@ -89,9 +93,7 @@ class Algebra:
         columns, values = program.row_columns[lo:hi], program.row_values[lo:hi]
         parts = self._linear(rows, columns, values, stop - start)
         parts += self._curved(start, stop)
-        return (
-            _joined(parts) if parts else f"{self.dialect.array}({listed(np.zeros(stop - start))})"
-        )
+        return _joined(parts) if parts else self.dialect.nothing.format(count=stop - start)
 
     def objective(self) -> str:
         """Return the objective as one expression."""

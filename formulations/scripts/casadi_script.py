@@ -8,7 +8,7 @@ import numpy as np
 from engiagent import __version__
 from engiagent.blueprint.document import Blueprint
 from engiagent.errors import EngiagentError
-from engiagent.formulations.classify import classify
+from engiagent.formulations.classify import classify, has_roots
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.program import Program
 from engiagent.formulations.scripts.algebra import Algebra, listed
@@ -22,6 +22,8 @@ from engiagent.formulations.scripts.printing import (
 )
 
 LINEAR: Final = 'ca.qpsol("solver", "highs", problem, {options})'
+BESIDE_A_TIP: Final = 1e-3
+"""Where a search begins that has roots, which often have no slope at zero."""
 CURVED: Final = 'ca.nlpsol("solver", "ipopt", problem, {options})'
 
 
@@ -29,6 +31,7 @@ class Casadi:
     """How CasADi says what every script needs."""
 
     array = "ca.DM"
+    nothing = "ca.DM.zeros({count})"
     matrix = "ca.DM(sp.csc_matrix(sp.csr_array(({data}, {indices}, {starts}), shape={shape})))"
     functions: ClassVar[dict[str, str]] = {
         "exp": "ca.exp", "log": "ca.log", "sqrt": "ca.sqrt", "sin": "ca.sin", "cos": "ca.cos",
@@ -134,7 +137,8 @@ def _tail(program: Program, algebra: Algebra) -> str:
     )
     sign = "-" if program.sense == "maximize" else ""
     call = solver.format(options=options)
-    return _TAIL.format(solver=call, whole=whole, sign=sign, outputs=outputs)
+    start = BESIDE_A_TIP if has_roots(program) else 0.0
+    return _TAIL.format(solver=call, whole=whole, sign=sign, outputs=outputs, start=start)
 
 
 _HEAD = '''"""{essence}
@@ -159,7 +163,10 @@ _TAIL = """
 def main():
     problem = {{"x": x, "f": objective, "g": ca.densify(ca.vertcat(*rows))}}
 {whole}    solver = {solver}
-    start = [min(max(0.0, low), high) for low, high in zip(lowest, highest)]
+    limits = [*zip(lowest, highest), *zip(lower, upper)]
+    if any(low > high for low, high in limits):
+        sys.exit("there is no optimal schedule: limits contradict each other")
+    start = [min(max({start}, low), high) for low, high in zip(lowest, highest)]
     result = solver(x0=start, lbx=lowest, ubx=highest, lbg=lower, ubg=upper)
     if not solver.stats()["success"]:
         sys.exit("there is no optimal schedule: " + str(solver.stats()["return_status"]))

@@ -12,6 +12,7 @@ from engiagent.formulations.classify import classify
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.program import Program
 from engiagent.formulations.scripts.algebra import Algebra, listed, number
+from engiagent.formulations.scripts.disciplined import Disciplined, refuse_undisciplined
 from engiagent.formulations.scripts.printing import (
     about,
     comment,
@@ -32,6 +33,7 @@ class Cvxpy:
     """How CVXPY says what every script needs; its rules want a quadratic form as a whole."""
 
     array = "np.array"
+    nothing = "cp.Constant(np.zeros({count}))"
     matrix = "sp.csr_array(({data}, {indices}, {starts}), shape={shape})"
     functions: ClassVar[dict[str, str]] = {
         "exp": "cp.exp",
@@ -77,7 +79,8 @@ def emit_cvxpy(blueprint: Blueprint, folder: Path | str | None = None) -> str:
     if forms is not None and not np.all(forms.convex | forms.concave):
         text = "a product makes a cone only with the bounds of its factors; write it as a norm"
         raise EngiagentError(f"a CVXPY script cannot say it: {text}")
-    algebra = Algebra(program, Cvxpy())
+    refuse_undisciplined(program)
+    algebra = Disciplined(program, Cvxpy())
     objective = f"cp.{program.sense.capitalize()}({algebra.objective()})"
     rows = row_sections(program, algebra)
     lines = [*_HEAD.format(essence=essence(blueprint), version=__version__).splitlines()]

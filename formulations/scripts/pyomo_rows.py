@@ -19,6 +19,7 @@ class Pyomo:
     """How Pyomo says what every script needs, over numpy's arrays of variables."""
 
     array = "np.array"
+    nothing = "np.zeros({count})"
     matrix = "Matrix({data}, {indices}, {starts})"
     quadratic: ClassVar[str] = ""
     functions: ClassVar[dict[str, str]] = {

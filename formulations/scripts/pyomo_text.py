@@ -32,7 +32,7 @@ def relation(left, op, right):
     expression = hasattr(result, "is_expression_type")  # numbers compare to true or false
     if expression and (pyo.is_potentially_variable(left) or pyo.is_potentially_variable(right)):
         return result
-    return pyo.Constraint.Feasible if result else pyo.Constraint.Infeasible
+    return pyo.Constraint.Skip if result else pyo.Constraint.Infeasible
 '''
 
 # What the text of a script calls, and the functions that go with it.
@@ -195,6 +195,9 @@ _SOLVE = '''
 # --- Solve --------------------------------------------------------------------------------------
 def optimum():
     """Solve the model and load its schedule; the words by which the solver ended."""
+    rules = model.component_data_objects(pyo.Constraint, active=True)
+    if any(rule.expr is pyo.Constraint.Infeasible for rule in rules):
+        return "infeasible"
     solver, options = next(
         ((pyo.SolverFactory(name), options) for name, options in SOLVERS.items()
          if pyo.SolverFactory(name).available(exception_flag=False)),

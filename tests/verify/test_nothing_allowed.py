@@ -40,3 +40,9 @@ def test_a_variable_over_an_empty_set_is_no_obstacle() -> None:
     sets = [{"name": "Z", "kind": "labels", "elements": []}]
     blueprint = document([x], [rule("sum(x[z] for z in Z) >= 3", None)], sets=sets)
     assert certificate(blueprint).verdict == "proven infeasible"
+
+
+def test_ends_of_a_chain_that_cross_prove_it() -> None:
+    x = {"name": "x", "lower": 0, "upper": 9, "unit": "kW"}
+    found = certificate(document([x], [rule("2000[W] >= x >= 3", None)]))
+    assert found.verdict == "proven infeasible"

@@ -102,7 +102,7 @@ class ExactEvaluator:
             node = parse(text)
             if not isinstance(node, Compare) or not set(node.ops) <= {"<=", ">=", "=="}:
                 raise NotExactError("a logical statement, judged in floating point")
-            sides = forms.align([self.number(part, frame) for part in node.operands])
+            sides = forms.align_chain([self.number(part, frame) for part in node.operands])
         except (UnitError, GrammarError) as error:
             raise NotExactError(str(error)) from None
         return list(zip(node.ops, sides, sides[1:], strict=False))

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from engiagent.blueprint.grammar import neighbours
 from engiagent.blueprint.units import Unit, UnitError
 from engiagent.verify.exact.numbers import (
     Fractions,
@@ -125,6 +126,12 @@ def align(values: Sequence[Exact]) -> list[Exact]:
     """Return values that can be compared: one dimension, bare literals in the others' unit."""
     unit = next((value.unit for value in values if not value.bare), ONE)
     return [_need(value, unit) for value in values]
+
+
+def align_chain(values: Sequence[Exact]) -> list[Exact]:
+    """Return the parts of a comparison, each bare literal in the unit of what it stands beside."""
+    beside = neighbours([value.bare for value in values])
+    return align([adopt(value, values[k].unit) for value, k in zip(values, beside, strict=True)])
 
 
 def _need(value: Exact, unit: Unit) -> Exact:

@@ -392,7 +392,7 @@ def plain_contradiction(bench: Bench, core: Core) -> Proof | None:
             compared = bench.evaluator.compared(rule.expression, frame) if frame.size else ()
         except EngiagentError:
             continue  # a row that cannot be read contradicts nothing
-        for op, left, right in compared:
+        for op, left, right in (*compared, *_ends(compared)):
             excess = values.add(left, right, -1.0)
             if excess.degree == 0:
                 signed = {"<=": excess.data, ">=": -excess.data}.get(op, np.abs(excess.data))
@@ -400,6 +400,13 @@ def plain_contradiction(bench: Bench, core: Core) -> Proof | None:
                 if proof is not None:
                     return proof
     return None
+
+
+def _ends(compared: Sequence[tuple[str, Value, Value]]) -> list[tuple[str, Value, Value]]:
+    """Return what a chain of one operator says of its ends."""
+    if len(compared) < 2 or len({op for op, _, _ in compared}) > 1:
+        return []
+    return [(compared[0][0], compared[0][1], compared[-1][2])]
 
 
 def _beyond(name: str, excess: Floats, size: Floats) -> Proof | None:
