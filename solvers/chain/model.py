@@ -214,20 +214,21 @@ def _coefficients(
     entries, steps = chain.entries, chain.steps
     step_of = np.full(program.row_count, -1, dtype=np.int64)
     step_of[chain.chain_rows] = np.arange(steps)
-    chosen = np.flatnonzero(step_of[entries.rows] >= 0)
-    step, columns, values = (
-        step_of[entries.rows[chosen]],
-        entries.columns[chosen],
-        entries.values[chosen],
-    )
+    step, columns, values = step_of[entries.rows], entries.columns, entries.values
+    if steps < program.row_count:
+        chosen = np.flatnonzero(step >= 0)
+        step, columns, values = step[chosen], columns[chosen], values[chosen]
     before = np.concatenate((np.full(1, -1), chain.states[:-1]))
-    out, into = columns == chain.states[step], columns == before[step]
+    out = np.flatnonzero(columns == chain.states[step])
+    into = np.flatnonzero(columns == before[step])
     scale, coming = np.ones(steps), np.zeros(steps)
     scale[step[out]] = values[out]
     coming[step[into]] = values[into]
     raw = -coming / scale
-    turn = np.cumprod(np.where(raw < 0, -1.0, 1.0)).astype(np.float64)
-    scale = scale * turn
+    turn = np.ones(steps)
+    if (raw < 0).any():
+        turn = np.cumprod(np.where(raw < 0, -1.0, 1.0)).astype(np.float64)
+        scale = scale * turn
     alpha, beta = np.zeros(total), np.zeros(total)
     alpha[columns] = -values / scale[step]
     if (chain.balance_rows >= 0).any():

@@ -4,19 +4,7 @@ from bisect import bisect_left
 
 
 def value_levels(  # type: ignore[no-untyped-def]
-    starts,
-    slopes,
-    lengths,
-    least,
-    most,
-    inflow,
-    begins,
-    jumps,
-    syncs,
-    inside,
-    outside,
-    slack,
-    levels,
+    starts, slopes, lengths, steps, inside, outside, units, slack, levels
 ) -> int:
     r"""Fill ``levels`` with the state up to which each segment of each step is worth its cost.
 
@@ -32,13 +20,13 @@ def value_levels(  # type: ignore[no-untyped-def]
     ----------
     starts, slopes, lengths
         The segments of step t stand from ``starts[t]`` on; slopes negated, descending in a step.
-    least, most, inflow
-        The range of each step's change of the state, and e, shape (N,).
-    begins, jumps, syncs
-        Whether a step begins a chain; by what the state before it is to be multiplied; whether the
-        lengths are fitted to the range afterwards.
+    steps
+        The least and the largest change of the state in each step, and e, three of shape (N,).
     inside, outside
         Bounds of the state before and after each step, pairs of shape (N,).
+    units
+        Whether a step begins a chain; by what the state before it is to be multiplied; whether the
+        lengths are fitted to the range afterwards; three of shape (N,).
     slack
         What a state may miss its bounds by through rounding alone, shape (N,).
 
@@ -47,28 +35,29 @@ def value_levels(  # type: ignore[no-untyped-def]
     int
         -1, or the step from which nothing is allowed.
     """
-    low_in, high_in = inside
-    low_out, high_out = outside
     kept: list[float] = []
     spans: list[float] = []
     low = high = 0.0
-    fresh = True
-    for t in range(len(least) - 1, -1, -1):
+    fresh, t, end = True, len(starts) - 1, starts[-1]
+    rows = zip(*map(reversed, (*steps, *inside, *units, slack)), strict=True)
+    for least, most, constant, low_in, high_in, begins, jump, sync, miss in rows:
+        t -= 1
         if fresh:
-            kept, spans, low, high = [], [], low_out[t], high_out[t]
-        for k in range(starts[t], starts[t + 1]):
+            kept, spans, low, high = [], [], outside[0][t], outside[1][t]
+        start = starts[t]
+        for k in range(start, end):
             slope = slopes[k]
             i = bisect_left(kept, slope)
-            levels[k] = low + sum(spans[:i])
+            levels[k] = low + sum(spans[:i]) if i else low
             kept.insert(i, slope)
             spans.insert(i, lengths[k])
-        low -= most[t]
-        high -= least[t]
-        constant = inflow[t]
-        wanted_low, wanted_high = low_in[t] + constant, high_in[t] + constant
-        if wanted_low > high + slack[t] or wanted_high < low - slack[t]:
+        end = start
+        low -= most
+        high -= least
+        wanted_low, wanted_high = low_in + constant, high_in + constant
+        if wanted_low > high + miss or wanted_high < low - miss:
             return t
-        fresh = begins[t]
+        fresh = begins
         if fresh:
             continue
         if wanted_low > low:
@@ -80,7 +69,7 @@ def value_levels(  # type: ignore[no-untyped-def]
                 del kept[:i], spans[:i]
             if spans:
                 spans[0] -= surplus
-            low = low_in[t]
+            low = low_in
         else:
             low -= constant
         if wanted_high < high:
@@ -90,39 +79,48 @@ def value_levels(  # type: ignore[no-untyped-def]
                 kept.pop()
             if spans:
                 spans[-1] -= surplus
-            high = high_in[t]
+            high = high_in
         else:
             high -= constant
-        jump = jumps[t]
         if jump != 1.0:
             low, high = low * jump, high * jump
             kept = [slope / jump for slope in kept]
             spans = [span * jump for span in spans]
-        if syncs[t] and spans:
+        if sync and spans:
             spans[-1] = max(0.0, spans[-1] + (high - low) - sum(spans))
     return -1
 
 
-def plan(  # type: ignore[no-untyped-def]
-    starts, lengths, levels, least, inflow, jumps, lower, upper, margin, states
-) -> None:
-    """Fill ``states``: go from state to state up to where the value's slope takes over.
+def plan(starts, lengths, levels, moves, jumps, bounds, near) -> list[float]:  # type: ignore[no-untyped-def]
+    """Return the states: from state to state up to where the value's slope takes over.
 
     A segment of a step's cost is used as long as the state lies below the segment's level.
+
+    Parameters
+    ----------
+    moves
+        By what the state changes at least in each step, e included, shape (N,).
+    bounds, near
+        Lower and upper bounds of the states, and from where on a state counts as being there.
     """
-    state = 0.0
-    for t in range(len(least)):
-        place = state / jumps[t] + inflow[t] + least[t]
-        for k in range(starts[t], starts[t + 1]):
-            room = levels[k] - place
+    states = []
+    state, start = 0.0, 0
+    rows = zip(starts[1:], moves, jumps, *bounds, *near, strict=True)
+    for end, move, jump, lower, upper, bottom, top in rows:
+        state = state / jump + move
+        for k in range(start, end):
+            level = levels[k]
+            room, length = level - state, lengths[k]
             if room <= 0.0:
                 break
-            if room < lengths[k]:
-                place = levels[k]
+            if room < length:
+                state = level
                 break
-            place += lengths[k]
-        if place < lower[t] + margin[t]:
-            place = lower[t]
-        elif place > upper[t] - margin[t]:
-            place = upper[t]
-        states[t] = state = place
+            state += length
+        start = end
+        if state < bottom:
+            state = lower
+        elif state > top:
+            state = upper
+        states.append(state)
+    return states

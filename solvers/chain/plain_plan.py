@@ -78,29 +78,25 @@ def _list(part: Any) -> list[Any]:
 def best_states(steps: Steps, scale: Scale) -> Floats | None:
     """Return the best state after each step, shape (N,), or None when nothing is allowed."""
     factor = scale.factor
-    starts, slopes, spans = _packed(steps, scale)
     low, high, inflow = steps.lower * factor, steps.upper * factor, steps.inflow * factor
     before = np.roll(low, 1), np.roll(high, 1)
     inside = [np.where(scale.begins, 0.0, end / scale.jumps) for end in before]
     size = np.maximum(np.abs(low), np.abs(high))
     reach = SLACK * np.maximum(np.maximum(size, np.abs(inside[1])), np.abs(inflow))
-    levels = np.zeros(len(spans))
-    shared = _lists(starts, spans, levels, steps.least * factor, inflow, scale.jumps)
-    low_, high_ = _lists(low, high)
-    starts_, spans_, levels_, least, inflow_, jumps = shared
-    slopes_, most, begins, syncs, slack = _lists(
-        slopes, steps.most * factor, scale.begins, scale.syncs, reach
-    )
-    sides = tuple(_lists(*inside))
+    least, jumps = steps.least * factor, _list(scale.jumps)
+    starts, slopes, spans = _lists(*_packed(steps, scale))
+    levels = [0.0] * len(spans)
+    bounds = _lists(low, high)
+    moves = _lists(least, steps.most * factor, inflow)
+    units = _list(scale.begins), jumps, _list(scale.syncs)
     stopped = plain.value_levels(
-        starts_, slopes_, spans_, least, most, inflow_, begins, jumps, syncs, sides, (low_, high_),
-        slack, levels_,
-    )  # fmt: skip
+        starts, slopes, spans, moves, _lists(*inside), bounds, units, _list(reach), levels
+    )
     if stopped >= 0:
         return None
-    margin, states = _lists(SNAP * size, np.zeros(len(low)))
-    plain.plan(starts_, spans_, levels_, least, inflow_, jumps, low_, high_, margin, states)
-    found = np.asarray(states)
+    margin = SNAP * size
+    near = _lists(low + margin, high - margin)
+    found = np.array(plain.plan(starts, spans, levels, _list(inflow + least), jumps, bounds, near))
     # The bounds themselves, and not what two roundings make of them.
     result = np.where(found == low, steps.lower, found / factor)
     return np.where(found == high, steps.upper, result)

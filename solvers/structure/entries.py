@@ -80,10 +80,13 @@ class Entries:
     @cached_property
     def matrix(self) -> Any:
         """The coefficients as a sparse array of scipy by rows, shape (m, n)."""
+        return self._by_rows(self.values)
+
+    def _by_rows(self, values: Floats) -> Any:
         from scipy.sparse import csr_array
 
         shape = self.row_count, self.column_count
-        return csr_array((self.values, self.stored, self.starts), shape)
+        return csr_array((values, self.stored, self.starts), shape)
 
     def times(self, x: Floats) -> Floats:
         """Return ``A x`` for x of shape (n,); shape (m,)."""
@@ -91,7 +94,8 @@ class Entries:
 
     def sizes_times(self, x: Floats) -> Floats:
         """Return ``|A| |x|`` for x of shape (n,); shape (m,)."""
-        return np.asarray(abs(self.matrix) @ np.abs(x))
+        # Not abs(matrix): scipy sorts rows in place for it, and these arrays are the program's.
+        return np.asarray(self._by_rows(np.abs(self.values)) @ np.abs(x))
 
     def transposed_times(self, y: Floats) -> Floats:
         """Return ``Aᵀ y`` for y of shape (m,); shape (n,)."""

@@ -193,6 +193,19 @@ def test_what_is_no_chain_is_refused() -> None:
     assert find_chain(grid.program()) is None
 
 
+@pytest.mark.parametrize("seed", range(0, 40, 4))
+def test_a_program_is_left_as_it_was(seed: int) -> None:
+    program = storage(seed)
+    names = [name for name, part in vars(program).items() if isinstance(part, np.ndarray)]
+    before = {name: getattr(program, name).copy() for name in names}
+    for kernel in ("plain", "numba") if HAS_NUMBA else ("plain",):
+        chain = find_chain(program, kernel)
+        assert chain is not None
+        solve_chain(program, chain, kernel=kernel)
+    for name in names:
+        assert np.array_equal(before[name], getattr(program, name)), name
+
+
 def test_infeasible_and_unbounded_are_left_to_the_solver() -> None:
     sheet = Sheet()
     charge, states = sheet.columns(1.0, 0.0, 0.1, 4), sheet.columns(0.0, 0.0, 9.0, 4)
