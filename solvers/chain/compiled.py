@@ -33,7 +33,8 @@ def _centred(values, begin, end, size):  # type: ignore[no-untyped-def]
     """Return ``values[begin:end]`` in the middle of an array of the size given."""
     result = np.empty(size)
     start = (size - (end - begin)) // 2
-    result[start : start + end - begin] = values[begin:end]
+    for i in range(begin, end):
+        result[start + i - begin] = values[i]
     return result
 
 

@@ -157,9 +157,10 @@ def _compiled() -> Any:
 def _couplers(entries: Entries, free: Bools, sizes: Ints, compiled: bool) -> Ints:
     """Return the columns in three rows or more, rows with one free column left out."""
     if compiled:
-        return np.asarray(_compiled().couplers(entries.packed, free, sizes))
-    live = free[entries.columns] & (sizes > 1)[entries.rows]
-    counts = np.bincount(entries.columns[live], minlength=entries.column_count)
+        counts = _compiled().uses(entries.packed, free, sizes)
+    else:
+        live = free[entries.columns] & (sizes > 1)[entries.rows]
+        counts = np.bincount(entries.columns[live], minlength=entries.column_count)
     return np.flatnonzero(counts > 2)
 
 

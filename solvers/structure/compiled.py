@@ -20,17 +20,17 @@ def free_sizes(rows, free):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def couplers(rows, free, sizes):  # type: ignore[no-untyped-def]
-    """Return the free columns in three rows or more that have two of them, ``chain._couplers``."""
+def uses(rows, free, sizes):  # type: ignore[no-untyped-def]
+    """Return in how many rows with two free columns each one stands, up to 3, shape (n,)."""
     starts, columns, _ = rows
-    counts = np.zeros(len(free), np.uint8)  # no more than three
+    counts = np.zeros(len(free), np.uint8)
     for row in range(len(sizes)):
         if sizes[row] > 1:
             for e in range(starts[row], starts[row + 1]):
                 c = columns[e]
                 if counts[c] < 3:
                     counts[c] += free[c]
-    return np.flatnonzero(counts > 2)
+    return counts
 
 
 @njit(cache=True)
