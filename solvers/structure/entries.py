@@ -77,29 +77,22 @@ class Entries:
         """Return the number of entries in each column, shape (n,)."""
         return np.bincount(self.stored, minlength=self.column_count)
 
-    @cached_property
-    def matrix(self) -> Any:
-        """The coefficients as a sparse array of scipy by rows, shape (m, n)."""
-        return self._by_rows(self.values)
-
-    def _by_rows(self, values: Floats) -> Any:
-        from scipy.sparse import csr_array
-
-        shape = self.row_count, self.column_count
-        return csr_array((values, self.stored, self.starts), shape)
-
     def times(self, x: Floats) -> Floats:
         """Return ``A x`` for x of shape (n,); shape (m,)."""
-        return np.asarray(self.matrix @ x)
+        return self._sums_by_row(self.values * x[self.stored])
 
     def sizes_times(self, x: Floats) -> Floats:
         """Return ``|A| |x|`` for x of shape (n,); shape (m,)."""
-        # Not abs(matrix): scipy sorts rows in place for it, and these arrays are the program's.
-        return np.asarray(self._by_rows(np.abs(self.values)) @ np.abs(x))
+        return self._sums_by_row(np.abs(self.values * x[self.stored]))
+
+    def _sums_by_row(self, terms: Floats) -> Floats:
+        # Not scipy's product: its import takes more memory than all arrays of a small chain.
+        return np.bincount(self.rows, terms, self.row_count).astype(np.float64, copy=False)
 
     def transposed_times(self, y: Floats) -> Floats:
         """Return ``Aᵀ y`` for y of shape (m,); shape (n,)."""
-        return np.asarray(self.matrix.T @ y)
+        sums = np.bincount(self.stored, self.values * y[self.rows], self.column_count)
+        return sums.astype(np.float64, copy=False)
 
 
 def entries_of(program: Program) -> Entries:
