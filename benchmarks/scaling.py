@@ -37,6 +37,7 @@ def one(periods: int, repeat: int) -> Row:
 
     from engiagent.blueprint import Blueprint
     from engiagent.formulations import compile_blueprint, expand
+    from engiagent.problems import Problem
 
     with TemporaryDirectory() as name:
         for size in {TINY, periods}:
@@ -47,12 +48,15 @@ def one(periods: int, repeat: int) -> Row:
         idle = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         folder = Path(name) / str(periods)
         blueprint = expand(Blueprint.load(folder / "expert" / "blueprint.json"))
+        Problem.load(folder)  # reads the table of prices, which is no part of compiling
         times = []
         for _ in range(repeat if periods > TINY else 100 * repeat):
+            program = None  # what came of the last time takes no memory
             begun = time.perf_counter()
             program = compile_blueprint(blueprint, folder)
             times.append(time.perf_counter() - begun)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        nonzeros, program = program.nonzero_count if program else 0, None
         prices, by_hand = instance.prices(periods), []
         for _ in range(repeat):
             begun = time.perf_counter()
@@ -60,7 +64,7 @@ def one(periods: int, repeat: int) -> Row:
             by_hand.append(time.perf_counter() - begun)
         return {
             "T": periods, "compile_s": median(times), "memory_mb": (peak - idle) * 1024 / 1e6,
-            "by_hand_s": median(by_hand), "nonzeros": program.nonzero_count,
+            "by_hand_s": median(by_hand), "nonzeros": nonzeros,
         }  # fmt: skip
 
 
