@@ -25,7 +25,8 @@ from engiagent.bench.machine import versions
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 OURS = "engiagent,engiagent-simplex"
-PEERS = "linopy,cvxpy,pyomo,pypsa,oemof.solph"
+FASTER_PEERS = "linopy,cvxpy,pyomo,pypsa"
+PEERS = f"{FASTER_PEERS},oemof.solph"
 LIBRARIES = (
     "engiagent", "highspy", "numpy", "scipy", "numba", "piqp", "pyscipopt", "casadi", "cvxpy",
     "linopy", "pyomo", "pypsa", "oemof.solph", "do-mpc",
@@ -184,6 +185,16 @@ PARTS = (
     Part(
         "battery-large",
         ("battery_lp.py", "--T", "35040", "131400", "--repeat", "5", "--tools", f"floor,{OURS}"),
+        battery,
+    ),
+    Part(  # once only, for five times would take half an hour
+        "battery-peers",
+        ("battery_lp.py", "--T", "35040", "--repeat", "1", "--tools", f"floor,{PEERS}"),
+        battery,
+    ),
+    Part(
+        "battery-peers-large",
+        ("battery_lp.py", "--T", "131400", "--repeat", "1", "--tools", f"floor,{FASTER_PEERS}"),
         battery,
     ),
     Part("scaling", ("scaling.py", "--plot", str(RESULTS / "scaling.svg")), growth),
