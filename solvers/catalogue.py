@@ -57,6 +57,10 @@ Whatever a solver says, its point is evaluated in the program; one that breaks a
 more than 1e-5 of the size of the row's terms is an `error`. Whole numbers are rounded exactly, and
 the rest is solved again where that moves anything.
 
+Solvers take costs below some 1e-7 for none. An objective whose costs come near that, or move
+columns over ranges that make up for it, is multiplied by a power of two before a solver gets it,
+and HiGHS's multipliers of a linear program have to prove its point: what they leave is the gap.
+
 ## Multipliers
 
 `row_dual[i]` is ∂objective/∂right-hand side of row i and `column_dual[j]` the reduced cost

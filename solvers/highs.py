@@ -7,7 +7,7 @@ into the objective's own sense.
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -30,6 +30,8 @@ INTERRUPTED: Final = ("kInterrupt", "kHighsInterrupt")
 AMBIGUOUS: Final = "kUnboundedOrInfeasible"
 DOUBTFUL: Final = (AMBIGUOUS, "kUnknown", "kNotset", "kPresolveError", "kSolveError")
 PLAIN_SIMPLEX: Final = {"presolve": "off", "solver": "simplex"}
+KEEN: Final = {"dual_feasibility_tolerance": 1e-10}
+"""The least reduced cost that HiGHS can be made to see."""
 TIGHT: Final = {
     "presolve": "off",
     "mip_feasibility_tolerance": 1e-9,
@@ -42,11 +44,11 @@ FEASIBLE_POINT: Final = 2
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run of HiGHS, which minimised ``sign`` times the objective."""
+    """A finished run of HiGHS, which minimised ``scale`` times the objective."""
 
     highs: Any
     status: str
-    sign: float
+    scale: float
     plain: bool
 
     @property
@@ -80,12 +82,24 @@ class Run:
         """Return row duals and reduced costs in the objective's own sense; no negative zeros."""
         solution = self.highs.getSolution()
         rows, columns = np.array(solution.row_dual), np.array(solution.col_dual)
-        return self.sign * rows.astype(np.float64) + 0.0, self.sign * columns + 0.0
+        return rows.astype(np.float64) / self.scale + 0.0, columns / self.scale + 0.0
+
+    @property
+    def dual_error(self) -> float:
+        """Largest reduced cost or multiplier of the wrong sign, as HiGHS minimises."""
+        return float(self.highs.getInfoValue("max_dual_infeasibility")[1])
+
+    def again(self, settings: Mapping[str, Any]) -> "Run":
+        """Return a run with other settings that starts from where this one ended."""
+        for name, value in settings.items():
+            self.highs.setOptionValue(name, value)
+        self.highs.run()
+        return replace(self, status=self.highs.getModelStatus().name)
 
     def bound(self) -> float | None:
         """Return the proven bound of a mixed-integer run in the objective's own sense."""
         value = float(self.highs.getInfo().mip_dual_bound)
-        return self.sign * value if np.isfinite(value) else None
+        return value / self.scale if np.isfinite(value) else None
 
     def dual_ray(self) -> Floats | None:
         """Return the multipliers that came with infeasibility, shape (m,), if any did."""
@@ -137,8 +151,8 @@ def run_highs(
     return Run(highs, highs.getModelStatus().name, sign, extra == PLAIN_SIMPLEX)
 
 
-def load(program: Program, options: SolveOptions, sign: float, extra: Mapping[str, Any]) -> Any:
-    """Return HiGHS with the program and the options in it, to minimise ``sign`` times the cost.
+def load(program: Program, options: SolveOptions, scale: float, extra: Mapping[str, Any]) -> Any:
+    """Return HiGHS with the program and the options in it, to minimise ``scale`` times the cost.
 
     Raises
     ------
@@ -161,8 +175,8 @@ def load(program: Program, options: SolveOptions, sign: float, extra: Mapping[st
         len(values),
         ROWWISE,
         MINIMISE,
-        sign * program.offset,
-        sign * program.cost,
+        scale * program.offset,
+        scale * program.cost,
         program.column_lower,
         program.column_upper,
         program.row_lower,
@@ -173,20 +187,20 @@ def load(program: Program, options: SolveOptions, sign: float, extra: Mapping[st
         program.integrality.astype(np.int32),
     )
     if status == highspy.HighsStatus.kOk and len(program.products.rows):
-        status = _pass_hessian(highs, program, sign)
+        status = _pass_hessian(highs, program, scale)
     if status != highspy.HighsStatus.kOk:
         raise EngiagentError(f"HiGHS does not take the program: it answers {status.name}")
     return highs
 
 
-def _pass_hessian(highs: Any, program: Program, sign: float) -> Any:
+def _pass_hessian(highs: Any, program: Program, scale: float) -> Any:
     """Hand over the products of the objective as the lower triangle, by columns, of ½ xᵀQ x."""
     import highspy
 
     products = program.products
     order = np.lexsort((products.first, products.second))
     rows, columns = products.first[order], products.second[order]
-    values = sign * products.values[order] * np.where(rows == columns, 2.0, 1.0)
+    values = scale * products.values[order] * np.where(rows == columns, 2.0, 1.0)
     starts = np.searchsorted(columns, np.arange(program.column_count)).astype(np.int32)
     return highs.passHessian(
         program.column_count,

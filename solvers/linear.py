@@ -22,6 +22,7 @@ from engiagent.solvers.highs import (
     AMBIGUOUS,
     DOUBTFUL,
     INTERRUPTED,
+    KEEN,
     LIMITS,
     NAME,
     PLAIN_SIMPLEX,
@@ -29,6 +30,7 @@ from engiagent.solvers.highs import (
     Run,
     run_highs,
 )
+from engiagent.solvers.linear_proof import SEEN, is_proven, with_proof
 from engiagent.solvers.result import (
     Floats,
     SolveOptions,
@@ -98,6 +100,20 @@ def solve_lp(program: Program, options: SolveOptions, watch: Watch | None) -> So
 
 
 def _optimal_lp(program: Program, run: Run) -> SolverResult:
+    result = _claimed_lp(program, run)
+    if result.x is None or run.dual_error <= SEEN or is_proven(program, result):
+        return result
+    again = run.again(KEEN)
+    if again.status == "kOptimal":
+        keen = _claimed_lp(program, again)
+        if keen.x is not None and is_proven(program, keen):
+            return keen
+        result = keen if keen.x is not None else result
+    return with_proof(program, result)
+
+
+def _claimed_lp(program: Program, run: Run) -> SolverResult:
+    """Return a point that HiGHS calls optimal."""
     x = run.point() if program.column_count else np.zeros(0)
     if x is None:
         return _result(

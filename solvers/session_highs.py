@@ -12,6 +12,8 @@ from engiagent.formulations.program import Program
 from engiagent.formulations.values import Ints
 from engiagent.solvers import highs, linear
 from engiagent.solvers.highs import Run, load
+from engiagent.solvers.linear_proof import SEEN, is_proven
+from engiagent.solvers.measure import factor_of
 from engiagent.solvers.result import Floats, SolveOptions, SolverResult, Status, relative_gap
 from engiagent.solvers.session_changes import Snapshot, crosses
 from engiagent.solvers.solving import solve
@@ -37,9 +39,9 @@ class _Model:
     def __init__(self, program: Program, options: SolveOptions) -> None:
         self.program = program
         self.options = options
-        self.sign = -1.0 if program.sense == "maximize" else 1.0
+        self.scale = self._measured()
         self.snapshot = Snapshot(program)
-        self.highs: Any = load(program, options, self.sign, {})
+        self.highs: Any = load(program, options, self.scale, {})
         self._shifted = False
         self._offset = program.offset
         self._strategy = CHOOSE_SIMPLEX
@@ -49,6 +51,13 @@ class _Model:
 
         self.optimal: Any = HighsModelStatus.kOptimal
         self.version = str(self.highs.version())
+
+    def _measured(self) -> float:
+        """Return what the objective is multiplied by to be minimised.
+
+        Costs that change later keep that of the first ones where the answer is proven by itself.
+        """
+        return (-1.0 if self.program.sense == "maximize" else 1.0) * factor_of(self.program)
 
     def prepare(self) -> bool:
         """Hand over what has changed; return False when bounds cross."""
@@ -64,7 +73,7 @@ class _Model:
 
     def outcome(self) -> Run:
         """Return the account of the last run."""
-        return Run(self.highs, self.highs.getModelStatus().name, self.sign, False)
+        return Run(self.highs, self.highs.getModelStatus().name, self.scale, False)
 
     def start_from(self, x: Floats) -> None:
         """Start the next run from a point."""
@@ -95,10 +104,13 @@ class _Model:
         program, seen, model = self.program, self.snapshot, self.highs
         if program.offset != self._offset:
             self._offset = program.offset
-            model.changeObjectiveOffset(self.sign * program.offset)
+            model.changeObjectiveOffset(self.scale * program.offset)
         at = seen.changed("cost")
-        if at is not None:
-            model.changeColsCost(len(at), at, self.sign * program.cost[at])
+        if at is not None and program.is_mip and self._measured() != self.scale:
+            self.scale = self._measured()
+            self._pass_again()
+        elif at is not None:
+            model.changeColsCost(len(at), at, self.scale * program.cost[at])
         at = seen.changed("column_lower", "column_upper")
         if at is not None:
             lower, upper = program.column_lower[at], program.column_upper[at]
@@ -131,7 +143,7 @@ class _Model:
     def _pass_again(self) -> None:
         """Load the whole program into a new object and give it the old basis."""
         basis = self.highs.getBasis()
-        fresh = load(self.program, self.options, self.sign, {})
+        fresh = load(self.program, self.options, self.scale, {})
         if basis.valid:
             fresh.setBasis(basis)
         self.highs, self._strategy = fresh, CHOOSE_SIMPLEX
@@ -197,19 +209,19 @@ class HighsEngine:
         if run.status in highs.LIMITS:
             return limited(program, self.options, run, run.point())
         # Anything else is for the careful way, which also brings the proofs.
-        return linear.solve_here(program, _remaining(self.options, started))
+        return _careful(program, _remaining(self.options, started))
 
     def _optimal(self, started: float) -> SolverResult | None:
-        """Return the result; None when the point is not finite. Each question is asked once."""
+        """Return the result, None when it is not finite or not proven; asks each question once."""
         model = self._model
-        solution, sign = model.highs.getSolution(), model.sign
+        solution, scale = model.highs.getSolution(), model.scale
         x = np.array(solution.col_value, dtype=np.float64)
         if not math.isfinite(x @ x):
             return None
-        row_dual: Floats = sign * np.array(solution.row_dual, dtype=np.float64) + 0.0
-        column_dual: Floats = sign * np.array(solution.col_dual, dtype=np.float64) + 0.0
+        row_dual: Floats = np.array(solution.row_dual, dtype=np.float64) / scale + 0.0
+        column_dual: Floats = np.array(solution.col_dual, dtype=np.float64) / scale + 0.0
         objective = float(self.program.cost @ x) + self.program.offset
-        return SolverResult(
+        result = SolverResult(
             status="optimal",
             reason="optimal",
             is_mip=False,
@@ -224,6 +236,8 @@ class HighsEngine:
             seconds=time.perf_counter() - started,
             iterations=max(0, model.highs.getInfoValue("simplex_iteration_count")[1]),
         )
+        doubtful = model.highs.getInfoValue("max_dual_infeasibility")[1] > SEEN
+        return None if doubtful and not is_proven(self.program, result) else result
 
     def set_start(self, x: Floats) -> None:
         """Give HiGHS a point from which it builds a basis."""
@@ -283,7 +297,7 @@ class HighsMipEngine:
         if stopped:
             return limited(program, self.options, run, None)
         if polished is None or polished.objective is None or polished.x is None:
-            return linear.solve_here(program, _remaining(self.options, started))
+            return _careful(program, _remaining(self.options, started))
         return self._with_bound(run, polished)
 
     def _polish(self, x: Floats) -> SolverResult | None:
@@ -344,6 +358,10 @@ def limited(program: Program, options: SolveOptions, run: Run, x: Floats | None)
         iterations=run.iterations,
         nodes=run.nodes,
     )
+
+
+def _careful(program: Program, options: SolveOptions) -> SolverResult:
+    return solve(program, replace(options, backend="highs"), isolate=False)
 
 
 def _remaining(options: SolveOptions, started: float) -> SolveOptions:

@@ -24,6 +24,7 @@ from engiagent.errors import EngiagentError
 from engiagent.formulations.program import OBJECTIVE, Program
 from engiagent.formulations.values import Floats, Ints
 from engiagent.solvers.convex.curvature import is_positive, of_objective
+from engiagent.solvers.measure import factor_of
 from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.session_changes import Snapshot, crosses
 from engiagent.solvers.session_shift import stages_of
@@ -73,7 +74,7 @@ class PiqpEngine:
             )
         self.program = program
         self.options = options
-        self._sign = _sign(program)
+        self._scale = _sign(program)
         self._snapshot = Snapshot(program)
         self._pattern = _Pattern(program)
         self._solver: Any = None
@@ -113,6 +114,7 @@ class PiqpEngine:
 
         program = self.program
         self._pattern = pattern = _Pattern(program)
+        self._scale = _sign(program) * factor_of(program)
         self._solver = piqp.SparseSolver()
         settings = self._solver.settings
         settings.max_iter = MOST_ITERATIONS
@@ -120,8 +122,8 @@ class PiqpEngine:
         lower, upper = pattern.bounds(program)
         low, high = pattern.limits(program)
         self._solver.setup(
-            pattern.quadratic(program) * self._sign,
-            self._sign * program.cost[pattern.columns],
+            pattern.quadratic(program) * self._scale,
+            self._scale * program.cost[pattern.columns],
             a,
             pattern.right_hand_sides(program),
             g,
@@ -136,7 +138,7 @@ class PiqpEngine:
         program, seen, pattern = self.program, self._snapshot, self._pattern
         changes: dict[str, Any] = {}
         if seen.changed("cost") is not None:
-            changes["c"] = self._sign * program.cost[pattern.columns]
+            changes["c"] = self._scale * program.cost[pattern.columns]
         if seen.changed("column_lower", "column_upper") is not None:
             changes["x_l"], changes["x_u"] = pattern.bounds(program)
         if seen.changed("row_lower", "row_upper") is not None:
@@ -146,7 +148,7 @@ class PiqpEngine:
         if seen.changed("row_values") is not None:
             changes["A"], changes["G"] = pattern.matrices(program)
         if seen.products_changed(self._refuse_nonconvex):
-            changes["P"] = pattern.quadratic(program) * self._sign
+            changes["P"] = pattern.quadratic(program) * self._scale
         return changes
 
     def _refuse_nonconvex(self) -> None:
@@ -165,6 +167,7 @@ class PiqpEngine:
     def _optimal(self, x: Floats, result: Any) -> SolverResult:
         program = self.program
         objective = program.objective_at(x)
+        left = float(result.info.duality_gap) / self._scale
         return SolverResult(
             status="optimal",
             reason="optimal",
@@ -172,11 +175,11 @@ class PiqpEngine:
             solver=NAME,
             solver_version=version(),
             x=x,
-            row_dual=self._sign * self._pattern.row_dual(result, program.row_count) + 0.0,
-            column_dual=self._sign * (result.z_bl - result.z_bu)[self._pattern.place] + 0.0,
+            row_dual=self._pattern.row_dual(result, program.row_count) / self._scale + 0.0,
+            column_dual=(result.z_bl - result.z_bu)[self._pattern.place] / self._scale + 0.0,
             objective=objective,
-            bound=objective - self._sign * float(result.info.duality_gap),
-            gap=abs(float(result.info.duality_gap)) / max(1.0, abs(objective)),
+            bound=objective - left,
+            gap=abs(left) / max(1.0, abs(objective)),
             iterations=int(result.info.iter),
         )
 

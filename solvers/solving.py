@@ -12,6 +12,7 @@ from engiagent import __version__
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import Program
 from engiagent.solvers.adapter import Watch
+from engiagent.solvers.measure import divided, factor_of, multiplied, told_divided
 from engiagent.solvers.registry import adapter
 from engiagent.solvers.result import OnProgress, SolveOptions, SolverResult
 from engiagent.solvers.validate import check_program, find_crossing, settled
@@ -81,7 +82,7 @@ def solve(
 
         def by(name: str, left: float | None) -> SolverResult:
             given = replace(options, backend=name, time_limit=left)
-            found = _solve_by(program, given, isolate, on_progress, cancel)
+            found = _solve_measured(program, given, isolate, on_progress, cancel)
             proven = name in SELF_PROVEN and program.is_linear
             return found if proven else _examined(program, found)
 
@@ -152,6 +153,22 @@ def _backends(program: Program, options: SolveOptions, isolated: bool) -> list[s
         return [choice.backend]
     usable = [item.backend for item in choice.alternatives if item.usable]
     return [choice.backend, *(name for name in usable if not program.is_linear)]
+
+
+def _solve_measured(
+    program: Program,
+    options: SolveOptions,
+    isolate: bool,
+    on_progress: OnProgress | None,
+    cancel: threading.Event | None,
+) -> SolverResult:
+    """Solve with the objective in a measure in which no cost is near a tolerance."""
+    factor = factor_of(program)
+    if factor == 1.0:
+        return _solve_by(program, options, isolate, on_progress, cancel)
+    told = told_divided(on_progress, factor)
+    result = _solve_by(multiplied(program, factor), options, isolate, told, cancel)
+    return divided(program, result, factor)
 
 
 def _solve_by(

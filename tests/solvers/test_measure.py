@@ -1,0 +1,144 @@
+"""Costs of the size of tolerances are costs: money in millions, energy in joules."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from engiagent.formulations.program import Program
+from engiagent.solvers import Progress, SolveOptions, SolverResult, solve
+from engiagent.solvers.linear_proof import is_proven, with_proof
+from engiagent.solvers.measure import factor_of, told_divided
+from engiagent.solvers.session import Session
+from tests.solvers.conformance.cases import ALL, FREE, INF, make, the, why_not
+from tests.solvers.programs import knapsack
+
+
+@dataclass(frozen=True)
+class Tiny:
+    """A program and its best objective, whose smallest part a tolerance of 1e-7 hides."""
+
+    program: Program
+    best: float
+    chosen_proves: bool = True
+
+
+DISK = [(0, 0, 0, 1), (0, 1, 1, 1)]
+TINY = {
+    "LP, far bound": Tiny(make([5e-8, 1], bounds=[(0, 1e9), (0, 1)], sense="maximize"), 51),
+    "LP, no bound": Tiny(
+        make([5e-8, 1], [([1, 1], -INF, 1e9), ([1, -1], -INF, 5e8)],
+             bounds=[(0, INF), (0, 1)], sense="maximize"), 26.00000005),
+    "LP, all of it": Tiny(
+        make([3e-9, 5e-9], [([0, 2], -INF, 12), ([3, 2], -INF, 18)],
+             bounds=[(0, 4), (0, INF)], sense="maximize"), 3.6e-8),
+    "LP, equation": Tiny(
+        make([5e-8, 6e-8, 1], [([1, 1, 0], 1e9, 1e9)],
+             bounds=[(0, INF), (0, INF), (0, 1)], offset=3.0), 53),
+    "QP": Tiny(
+        make([-2e-4, 1], [([1, 1], -INF, 1e9)], bounds=[(0, INF), (0, 1)],
+             squares=[(-1, 0, 0, 1e-10)]), -100),
+    "QP, nearly flat": Tiny(
+        make([-2e-8, 1], [([1, 1], -INF, 1e9)], bounds=[(0, INF), (0, 1)],
+             squares=[(-1, 0, 0, 1e-17)]), -10),
+    "SOCP": Tiny(make([1e-8, 1e-8], [([0, 0], -INF, 2e12)], bounds=[FREE, FREE],
+                      squares=DISK), -2e-2, chosen_proves=False),
+    "MILP, far bound": Tiny(
+        make([5e-8, 1], bounds=[(0, 1e9), (0, 1)], sense="maximize", whole=[1]), 51),
+    "MILP, shared limits": Tiny(
+        make([3e-9, 5e-9, 1], [([0, 2, 0], -INF, 12e9), ([3, 2, 0], -INF, 18e9)],
+             bounds=[(0, 4e9), (0, 10e9), (0, 5)], sense="maximize", whole=[2]), 41),
+    "MILP, no bound": Tiny(
+        make([3e-8, 5e-8, 1], [([0, 2, 0], -INF, 12e8), ([3, 2, -1], -INF, 18e8 - 5)],
+             bounds=[(0, INF), (0, INF), (0, 5)], sense="maximize", whole=[2]), 41),
+    "MILP, all of it": Tiny(
+        make([3e-9, 5e-9], [([0, 2], -INF, 12), ([3, 2], -INF, 18)],
+             bounds=[(0, 4), (0, 10)], sense="maximize", whole=[0, 1]), 3.6e-8),
+}  # fmt: skip
+each = pytest.mark.parametrize("name", TINY)
+
+
+def is_best(result: SolverResult, best: float) -> bool:
+    assert result.objective is not None
+    return abs(result.objective - best) <= 2e-6 * abs(best)
+
+
+@each
+def test_the_chosen_solver_sees_every_cost(name: str) -> None:
+    tiny = TINY[name]
+    result = solve(tiny.program, isolate=False)
+    assert result.status == ("optimal" if tiny.chosen_proves else "feasible"), result.reason
+    if tiny.chosen_proves:
+        assert is_best(result, tiny.best)
+        assert result.bound == pytest.approx(tiny.best, rel=1e-5)
+        assert result.objective == tiny.program.objective_at(result.x)  # type: ignore[arg-type]
+
+
+@each
+@pytest.mark.parametrize("backend", ALL)
+def test_nobody_calls_another_point_optimal(backend: str, name: str) -> None:
+    tiny = TINY[name]
+    if why_not(the(backend), tiny.program) is not None:
+        pytest.skip("does not take it")
+    if backend == "pyomo:scip_direct" and not tiny.program.is_linear:
+        pytest.skip("takes up to half a minute for it")
+    # fatrop never ends on the disk, so that it needs a process that ends it.
+    hangs = (backend, name) == ("fatrop", "SOCP")
+    options = SolveOptions(backend=backend, time_limit=0.5 if hangs else None)
+    result = solve(tiny.program, options, isolate=hangs)
+    assert result.status in ("optimal", "feasible", "error", "limit"), result.reason
+    if result.status == "optimal":
+        assert is_best(result, tiny.best)
+
+
+@pytest.mark.parametrize("name", [n for n, t in TINY.items() if t.program.is_linear or "QP" in n])
+def test_a_session_sees_them_too_and_costs_that_become_small(name: str) -> None:
+    tiny = TINY[name]
+    assert is_best(Session(tiny.program).solve(), tiny.best)
+    fresh = replace(tiny.program, cost=np.ones_like(tiny.program.cost))
+    session = Session(fresh)
+    session.solve()
+    fresh.cost[:] = tiny.program.cost
+    result = session.solve()
+    assert result.status == "feasible" or is_best(result, tiny.best)
+
+
+def test_multipliers_are_those_of_the_program() -> None:
+    tiny = TINY["LP, no bound"]
+    result = solve(tiny.program, isolate=False)
+    assert result.row_dual == pytest.approx(np.array([0.0, 5e-8]), rel=1e-9, abs=1e-20)
+    assert result.column_dual == pytest.approx(np.array([0.0, 1.00000005]), rel=1e-9, abs=1e-20)
+
+
+def test_plain_costs_are_left_alone() -> None:
+    assert factor_of(knapsack()) == 1.0
+    assert factor_of(make([0, 0])) == 1.0
+    assert factor_of(make([1e-3, 50], bounds=[(0, 1e5), (0, INF)])) == 1.0
+    factor = factor_of(TINY["LP, far bound"].program)
+    assert factor > 1.0
+    assert np.log2(factor) == round(np.log2(factor))
+
+
+def test_progress_is_told_in_the_programs_own_measure() -> None:
+    seen: list[Progress] = []
+    tell = told_divided(seen.append, 4.0)
+    assert tell is not None
+    tell(Progress(elapsed=1.0, objective=8.0, bound=None))
+    assert (seen[0].objective, seen[0].bound) == (2.0, None)
+
+
+def test_a_claim_that_its_multipliers_do_not_prove_is_no_optimum() -> None:
+    program = TINY["LP, far bound"].program
+    claimed = SolverResult(
+        status="optimal", reason="optimal", is_mip=False, solver="HiGHS", solver_version="1",
+        x=np.array([0.0, 1.0]), objective=1.0, bound=1.0, gap=0.0,
+        row_dual=np.zeros(0), column_dual=np.array([5e-8, 1.0]),
+    )  # fmt: skip
+    assert not is_proven(program, claimed)
+    honest = with_proof(program, claimed)
+    assert honest.status == "feasible"
+    assert honest.bound == pytest.approx(51)
+    assert "a gap of 5.0e+01" in honest.reason
+    best = replace(claimed, x=np.array([1e9, 1.0]), objective=51.0)
+    assert is_proven(program, best)
+    assert with_proof(program, best).status == "optimal"
