@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from engiagent.blueprint.comparing import holds
 from engiagent.blueprint.grammar import (
     Call,
     Compare,
@@ -57,15 +58,15 @@ class Conditions(ABC):
         if node.ops[0] in ("in", "not in"):
             inside = self._membership(node, frame)
             return inside if node.ops[0] == "in" else ~inside
-        holds = np.ones(frame.size, dtype=bool)
+        found = np.ones(frame.size, dtype=bool)
         if len(node.ops) > 1 and self._are_numbers(node.operands, frame):
             numbers = self._numbers(node.operands, frame)
             for op, one, other in zip(node.ops, numbers, numbers[1:], strict=False):
-                holds &= np.asarray(_COMPARE[op](one.data, other.data), dtype=bool)
-            return holds
+                found &= holds(op, one.data, other.data)
+            return found
         for op, left, right in zip(node.ops, node.operands, node.operands[1:], strict=False):
-            holds &= self._compare(op, left, right, frame)
-        return holds
+            found &= self._compare(op, left, right, frame)
+        return found
 
     def _are_numbers(self, parts: Sequence[Node], frame: Frame) -> bool:
         """Whether what is compared are numbers, among which a text is a time of day."""
@@ -90,7 +91,7 @@ class Conditions(ABC):
         if labels[0] is not None and labels[1] is not None:
             return np.asarray(relation(labels[0], labels[1]), dtype=bool)
         a, b = self._numbers((left, right), frame)
-        return np.asarray(relation(a.data, b.data), dtype=bool)
+        return holds(op, a.data, b.data)
 
     def _clock_or_number(self, node: Node, frame: Frame) -> Value:
         """Read ``"07:30"`` beside a number as a time of day."""

@@ -111,6 +111,8 @@ class Value:
         How many rounding errors of one part in 2^53 may have added up, relative to ``size``.
     atom
         How it was made, where that was no affine map.
+    nought
+        Whether it is the literal 0, which takes any unit; what merely is zero does not.
     """
 
     data: Floats
@@ -122,6 +124,7 @@ class Value:
     links: tuple[Link, ...] = ()
     order: int = field(default_factory=lambda: next(_ORDER))
     atom: Atom | None = None
+    nought: bool = False
 
     @property
     def shown(self) -> Floats:
@@ -156,7 +159,8 @@ def wide(data: Floats, size: int) -> Floats:
 
 def repeated(number: float, unit: Unit, size: int, bare: bool = False) -> Value:
     """Return the same number on every row."""
-    return constant(wide(np.array([number], dtype=np.float64), size), unit, bare)
+    found = constant(wide(np.array([number], dtype=np.float64), size), unit, bare)
+    return replace(found, nought=True) if bare and number == 0.0 else found
 
 
 def constant(data: Floats, unit: Unit, bare: bool = False) -> Value:
@@ -179,7 +183,7 @@ def variable(data: Floats, unit: Unit) -> Value:
 
 def adopt(value: Value, unit: Unit) -> Value:
     """Return a bare literal in the unit of its neighbour."""
-    takes = value.bare and (not unit.is_dimensionless or not value.data.any())
+    takes = value.bare and (not unit.is_dimensionless or value.nought)
     return constant(value.data, unit) if takes else value
 
 
@@ -227,7 +231,7 @@ def align_chain(values: Sequence[Value]) -> list[Value]:
 def negate(value: Value) -> Value:
     """Return ``-value``; the negative of a literal is a literal."""
     if value.bare:
-        return constant(-value.data, ONE, bare=True)
+        return replace(constant(-value.data, ONE, bare=True), nought=value.nought)
     _refuse_point(value)
     data = wide(-thin(value.data), value.data.size)
     return made(data, value.unit, value.size, (value,), (-1.0,), value.degree)

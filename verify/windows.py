@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from engiagent.blueprint.comparing import room_of
 from engiagent.blueprint.grammar import Binder, Call, Compare, Logic, Node, Ref, walk
 from engiagent.blueprint.sets import IndexSet
 from engiagent.verify.clocks import containing, inside_ranges
@@ -117,7 +118,8 @@ def _beside(
 def _positions(op: str, limit: Floats, size: int) -> Range:
     """Return the range of whole numbers p in [0, size) with ``p op limit``."""
     limit = np.clip(np.nan_to_num(limit), -1.0, size + 1.0)
-    down, up = np.floor(limit).astype(np.int64), np.ceil(limit).astype(np.int64)
+    room = room_of(limit, limit)
+    down, up = (f.astype(np.int64) for f in (np.floor(limit + room), np.ceil(limit - room)))
     low, high = np.zeros_like(down), np.full_like(down, size)
     low = {">=": up, ">": down + 1, "==": up}.get(op, low)
     high = {"<=": down + 1, "<": up, "==": down + 1}.get(op, high)

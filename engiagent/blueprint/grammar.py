@@ -133,10 +133,15 @@ class Binary(Node):
 
 @dataclass(frozen=True, slots=True)
 class Compare(Node):
-    """A chain of comparisons: ``0 <= x[t] <= 5``, ``g in Fast``."""
+    """A chain of comparisons: ``0 <= x[t] <= 5``, ``g in Fast``.
+
+    ``zero`` is how far the zero of the operands' scale lies from the absolute one, in their unit,
+    once that is known: of temperatures, not of amounts.
+    """
 
     ops: tuple[str, ...]
     operands: tuple[Node, ...]
+    zero: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from engiagent.blueprint.comparing import holds
 from engiagent.blueprint.grammar import (
     Binary,
     Call,
@@ -285,7 +286,7 @@ class Indexer(ABC):
             return inside if node.ops[0] == "in" else ~inside
         result = np.ones((), dtype=bool)
         for op, left, right in zip(node.ops, node.operands, node.operands[1:], strict=False):
-            result = result & self._compare(op, left, right, grid)
+            result = result & self._compare(op, left, right, grid, node.zero)
         return result
 
     def _within(self, node: Call, grid: Grid) -> Array:
@@ -299,13 +300,13 @@ class Indexer(ABC):
         after = edges[first] >= around[begin] - slack
         return np.asarray(known & after & (edges[last] <= around[end] + slack))
 
-    def _compare(self, op: str, left: Node, right: Node, grid: Grid) -> Array:
+    def _compare(self, op: str, left: Node, right: Node, grid: Grid, zero: float = 0.0) -> Array:
         if self._is_element(left, grid) or self._is_element(right, grid):
             a, b = self._elements(left, right, grid)
         elif self._is_label(left) or self._is_label(right):
             a, b = self._texts(left, grid), self._texts(right, grid)
         else:
-            a, b = self.number(left, grid), self.number(right, grid)
+            return holds(op, self.number(left, grid), self.number(right, grid), zero)
         return np.asarray(_COMPARE[op](a, b))
 
     def _is_element(self, node: Node, grid: Grid) -> bool:

@@ -421,7 +421,7 @@ class TypeChecker:
                 number = self.align((names[beside[k]], names[k]), written, number, own.unit)
             aligned.append(self.align((names[first], names[k]), written, number, unit))
         return Typed(
-            Compare(node.span, node.ops, tuple(n.node for n in aligned)),
+            Compare(node.span, node.ops, tuple(n.node for n in aligned), _zero_of(unit)),
             "condition",
             unit,
             max(n.degree for n in aligned),
@@ -545,6 +545,11 @@ class TypeChecker:
     def _call(self, node: Node, scope: Scope) -> Typed:
         assert isinstance(node, Call)
         return CALLS[node.function](self, node, scope)
+
+
+def _zero_of(unit: Unit) -> float:
+    """Return how far the zero of a scale of temperature lies from the absolute one, in it."""
+    return float(abs(unit.zero / unit.factor)) if unit.is_point and unit.zero else 0.0
 
 
 Rule = Callable[[TypeChecker, Node, Scope], Typed]

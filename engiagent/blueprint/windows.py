@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from engiagent.blueprint.comparing import room_of
 from engiagent.blueprint.grammar import Call, Compare, Logic, Node, Reduce, Ref, walk
 from engiagent.blueprint.grid import Grid
 from engiagent.blueprint.indexing import HALF_A_MILLISECOND, period_edges, shared_edges
@@ -91,7 +92,8 @@ def _beside(
     """Yield the range of positions p for which ``p op bound`` holds."""
     limit = np.clip(np.broadcast_to(bound, (grid.size,)), -1.0, inner.size + 1.0)
     start, end = np.zeros(grid.size, np.int64), np.full(grid.size, inner.size, np.int64)
-    below, above = np.floor(limit).astype(np.int64), np.ceil(limit).astype(np.int64)
+    room = room_of(limit, limit)
+    below, above = (f.astype(np.int64) for f in (np.floor(limit + room), np.ceil(limit - room)))
     ranges = {
         "<=": (start, below + 1), "<": (start, above), ">=": (above, end), ">": (below + 1, end),
         "==": (above, below + 1),

@@ -123,7 +123,8 @@ class ExactEvaluator:
 
     def _literal(self, node: Number, frame: Frame) -> Exact:
         unit = ONE if node.unit is None else parse_unit(node.unit)
-        return forms.constant(filled(fraction(node.value), frame.size), unit, node.unit is None)
+        found = forms.constant(filled(fraction(node.value), frame.size), unit, node.unit is None)
+        return replace(found, nought=found.bare and node.value == 0)
 
     def _ref(self, node: Ref, frame: Frame) -> Exact:
         evaluator = self.bench.evaluator

@@ -70,12 +70,15 @@ class Exact:
         neither.
     bare
         Whether it is a literal without a unit, which takes that of its neighbour.
+    nought
+        Whether it is the literal 0, which takes any unit.
     """
 
     data: Fractions
     unit: Unit
     entries: tuple[Entries, ...] | None = ()
     bare: bool = False
+    nought: bool = False
 
     @property
     def size(self) -> int:
@@ -118,7 +121,7 @@ def constant(data: Fractions, unit: Unit, bare: bool = False) -> Exact:
 
 def adopt(value: Exact, unit: Unit) -> Exact:
     """Return a bare literal in the unit of its neighbour."""
-    takes = value.bare and (not unit.is_dimensionless or not any(few(value.data)))
+    takes = value.bare and (not unit.is_dimensionless or value.nought)
     return constant(value.data, unit) if takes else value
 
 
@@ -162,7 +165,8 @@ def negate(value: Exact) -> Exact:
     """Return ``-value``."""
     _refuse_point(value)
     data = stretched(-few(value.data), value.size)
-    return Exact(data, value.unit, _scaled(value.entries, filled(Fraction(-1), 1)), value.bare)
+    entries = _scaled(value.entries, filled(Fraction(-1), 1))
+    return Exact(data, value.unit, entries, value.bare, value.nought)
 
 
 def add(left: Exact, right: Exact, sign: int) -> Exact:
