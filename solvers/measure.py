@@ -93,10 +93,13 @@ def told_divided(on_progress: OnProgress | None, factor: float) -> OnProgress | 
         return None
 
     def tell(progress: Progress) -> None:
-        down = {
-            name: None if value is None else value / factor
-            for name, value in (("objective", progress.objective), ("bound", progress.bound))
-        }
-        on_progress(replace(progress, **down))
+        objective, bound = progress.objective, progress.bound
+        on_progress(
+            replace(
+                progress,
+                objective=None if objective is None else objective / factor,
+                bound=None if bound is None else bound / factor,
+            )
+        )
 
     return tell
