@@ -81,15 +81,17 @@ def numbers(steps, row_lower, row_upper, constant, scale, turn, bounds, inflow, 
 
 @njit(cache=True)
 def _span(low, high):  # type: ignore[no-untyped-def]
-    """Return the largest finite size of two bounds."""
-    return max(abs(low) if np.isfinite(low) else 0.0, abs(high) if np.isfinite(high) else 0.0)
+    """Return the largest finite size of two bounds, the first no larger than the second."""
+    size = max(-low, high)
+    if size < np.inf:
+        return size
+    return max(-low if low > -np.inf else 0.0, high if high < np.inf else 0.0, 0.0)
 
 
 @njit(cache=True)
-def _narrow(coefficient, most, lower, upper, c):  # type: ignore[no-untyped-def]
-    """Keep what a column adds to a row between ``-most`` and ``most``."""
-    size = abs(coefficient)
-    if size != 0.0 and size * max(-lower[c], upper[c]) > most:
+def _narrow(size, most, lower, upper, c):  # type: ignore[no-untyped-def]
+    """Keep what a column with a coefficient of this size adds to a row up to ``most``."""
+    if size * max(-lower[c], upper[c]) > most:
         limit = most / size
         lower[c], upper[c] = max(lower[c], -limit), min(upper[c], limit)
 
@@ -97,28 +99,29 @@ def _narrow(coefficient, most, lower, upper, c):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def limit_columns(columns, alpha, beta, lower, upper, ratio, inflow, low, high, demand):  # type: ignore[no-untyped-def]
     """Give the local columns finite bounds in place; return whether all have them."""
-    before = 0.0
+    before, width, finite = 0.0, columns.shape[0], True
     for t in range(columns.shape[1]):
         span = max(abs(low[t]), abs(high[t]))
         change = span + ratio[t] * before + abs(inflow[t])
-        flow = abs(demand[t])
-        before = span
-        for j in range(columns.shape[0]):
+        flow, before = abs(demand[t]), span
+        for j in range(width):
             c = columns[j, t]
-            if c >= 0:
+            if c >= 0 and alpha[c] != 0.0:
                 change += abs(alpha[c]) * _span(lower[c], upper[c])
-        for j in range(columns.shape[0]):
+        for j in range(width):
             c = columns[j, t]
             if c >= 0:
-                _narrow(alpha[c], 2.0 * change + 1.0, lower, upper, c)
-                flow += abs(beta[c]) * _span(lower[c], upper[c])
-        for j in range(columns.shape[0]):
+                if alpha[c] != 0.0:
+                    _narrow(abs(alpha[c]), 2.0 * change + 1.0, lower, upper, c)
+                if beta[c] != 0.0:
+                    flow += abs(beta[c]) * _span(lower[c], upper[c])
+        for j in range(width):
             c = columns[j, t]
             if c >= 0:
-                _narrow(beta[c], 2.0 * flow + 1.0, lower, upper, c)
-                if not (np.isfinite(lower[c]) and np.isfinite(upper[c])):
-                    return False
-    return True
+                if beta[c] != 0.0:
+                    _narrow(abs(beta[c]), 2.0 * flow + 1.0, lower, upper, c)
+                finite = finite and -np.inf < lower[c] and upper[c] < np.inf
+    return finite
 
 
 @njit(cache=True)
