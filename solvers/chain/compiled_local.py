@@ -99,13 +99,12 @@ def _next(own, balanced, lone, basic, price):  # type: ignore[no-untyped-def]
     for j in range(lone, own.shape[1]):
         if own[FILL, j] == 0.0 and own[PRICE, j] < best:
             chosen, best = j, own[PRICE, j]
+    share, cost = (own[SHARE, basic], own[PRICE, basic]) if basic >= 0 else (0.0, 0.0)
     for j in range(balanced):
-        ahead = own[SHARE, j] - own[SHARE, basic]
-        if abs(ahead) <= TIE * max(abs(own[SHARE, j]), abs(own[SHARE, basic])):
-            continue
-        full = own[FILL, j] >= own[ROOM, j]
-        if (full and ahead < 0.0) or (own[FILL, j] <= 0.0 and ahead > 0.0):
-            at = (own[PRICE, j] - own[PRICE, basic]) / ahead
+        ahead = own[SHARE, j] - share
+        gain = ahead if own[FILL, j] <= 0.0 else -ahead
+        if gain > TIE * (abs(own[SHARE, j]) + abs(share)):
+            at = (own[PRICE, j] - cost) / ahead
             if at < best:
                 chosen, best = j, at
     if chosen < 0:
