@@ -4,7 +4,7 @@ from bisect import bisect_left
 
 
 def value_levels(  # type: ignore[no-untyped-def]
-    starts, slopes, lengths, steps, inside, outside, units, slack, levels
+    slopes, lengths, steps, outside, levels
 ) -> int:
     r"""Fill ``levels`` with the state up to which each segment of each step is worth its cost.
 
@@ -18,17 +18,16 @@ def value_levels(  # type: ignore[no-untyped-def]
 
     Parameters
     ----------
-    starts, slopes, lengths
-        The segments of step t stand from ``starts[t]`` on; slopes negated, descending in a step.
+    slopes, lengths
+        The segments of all steps, those of a step one after the other; slopes negated, descending
+        in a step.
     steps
-        The least and the largest change of the state in each step, and e, three of shape (N,).
-    inside, outside
-        Bounds of the state before and after each step, pairs of shape (N,).
-    units
-        Whether a step begins a chain; by what the state before it is to be multiplied; whether the
-        lengths are fitted to the range afterwards; three of shape (N,).
-    slack
-        What a state may miss its bounds by through rounding alone, shape (N,).
+        From the last step to the first: how many segments it has; the least and the largest change
+        of the state, and e; the bounds of the state before it; whether it begins a chain; by what
+        the state before it is to be multiplied; whether the lengths are fitted to the range
+        afterwards; what a state may miss its bounds by through rounding alone.
+    outside
+        Bounds of the state after each step, arrays of shape (N,).
 
     Returns
     -------
@@ -38,13 +37,12 @@ def value_levels(  # type: ignore[no-untyped-def]
     kept: list[float] = []
     spans: list[float] = []
     low = high = 0.0
-    fresh, t, end = True, len(starts) - 1, starts[-1]
-    rows = zip(*map(reversed, (*steps, *inside, *units, slack)), strict=True)
-    for least, most, constant, low_in, high_in, begins, jump, sync, miss in rows:
+    fresh, t, end = True, len(outside[0]), len(slopes)
+    for count, least, most, constant, low_in, high_in, begins, jump, sync, miss in steps:
         t -= 1
         if fresh:
-            kept, spans, low, high = [], [], outside[0][t], outside[1][t]
-        start = starts[t]
+            kept, spans, low, high = [], [], float(outside[0][t]), float(outside[1][t])
+        start = end - count
         for k in range(start, end):
             slope = slopes[k]
             i = bisect_left(kept, slope)
@@ -91,22 +89,22 @@ def value_levels(  # type: ignore[no-untyped-def]
     return -1
 
 
-def plan(starts, lengths, levels, moves, jumps, bounds, near) -> list[float]:  # type: ignore[no-untyped-def]
+def plan(lengths, levels, steps) -> list[float]:  # type: ignore[no-untyped-def]
     """Return the states: from state to state up to where the value's slope takes over.
 
     A segment of a step's cost is used as long as the state lies below the segment's level.
 
     Parameters
     ----------
-    moves
-        By what the state changes at least in each step, e included, shape (N,).
-    bounds, near
-        Lower and upper bounds of the states, and from where on a state counts as being there.
+    steps
+        From the first step to the last: how many segments it has; by what the state before it was
+        multiplied; by what the state changes at least, e included; its lower and upper bound, and
+        from where on it counts as being there.
     """
     states = []
     state, start = 0.0, 0
-    rows = zip(starts[1:], moves, jumps, *bounds, *near, strict=True)
-    for end, move, jump, lower, upper, bottom, top in rows:
+    for count, jump, move, lower, upper, bottom, top in steps:
+        end = start + count
         state = state / jump + move
         for k in range(start, end):
             level = levels[k]

@@ -1,5 +1,7 @@
 """The best plan of a chain, for all steps at once with numpy; its two recursions run over lists."""
 
+from collections.abc import Iterable
+from itertools import repeat
 from typing import Any, Final
 
 import numpy as np
@@ -62,52 +64,50 @@ def plan_by_arrays(model: Model, bounds: Bounds) -> Plan | None:
     return Plan(x, y)
 
 
-def _lists(*parts: Any) -> list[list[Any]]:
-    """Return arrays as lists, over which plain Python is faster."""
-    return [_list(part) for part in parts]
-
-
-def _list(part: Any) -> list[Any]:
-    """Return an array as a list; what is the same throughout is one object in many places."""
+def _values(part: Any) -> Iterable[Any]:
+    """Return what plain Python runs over fastest; what is the same throughout is one object."""
     if len(part) and (part == part[0]).all():
-        return [part[0].item()] * len(part)
+        return repeat(part[0].item(), len(part))
     values: list[Any] = part.tolist()
     return values
+
+
+def _steps(*parts: Any) -> Iterable[tuple[Any, ...]]:
+    """Return what several arrays say of each step, in their order."""
+    return zip(*map(_values, parts), strict=True)
 
 
 def best_states(steps: Steps, scale: Scale) -> Floats | None:
     """Return the best state after each step, shape (N,), or None when nothing is allowed."""
     factor = scale.factor
-    low, high, inflow = steps.lower * factor, steps.upper * factor, steps.inflow * factor
-    before = np.roll(low, 1), np.roll(high, 1)
-    inside = [np.where(scale.begins, 0.0, end / scale.jumps) for end in before]
+    parts = [steps.lower, steps.upper, steps.inflow, steps.least, steps.most]
+    if (factor != 1.0).any():
+        parts = [part * factor for part in parts]
+    low, high, inflow, least, most = parts
+    inside = [np.where(scale.begins, 0.0, np.roll(end, 1) / scale.jumps) for end in (low, high)]
     size = np.maximum(np.abs(low), np.abs(high))
     reach = SLACK * np.maximum(np.maximum(size, np.abs(inside[1])), np.abs(inflow))
-    least, jumps = steps.least * factor, _list(scale.jumps)
-    starts, slopes, spans = _lists(*_packed(steps, scale))
-    levels = [0.0] * len(spans)
-    bounds = _lists(low, high)
-    moves = _lists(least, steps.most * factor, inflow)
-    units = _list(scale.begins), jumps, _list(scale.syncs)
-    stopped = plain.value_levels(
-        starts, slopes, spans, moves, _lists(*inside), bounds, units, _list(reach), levels
-    )
-    if stopped >= 0:
+    counts, slopes, spans = _packed(steps, scale)
+    lengths = spans.tolist()
+    levels = [0.0] * len(lengths)
+    moves = counts, least, most, inflow, *inside
+    units = scale.begins, scale.jumps, scale.syncs
+    backwards = _steps(*(part[::-1] for part in (*moves, *units, reach)))
+    if plain.value_levels(slopes.tolist(), lengths, backwards, (low, high), levels) >= 0:
         return None
     margin = SNAP * size
-    near = _lists(low + margin, high - margin)
-    found = np.array(plain.plan(starts, spans, levels, _list(inflow + least), jumps, bounds, near))
+    forwards = _steps(counts, scale.jumps, inflow + least, low, high, low + margin, high - margin)
+    found = np.array(plain.plan(lengths, levels, forwards))
     # The bounds themselves, and not what two roundings make of them.
     result = np.where(found == low, steps.lower, found / factor)
     return np.where(found == high, steps.upper, result)
 
 
 def _packed(steps: Steps, scale: Scale) -> tuple[Ints, Floats, Floats]:
-    """Return where each step's segments start, their slopes negated and their lengths, scaled."""
+    """Return how many segments each step has, their slopes negated and their lengths, scaled."""
     real = steps.lengths.T > 0
-    starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(real.sum(axis=1))))
     slopes = (-steps.slopes / scale.factor - scale.holding).T[real]
-    return starts, slopes, (steps.lengths * scale.factor).T[real]
+    return real.sum(axis=1), slopes, (steps.lengths * scale.factor).T[real]
 
 
 def state_prices(
@@ -137,15 +137,8 @@ def state_prices(
     crossed = low > high  # by rounding
     low, high = np.where(crossed, middle, low), np.where(crossed, middle, high)
     # At its lower bound a state may be worth less than to the next step, at its upper one more.
-    arguments = _lists(
-        low,
-        high,
-        at_lower[lasts],
-        at_upper[lasts],
-        scale.begins[starts],
-        scale.jumps[starts],
-        np.zeros(len(starts)),
-    )
+    parts = low, high, at_lower[lasts], at_upper[lasts], scale.begins[starts], scale.jumps[starts]
+    arguments = [part.tolist() for part in (*parts, np.zeros(len(starts)))]
     passes.price(*arguments)
-    runs = np.repeat(np.asarray(arguments[-1]), lasts - starts + 1)
+    runs = np.repeat(np.array(arguments[-1]), lasts - starts + 1)
     return factor * (runs + holding)
