@@ -42,7 +42,7 @@ def plan_by_steps(model: Model, bounds: Bounds) -> Plan | None:
     timing = units.factor, units.begins, units.jumps, units.syncs
     if compiled.value_levels(starts, slopes, lengths, steps, timing, levels) >= 0:
         return None
-    x, y = np.zeros(model.total), np.zeros(model.program.row_count)
+    x, y = np.split(np.zeros(model.total + model.program.row_count), [model.total])
     compiled.plan(starts, lengths, levels, steps, timing, states, places[2], rows.turn, x)
     below, above, begins = np.empty((3, count), np.bool_)
     runs, first = (lows, highs, below, above, begins, leaps), starts[:count]
