@@ -138,7 +138,7 @@ class Form:
                 self.terms + other.terms,
                 self.parts + other.parts,
             )
-        return Form(self.size, np.asarray(self.constant + other), self.terms, self.parts)
+        return Form(self.size, np.asarray(self.constant + _shared(other)), self.terms, self.parts)
 
     __radd__ = __add__
 
@@ -152,7 +152,7 @@ class Form:
         return -self + other
 
     def __mul__(self, other: Floats | float) -> "Form":
-        factor = np.asarray(other, dtype=np.float64)
+        factor = _shared(other)
         if factor.ndim == 0 and factor == 1.0:
             return self
         return Form(
@@ -171,7 +171,7 @@ class Form:
 
     def __truediv__(self, other: Floats | float) -> "Form":
         # Dividing each coefficient, not multiplying by a reciprocal, rounds once.
-        divisor = np.asarray(other, dtype=np.float64)
+        divisor = _shared(other)
         return Form(
             self.size,
             self.constant if self._is_homogeneous else np.asarray(self.constant / divisor),
@@ -241,8 +241,13 @@ def as_form(value: "Form | Floats | float", size: int) -> Form:
     """Return a value as a form, whatever it is; one number stands on every row."""
     if isinstance(value, Form):
         return value
+    return constant(_shared(value), size)
+
+
+def _shared(value: Floats | float) -> Floats:
+    """Return a value as an array, one number as one that stands on every row."""
     numbers = np.asarray(value, dtype=np.float64)
-    return constant(numbers.reshape(()) if numbers.size == 1 else numbers, size)
+    return numbers.reshape(()) if numbers.ndim and numbers.size == 1 else numbers
 
 
 def applied(atom: Atom) -> Form:

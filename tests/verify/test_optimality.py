@@ -121,6 +121,29 @@ def test_a_variable_without_a_bound_takes_the_one_its_rows_imply() -> None:
     assert found.value == pytest.approx(2.0, rel=1e-9)
 
 
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 10**6), st.booleans())
+def test_variables_without_bounds_are_bounded_by_what_they_cost(seed: int, maximise: bool) -> None:
+    rng, a, _, inside = random_case(seed)
+    sense, sign = ("maximize", -1.0) if maximise else ("minimize", 1.0)
+    c = sign * rng.uniform(0.1, 5, N).round(2)
+    b = a @ inside - sign * rng.uniform(0, 1, M)
+    blueprint = document(a, b, c, sense, upper=None)
+    result = linprog(sign * c, A_ub=-sign * a, b_ub=-sign * b, bounds=[(0, None)] * N)
+    assert result.status == 0
+    optimum = sign * result.fun
+    true = -result.ineqlin.marginals
+    noisy = true * (1 + 1e-12 * rng.normal(size=M))
+    tight = bound_of(blueprint, result.x, noisy).value
+    assert tight is not None
+    assert tight == pytest.approx(optimum, rel=1e-9, abs=1e-9)
+    # A worse plan is told as such, and no multipliers claim more than there is.
+    worse = result.x + rng.uniform(0, 1, N)
+    for y in (noisy, true + rng.normal(size=M)):
+        found = bound_of(blueprint, worse, y).value
+        assert found is None or sign * (optimum - found) >= -1e-9 * (1 + abs(optimum))
+
+
 def test_without_any_bound_there_is_none_and_it_says_so() -> None:
     blueprint = document(np.eye(M, N), np.zeros(M), -np.ones(N), "minimize", upper=None)
     found = bound_of(blueprint, np.ones(N), np.zeros(M))

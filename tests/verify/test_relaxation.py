@@ -281,3 +281,52 @@ def test_a_cube_that_starts_a_rounding_below_zero_is_as_good_as_convex() -> None
     block = Block("power", 0, 1, (), (ends,), numbers=(np.array([3.0]),))
     assert _clear_of_the_bend(block, 1, np.array([0.7]))[0]
     assert not _clear_of_the_bend(block, -1, np.array([0.7]))[0]
+
+
+@pytest.mark.parametrize("measure", ["cvar", "worst", "expected"])
+@pytest.mark.parametrize("sense", ["minimize", "maximize"])
+def test_a_slack_without_a_limit_is_bounded_by_what_it_costs(measure: str, sense: str) -> None:
+    # Bought ahead at 1, missing at 3: with needs 1, 4 and 6 of weights 0.2, 0.5 and 0.3.
+    sign = 1.0 if sense == "minimize" else -1.0
+    needs, weights = np.array([1.0, 4.0, 6.0]), np.array([0.2, 0.5, 0.3])
+    variables: list[dict[str, Any]] = [
+        {"name": "ahead", "lower": 0, "upper": 9},
+        {"name": "lack", "index": ["s in S"], "lower": 0},
+    ]
+    rows = [
+        {"constraint_id": "met", "forall": ["s in S"], "expression": "ahead + lack[s] >= need[s]"}
+    ]
+    risk: dict[str, Any] = {"measure": measure} | ({"alpha": 0.4} if measure == "cvar" else {})
+    goal = {"sense": sense, "scenario": "s in S", "risk": risk}
+    goal["expression"] = f"{sign}*(1.003*ahead + 3.1*lack[s])"
+    parameters = [{"name": "need", "index": ["S"], "value": {"a": 1, "b": 4, "c": 6}}]
+    plan = document(variables, rows, goal, sets=PLAIN, parameters=parameters)
+
+    def total(ahead: float) -> float:
+        cost = 1.003 * ahead + 3.1 * np.maximum(needs - ahead, 0.0)
+        if measure == "worst":
+            return float(cost.max())
+        if measure == "expected":
+            return float(weights @ cost)
+        tail = np.minimum(
+            weights[::-1], np.maximum(0.6 - np.cumsum(weights[::-1]) + weights[::-1], 0)
+        )
+        return float(tail @ cost[::-1]) / 0.6
+
+    def bound(ahead: float) -> float | None:
+        lack = np.maximum(needs - ahead, 0.0)
+        series = {
+            "ahead": Series("ahead", np.array(ahead), parse_unit("1"), ()),
+            "lack": Series("lack", lack, parse_unit("1"), ("S",)),
+        }
+        bench = Bench(Declarations(plan.core, None), series)
+        found = relaxed_bound(bench, plan.core, evaluate_declared(bench, plan.core))
+        return found.value
+
+    best = min(map(total, (0.0, 1.0, 4.0, 6.0)))
+    for ahead in (0.0, 1.0, 2.5, 4.0, 5.0, 6.0, 8.0):
+        found = bound(ahead)
+        assert found is not None
+        assert sign * found <= best + 1e-9
+        if total(ahead) == best:
+            assert found == pytest.approx(sign * best, rel=1e-6)

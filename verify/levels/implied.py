@@ -2,7 +2,9 @@
 
 A safe dual bound needs a finite bound for every variable whose reduced cost is not exactly zero,
 and in floating point none is. A temperature without limits still is bounded by its dynamics: one
-walk through the rows in their order, as the chain of time runs, finds by how much.
+walk through the rows in their order, as the chain of time runs, finds by how much. What costs money
+and has no limit, as a slack, is bounded by the cost of a plan that is known: whoever looks for the
+best plan need only look among those that are no worse.
 """
 
 import math
@@ -35,8 +37,24 @@ class _Block:
     high: Floats
 
 
-def implied_bounds(bench: Bench, core: Core, boxes: Mapping[str, Bounds]) -> dict[str, Bounds]:
-    """Return the bounds of all variables, with infinite ones made finite where rows imply it."""
+@dataclass(frozen=True)
+class NoWorse:
+    """Plans whose objective is no worse than that of the plan at hand.
+
+    ``sign`` is 1 where it is minimised, -1 where it is maximised.
+    """
+
+    objective: Value
+    sign: float
+
+
+def implied_bounds(
+    bench: Bench, core: Core, boxes: Mapping[str, Bounds], better: NoWorse | None = None
+) -> dict[str, Bounds]:
+    """Return the bounds of all variables, with infinite ones made finite where rows imply it.
+
+    With ``better`` they hold for plans only that are no worse than the one at hand.
+    """
     starts: dict[int, int] = {}
     names: list[str] = []
     total = 0
@@ -48,8 +66,15 @@ def implied_bounds(bench: Bench, core: Core, boxes: Mapping[str, Bounds]) -> dic
     lower = np.concatenate([boxes[name].lower for name in names] or [np.zeros(0)])
     upper = np.concatenate([boxes[name].upper for name in names] or [np.zeros(0)])
     here = np.concatenate([bench.variables[name].data for name in names] or [np.zeros(0)])
-    blocks = _blocks(bench, core, starts, here, ~np.isfinite(lower) | ~np.isfinite(upper))
+    open_ = ~np.isfinite(lower) | ~np.isfinite(upper)
+    blocks = _blocks(bench, core, starts, here, open_)
     _walk(blocks, lower, upper)
+    if better is not None and better.objective.degree == 1:
+        value = better.objective
+        excess = values.add(value, values.constant(value.shown, value.unit), -1.0)
+        goal = _block(excess, "<=" if better.sign > 0 else ">=", starts, here, open_)
+        if goal is not None and _cut(goal, lower, upper):
+            _walk(blocks, lower, upper)
     result = dict(boxes)
     for name in names:
         value = bench.variables[name]
@@ -162,3 +187,22 @@ def _tighten(
             upper[column] = ceiling + WIDER * abs(ceiling)
             changed = True
     return changed
+
+
+def _cut(row: _Block, lower: Floats, upper: Floats) -> bool:
+    """Derive bounds of the open variables of one long row in place, all at once."""
+    sign, limit = (1.0, row.high[0]) if np.isfinite(row.high[0]) else (-1.0, -row.low[0])
+    factors, columns = sign * row.coefficients, row.columns
+    ends = np.minimum(factors * lower[columns], factors * upper[columns])
+    known = np.isfinite(ends)
+    least = np.where(known, ends, 0.0)
+    total = float(least.sum())
+    # What is left for one variable, rounding added, where all others have their least values.
+    room = limit - (total - least) + WIDER * 1e-3 * float(np.abs(least).sum())
+    alone = np.count_nonzero(~known) - ~known == 0
+    bounds = room / factors
+    bounds = np.where(factors > 0, bounds + WIDER * np.abs(bounds), bounds - WIDER * np.abs(bounds))
+    up = alone & (factors > 0) & np.isposinf(upper[columns])
+    down = alone & (factors < 0) & np.isneginf(lower[columns])
+    upper[columns[up]], lower[columns[down]] = bounds[up], bounds[down]
+    return bool(up.any() or down.any())

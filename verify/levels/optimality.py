@@ -24,7 +24,7 @@ from engiagent.verify import values
 from engiagent.verify.documents import Bench
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.levels.algebra import Rule, rules_of_core
-from engiagent.verify.levels.implied import implied_bounds
+from engiagent.verify.levels.implied import NoWorse, implied_bounds
 from engiagent.verify.levels.variables import Bounds, box_of
 from engiagent.verify.schedule import Multipliers
 from engiagent.verify.sweeps import contributions, gradients
@@ -57,11 +57,14 @@ class DualBound:
         What was subtracted for rounding, in SI.
     reason
         Why there is none.
+    cut
+        Whether it holds for plans only that are no worse than the one at hand.
     """
 
     value: float | None
     error: float = 0.0
     reason: str | None = None
+    cut: bool = False
 
 
 def only_affine(bench: Bench, core: Core) -> bool:
@@ -213,14 +216,16 @@ def bound_of_rows(
         constant -= _dot(row.multipliers, row.value.data)
         weight = _dot(np.abs(row.multipliers), row.value.size)
         error += EPSILON * (row.multipliers.size + 2 + row.value.roundings) * weight
-    reach = _reach(bench, core, boxes, seeds)
+    reach = _reach(bench, core, boxes, seeds, NoWorse(objective, sign))
     if reach.value is None:
         return reach
     total = constant + reach.value
     error = SAFETY * (error + reach.error + EPSILON * (abs(constant) + abs(reach.value)))
     if not np.isfinite(total - error):
         return DualBound(None, reason="the multipliers overflow")
-    return DualBound(sign * (total - error), error)
+    # Of plans that are worse than this one nothing may have been counted, and nothing need be.
+    bound = min(total - error, sign * float(objective.data[0])) if reach.cut else total - error
+    return DualBound(sign * bound, error)
 
 
 def _reach(
@@ -228,8 +233,12 @@ def _reach(
     core: Core,
     boxes: Mapping[str, Bounds],
     seeds: Sequence[tuple[Value, Floats]],
+    better: NoWorse | None = None,
 ) -> DualBound:
-    """Return the least of ``d (x - x0)`` over the box, with its rounding error."""
+    """Return the least of ``d (x - x0)`` over the box, with its rounding error.
+
+    Where the box is open, it is that of the plans which are no worse than the one at hand.
+    """
     slopes, sizes = gradients(seeds), gradients(seeds, "absolute")
     counts = contributions([seed for seed, _ in seeds])
     roundings = max([seed.roundings for seed, _ in seeds], default=0)
@@ -252,7 +261,8 @@ def _reach(
             d > noise, box.lower, np.where(d < -noise, box.upper, box.upper - box.lower)
         )
         if (box.exists & (size > 0) & ~np.isfinite(needed)).any():
-            implied = implied if implied is not None else implied_bounds(bench, core, boxes)
+            if implied is None:
+                implied = implied_bounds(bench, core, boxes, better)
             box = implied[definition.name]
         down, up = (_least_change(d, noise, end, value.data) for end in (box.lower, box.upper))
         least = np.where(d > noise, down, np.where(d < -noise, up, np.minimum(down, up)))
@@ -266,7 +276,7 @@ def _reach(
             )
         total += float(least.sum())
         error += EPSILON * (len(least) + 4) * float(np.abs(least).sum())
-    return DualBound(total, error)
+    return DualBound(total, error, cut=implied is not None and better is not None)
 
 
 def _near(

@@ -31,7 +31,7 @@ from engiagent.verify.levels.implied import implied_bounds
 from engiagent.verify.levels.minorants import pieces_of
 from engiagent.verify.levels.optimality import DualBound
 from engiagent.verify.levels.proposing import Proposer
-from engiagent.verify.levels.relaxed import Relaxation, safe_bound
+from engiagent.verify.levels.relaxed import Relaxation, bound_of_better
 from engiagent.verify.levels.shortcut import quick_bound
 from engiagent.verify.levels.squares import blocks_of, resized
 from engiagent.verify.levels.variables import Bounds, box_of
@@ -305,7 +305,7 @@ def _tightened(relaxation: Relaxation, needs: Bools, point: Floats, value: float
         if solved is None:
             break
         optimum, y, w = solved
-        bound = safe_bound(relaxation, y, w)
+        bound = bound_of_better(relaxation, y, w, value)
         if bound is not None and (best is None or bound > best):
             worth = CLOSE * max(abs(value), 1e-300) if np.isfinite(value) else 1e-6
             stalled = 0 if best is None or bound - best > worth else stalled + 1

@@ -1,6 +1,7 @@
 """A programme whose nonlinear parts are pieces, and the bound that multipliers prove of it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 import numpy as np
 
@@ -71,6 +72,29 @@ def piece_rows(relaxation: Relaxation) -> tuple[Form, Ints, Ints]:
     return forms, atoms, sides
 
 
+DEARER: Final = (1 + 1e-10, 1 + 1e-9, 1 + 1e-8)
+"""What an objective is multiplied by, where a bound of it is lost otherwise."""
+
+
+def bound_of_better(relaxation: Relaxation, y: Floats, w: Floats, value: float) -> float | None:
+    r"""Return a bound for all plans that cost no more than ``value``, itself at most that.
+
+    What has a cost and no limit, as a slack, needs a slope that rounding cannot turn. Of such plans
+    it may be said that they cost a little more than they do, by no more than ``value`` would:
+    :math:`f \ge (1 + \varepsilon) f - \varepsilon v` wherever :math:`f \le v`.
+    """
+    found = safe_bound(relaxation, y, w)
+    if found is not None or not np.isfinite(value):
+        return found
+    goal = relaxation.objective
+    for weight in DEARER:
+        dearer = Form(goal.matrix * weight, goal.constant * weight, goal.error * weight)
+        found = safe_bound(replace(relaxation, objective=dearer), y, w)
+        if found is not None:
+            return min(found - (weight - 1.0) * value - EPSILON * abs(value), value)
+    return None
+
+
 def safe_bound(relaxation: Relaxation, y: Floats, w: Floats) -> float | None:
     """Return the bound that multipliers prove, rounding subtracted; None when it is lost."""
     objective, rows = relaxation.objective, relaxation.rows
@@ -100,12 +124,15 @@ def safe_bound(relaxation: Relaxation, y: Floats, w: Floats) -> float | None:
         slopes[span] = 0.0
         sizes[span] = 0.0
     reach = np.maximum(np.abs(relaxation.lower), np.abs(relaxation.upper))
+    # Rounding adds up along the columns of the matrices and along sums that numpy takes in pairs.
+    terms = 512 + 8 * len(relaxation.blocks) + _tallest(rows) + _tallest(pieces)
     with np.errstate(all="ignore"):
         ends = np.where(slopes > 0, relaxation.lower, relaxation.upper)
         least = np.where(slopes == 0, 0.0, slopes * ends)
+        # Where a column has one end only, a slope beyond its rounding points there for certain.
+        certain = np.isinf(reach) & (np.abs(slopes) > EPSILON * terms * sizes)
+        reach = np.where(certain, np.abs(ends), reach)
         size += float(np.where(sizes > 0, sizes * reach, 0.0).sum())
-    # Rounding adds up along the columns of the matrices and along sums that numpy takes in pairs.
-    terms = 512 + 8 * len(relaxation.blocks) + _tallest(rows) + _tallest(pieces)
     bound = constant + float(least.sum()) - doubt - EPSILON * terms * size
     return bound if np.isfinite(bound) else None
 
