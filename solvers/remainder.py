@@ -12,8 +12,9 @@ import numpy as np
 
 from engiagent.errors import EngiagentError
 from engiagent.formulations.classify import classify
-from engiagent.formulations.program import Products, Program
+from engiagent.formulations.program import OBJECTIVE, Products, Program
 from engiagent.solvers import linear
+from engiagent.solvers.expressions import curved_rows
 from engiagent.solvers.feasibility import worst_violation
 from engiagent.solvers.registry import adapter
 from engiagent.solvers.result import Floats, SolveOptions, SolverResult
@@ -52,10 +53,15 @@ def exact_rest(program: Program, options: SolveOptions, x: Floats) -> SolverResu
     -------
     SolverResult | None
         The result of the rest; ``optimal`` is meant with the whole numbers as they are. None when
-        x is exact already, or when no method finds a point that keeps the rows.
+        x is exact already, or when no method finds a point that keeps the rows. A point that keeps
+        them may still be off where the objective is curved, or not be the best of a program without
+        whole numbers, whatever its solver says: then a convex rest is solved.
     """
     broken = worst_violation(program, x).amount
-    if broken <= EXACT or not (program.column_lower < program.column_upper).any():
+    inside = broken <= EXACT
+    if inside and program.is_mip and OBJECTIVE not in curved_rows(program):
+        return None
+    if not (program.column_lower < program.column_upper).any():
         return None
     whole = program.integrality
     if bool(whole.all()):
@@ -70,6 +76,8 @@ def exact_rest(program: Program, options: SolveOptions, x: Floats) -> SolverResu
     limit = None if options.time_limit is None else max(LEAST, SHARE * options.time_limit)
     given = SolveOptions(time_limit=limit, seed=options.seed)
     found = classify(fixed)
+    if inside and found.convexity != "convex":
+        return None
     for backend in CONVEX if found.convexity == "convex" else LOCAL:
         solver = adapter(backend)
         if solver.missing() or refusals(solver, fixed, found):
@@ -83,9 +91,17 @@ def exact_rest(program: Program, options: SolveOptions, x: Floats) -> SolverResu
         if result.x is None:
             continue
         point = np.where(whole, x, result.x)
-        if worst_violation(program, point).amount <= min(KEPT, broken):
+        if inside and _is_worse(program, point, x):
+            continue
+        if worst_violation(program, point).amount <= max(EXACT, min(KEPT, broken)):
             return replace(result, x=point, objective=program.objective_at(point))
     return None
+
+
+def _is_worse(program: Program, point: Floats, x: Floats) -> bool:
+    sign = -1.0 if program.sense == "maximize" else 1.0
+    best = program.objective_at(x)
+    return not sign * (program.objective_at(point) - best) <= KEPT * max(1.0, abs(best))
 
 
 def _with_fixed_factors(program: Program) -> Program:

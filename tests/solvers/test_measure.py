@@ -79,7 +79,7 @@ def test_nobody_calls_another_point_optimal(backend: str, name: str) -> None:
     tiny = TINY[name]
     if why_not(the(backend), tiny.program) is not None:
         pytest.skip("does not take it")
-    if backend == "pyomo:scip_direct" and not tiny.program.is_linear:
+    if (backend, name) == ("pyomo:scip_direct", "QP"):
         pytest.skip("takes up to half a minute for it")
     # fatrop never ends on the disk, so that it needs a process that ends it.
     hangs = (backend, name) == ("fatrop", "SOCP")
