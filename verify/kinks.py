@@ -62,7 +62,7 @@ def segment_extreme(value: Value, rows: Ints, size: int, smallest: bool) -> Valu
     if np.bincount(rows, minlength=size).min(initial=1) == 0:
         raise UnitError(f"the {'min' if smallest else 'max'} of nothing has no value")
     order = np.lexsort((value.data if smallest else -value.data, rows))
-    first = np.concatenate(([True], rows[order][1:] != rows[order][:-1]))
+    first = np.diff(rows[order], prepend=-1) != 0
     chosen = values.gather(value, order[first])
     if not value.degree:
         return chosen

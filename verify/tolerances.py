@@ -53,7 +53,8 @@ def row_tolerance(left: Value, right: Value, stated: float | None) -> Floats:
     stated
         The absolute part that the requirement itself states, in SI.
     """
-    rows = max(left.size.size, right.size.size)
+    counts = left.size.size, right.size.size
+    rows = max(counts) if min(counts) else 0  # beside no rows one number is on none
     size = thin(left.size) + thin(right.size)
     absolute = stated
     if absolute is None:

@@ -99,12 +99,15 @@ def of_box(programme: ExactProgramme, box: Box) -> Iterator[Finding]:
         name = "bounds"
         if box.kind == "semicontinuous":
             name = "semicontinuous"
-            beyond = [min(abs(number), far) for number, far in zip(x, beyond, strict=True)]
+            beyond = [
+                min(abs(number - box.zero), far) for number, far in zip(x, beyond, strict=True)
+            ]
         amounts = _array(beyond)
         yield _finding(f"{name}:{box.name}", amounts, box_tolerance(bench, box.name), unit, frame)
     if box.whole is not None:
         shown = [
-            number / box.whole if here else ZERO for number, here in zip(x, there, strict=True)
+            (number - box.zero) / box.whole if here else ZERO
+            for number, here in zip(x, there, strict=True)
         ]
         off = _array([abs(number - round(number)) for number in shown])
         allowed = np.full(x.size, TOLERANCES["integrality"])

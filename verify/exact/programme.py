@@ -16,7 +16,13 @@ from engiagent.verify.documents import Bench
 from engiagent.verify.exact import forms
 from engiagent.verify.exact.evaluator import ExactEvaluator
 from engiagent.verify.exact.forms import Entries, Exact
-from engiagent.verify.exact.numbers import Fractions, NotExactError, filled, fraction, grouped
+from engiagent.verify.exact.numbers import (
+    Fractions,
+    NotExactError,
+    filled,
+    fraction,
+    grouped,
+)
 from engiagent.verify.frames import EvaluationError, Frame, whole_grid
 from engiagent.verify.levels.algebra import Rule, rules_of_core, stated_tolerance
 from engiagent.verify.relations import Judge, parts_of
@@ -24,6 +30,8 @@ from engiagent.verify.tolerances import row_tolerance
 from engiagent.verify.values import ONE, Floats, Ints, Value
 
 UNREADABLE = (NotExactError, UnitError, GrammarError, EngiagentError)
+
+ZERO = Fraction(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +78,8 @@ class Box:
     whole
         By how much a whole number of the variable's unit is larger than one in SI; None where it
         need not be whole.
+    zero
+        The SI value of the unit's zero, of which a scale of temperature has one of its own.
     """
 
     name: str
@@ -79,6 +89,7 @@ class Box:
     exists: Any
     kind: str
     whole: Fraction | None
+    zero: Fraction = ZERO
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +195,7 @@ def _box(evaluator: ExactEvaluator, definition: VariableDef) -> Box:
         ends.append(tuple(bound.data))
     lower, upper = ends
     if definition.type == "semicontinuous" and definition.lower is None:
-        lower = (Fraction(0),) * frame.size
+        lower = (unit.zero or ZERO,) * frame.size
     if definition.type == "binary":
         lower = tuple(Fraction(0) if e is None else max(e, Fraction(0)) for e in lower)
         upper = tuple(Fraction(1) if e is None else min(e, Fraction(1)) for e in upper)
@@ -192,7 +203,8 @@ def _box(evaluator: ExactEvaluator, definition: VariableDef) -> Box:
     whole = unit.factor if definition.type in ("integer", "binary") else None
     start = evaluator.columns.starts[definition.name]
     assert value.size == frame.size
-    return Box(definition.name, start, lower, upper, mask, definition.type, whole)
+    zero = unit.zero or ZERO
+    return Box(definition.name, start, lower, upper, mask, definition.type, whole, zero)
 
 
 def box_tolerance(bench: Bench, name: str) -> Floats:
@@ -270,13 +282,13 @@ def ends_of(
         span = slice(box.start, box.start + len(box.lower))
         low, high = list(box.lower), list(box.upper)
         if box.kind == "semicontinuous":
-            low = [None if end is None else min(end, zero) for end in low]
-            high = [None if end is None else max(end, zero) for end in high]
+            low = [None if end is None else min(end, box.zero) for end in low]
+            high = [None if end is None else max(end, box.zero) for end in high]
         if box.exists is not None:
             low = [end if there else zero for end, there in zip(low, box.exists, strict=True)]
             high = [end if there else zero for end, there in zip(high, box.exists, strict=True)]
         lower[span], upper[span] = low, high
-        if box.whole is not None:
+        if box.whole is not None and not box.zero:  # multiples of it are what a case cuts at
             steps[span] = box.whole
     return lower, upper, steps
 

@@ -1,7 +1,7 @@
 """The objective, evaluated again: one goal or several, scenarios, and what broken limits cost."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -193,11 +193,15 @@ def _over_scenarios(value: Value, risk: RiskDef | None, frame: Frame, sense: str
     if chances is None:
         raise EvaluationError(f"{element.set.name} has no probabilities")
     weights = np.asarray(chances[element.set.in_root[element.positions]], dtype=np.float64)
+    # Weights that add up to one make a temperature of temperatures, though no sum of them is one.
+    amount = replace(value, unit=value.unit.difference())
     if measure == "expected":
-        return values.segment_sum(values.multiply(values.constant(weights, ONE), value), rows, 1)
+        parts = values.multiply(values.constant(weights, ONE), amount)
+        return replace(values.segment_sum(parts, rows, 1), unit=value.unit)
     if risk is None or risk.alpha is None or not 0.0 <= risk.alpha < 1.0:
         raise EvaluationError("a conditional value at risk needs its level alpha below 1")
-    return kinks.tail_mean(value, weights, 1.0 - risk.alpha, sense == "minimize")
+    mean = kinks.tail_mean(amount, weights, 1.0 - risk.alpha, sense == "minimize")
+    return replace(mean, unit=value.unit)
 
 
 # --- soft constraints --------------------------------------------------------------------------

@@ -119,9 +119,10 @@ def least_violation(relaxation: Relaxation, point: Floats) -> float | None:
 def prepared(
     bench: Bench, core: Core, objective: Objective, boxes: Mapping[str, Bounds] | None = None
 ) -> tuple[Relaxation, Floats, Floats] | str:
-    """Return a relaxation with its first pieces, the plan, and which columns have to be whole.
+    """Return a relaxation with its first pieces, the plan, and the steps of whole numbers in SI.
 
-    A text says why there is none.
+    A step is zero where a column need not be whole, and where its unit counts from a zero of its
+    own. A text says why there is none.
     """
     try:
         built = _build(bench, core, objective, boxes)
@@ -137,8 +138,10 @@ def prepared(
     for definition in core.decision_variables:
         value = bench.variables.get(definition.name)
         if definition.type in ("integer", "binary") and value is not None:
+            unit = parse_unit(definition.unit or "1")
             start = columns.starts[value.order]
-            whole[start : start + value.data.size] = 1.0
+            step = 0.0 if unit.zero else float(unit.factor)
+            whole[start : start + value.data.size] = step
     return relaxation, point, whole
 
 

@@ -210,11 +210,14 @@ def _solved(
 def _halves(relaxation: Relaxation, at: _Open, whole: Floats) -> Iterator[Case]:
     """Yield the cases into which one falls; none when its optimum already keeps everything."""
     x = at.optimum
-    off = np.where(whole > 0, np.abs(x - np.round(x)), 0.0)
+    steps = np.where(whole > 0, whole, 1.0)
+    count = x / steps
+    off = np.where(whole > 0, np.abs(count - np.round(count)), 0.0)
     place = int(np.argmax(off))
     if off[place] > WHOLE:
         down, up = at.case.upper.copy(), at.case.lower.copy()
-        down[place], up[place] = np.floor(x[place]), np.ceil(x[place])
+        down[place] = np.floor(count[place]) * steps[place]
+        up[place] = np.ceil(count[place]) * steps[place]
         yield replace(at.case, upper=np.minimum(down, at.case.upper))
         yield replace(at.case, lower=np.maximum(up, at.case.lower))
         return
@@ -264,11 +267,13 @@ def _settled(relaxation: Relaxation, at: _Open, whole: Floats) -> Iterator[Case]
                 worst, place = float(miss[row]), int(columns[0])
     if place < 0:
         return
-    fixed = np.round(x[place])
+    step = whole[place]
+    number = np.round(x[place] / step)
+    fixed = number * step
     for low, high in (
-        (case.lower[place], fixed - 1),
+        (case.lower[place], (number - 1) * step),
         (fixed, fixed),
-        (fixed + 1, case.upper[place]),
+        ((number + 1) * step, case.upper[place]),
     ):
         if low <= high:
             lower, upper = case.lower.copy(), case.upper.copy()

@@ -37,9 +37,10 @@ class Bounds:
     upper: Floats
     exists: Bools
 
-    def with_zero(self) -> "Bounds":
+    def with_zero(self, unit: Unit) -> "Bounds":
         """Return the bounds widened to hold zero, as a semicontinuous variable may be."""
-        return Bounds(np.minimum(self.lower, 0.0), np.maximum(self.upper, 0.0), self.exists)
+        zero = float(unit.zero or 0)
+        return Bounds(np.minimum(self.lower, zero), np.maximum(self.upper, zero), self.exists)
 
     def with_whole_ends(self, unit: Unit) -> "Bounds":
         """Return the bounds narrowed to whole numbers of the variable's own unit."""
@@ -53,7 +54,9 @@ class Bounds:
 def box_of(bench: Bench, definition: VariableDef) -> Bounds:
     """Return an interval that holds every allowed value of a variable, in SI."""
     bounds = bounds_of(bench, definition)
-    return bounds.with_zero() if definition.type == "semicontinuous" else bounds
+    if definition.type != "semicontinuous":
+        return bounds
+    return bounds.with_zero(parse_unit(definition.unit or "1"))
 
 
 def bounds_of(bench: Bench, definition: VariableDef) -> Bounds:
@@ -64,7 +67,7 @@ def bounds_of(bench: Bench, definition: VariableDef) -> Bounds:
     lower = _bound(bench, definition.lower, frame, unit, -np.inf)
     upper = _bound(bench, definition.upper, frame, unit, np.inf)
     if definition.type == "semicontinuous" and definition.lower is None:
-        lower = np.zeros_like(lower)
+        lower = np.full_like(lower, float(unit.zero or 0))
     if definition.type == "binary":
         lower, upper = np.maximum(lower, 0.0), np.minimum(upper, 1.0)
     mask = bench.mask(definition)
@@ -143,7 +146,8 @@ def _check_gap(
     frame = whole_grid(*bench.declarations.dims(definition.index))
     tolerance = row_tolerance(value, values.constant(np.zeros(1), value.unit), None)
     beyond = np.maximum(bounds.lower - value.data, value.data - bounds.upper)
-    slack = -np.minimum(np.abs(value.data), np.maximum(beyond, 0.0))
+    off = np.abs(value.data - float(value.unit.zero or 0))
+    slack = -np.minimum(off, np.maximum(beyond, 0.0))
     slack = np.where(bounds.exists, slack, 0.0)
     part = Part(None, slack, tolerance, value.unit.difference())
     return outcome(rule, level, frame, worst_of(part))
@@ -158,7 +162,7 @@ def _check_whole(
         f"{definition.name} is a whole number",
     )
     frame = whole_grid(*bench.declarations.dims(definition.index))
-    shown = value.data / float(value.unit.factor)
+    shown = (value.data - float(value.unit.zero or 0)) / float(value.unit.factor)
     slack = np.where(bounds.exists, -np.abs(shown - np.rint(shown)), 0.0)
     tolerance = np.full(frame.size, TOLERANCES["integrality"])
     return outcome(rule, level, frame, worst_of(Part(None, slack, tolerance, values.ONE)))

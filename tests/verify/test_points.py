@@ -1,0 +1,71 @@
+"""Whole numbers and gaps count from the zero of the variable's unit, which degC has of its own."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engiagent.certify import certify
+from engiagent.formulations import compile_blueprint
+from engiagent.solvers import solve, to_dataset
+from engiagent.verify import Certificate
+from tests.verify.small import document, judged, rule
+
+
+def solved(variables: list[Any], rule: Any, goal: Any, **core: Any) -> Certificate:
+    """Return the certificate of an optimum, with what fractions say of it."""
+    blueprint = document(variables, [rule], goal, **core)
+    program = compile_blueprint(blueprint)
+    answer = to_dataset(program, solve(program, isolate=False))
+    return certify(None, answer, blueprint, folder=Path(), name="small", exact=True)
+
+
+@pytest.mark.parametrize(
+    ("unit", "limit", "best"), [("degC", "3.5[degC]", 4.0), ("degF", "-10.2[degC]", 14.0)]
+)
+def test_a_set_point_in_whole_degrees(unit: str, limit: str, best: float) -> None:
+    th = {"name": "th", "type": "integer", "lower": -40, "upper": 50, "unit": unit}
+    goal = {"sense": "minimize", "expression": "th", "unit": unit}
+    found = solved([th], rule(f"th >= {limit}", None), goal)
+    assert found.verdict == "certified"
+    assert found.objective is not None
+    assert found.objective["value"] == pytest.approx(best)
+    blueprint = document([th], [rule(f"th >= {limit}", None)], goal)
+    assert judged(blueprint, {"th": best + 0.5}).verdict == "violated"
+
+
+@pytest.mark.parametrize(
+    ("th", "verdict"),
+    [(0.0, "feasible"), (7.0, "feasible"), (3.0, "violated"), (-273.15, "violated")],
+)
+def test_the_gap_of_a_semicontinuous_temperature(th: float, verdict: str) -> None:
+    variable = {"name": "th", "type": "semicontinuous", "lower": 5, "upper": 20, "unit": "degC"}
+    goal = {"sense": "maximize", "expression": "th", "unit": "degC"}
+    blueprint = document([variable], [rule("th <= 30", None)], goal)
+    assert judged(blueprint, {"th": th}).verdict == verdict
+
+
+@pytest.mark.parametrize("risk", [{"measure": "expected"}, {"measure": "cvar", "alpha": 0.5}])
+def test_temperatures_are_averaged_over_scenarios(risk: dict[str, Any]) -> None:
+    scenarios = {
+        "name": "S",
+        "kind": "scenario",
+        "elements": ["a", "b"],
+        "probabilities": [0.25, 0.75],
+    }
+    th = {"name": "th", "index": ["s in S"], "lower": 0, "upper": 100, "unit": "degC"}
+    out = {"name": "out", "index": ["S"], "value": [10, 20], "unit": "degC"}
+    goal = {
+        "sense": "minimize",
+        "scenario": "s in S",
+        "expression": "th[s]",
+        "unit": "degF",
+        "risk": risk,
+    }
+    found = solved(
+        [th], rule("th[s] >= out[s] + 1[K]", "s in S"), goal, sets=[scenarios], parameters=[out]
+    )
+    assert found.verdict == "certified"
+    assert found.objective is not None
+    mean = 18.5 if risk["measure"] == "expected" else 21.0
+    assert found.objective["value"] == pytest.approx(1.8 * mean + 32)
