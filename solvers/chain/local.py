@@ -77,9 +77,11 @@ def step_cost(local: Local) -> StepCost | None:
     for k in range(1, len(slopes)):
         wide = slopes[k] - slopes[k - 1] > TIE * size
         probes[k] = np.where(wide, 0.5 * (slopes[k] + slopes[k - 1]), probes[k - 1])
-    changes = np.empty_like(probes)
+    changes, filling = np.zeros_like(probes), filling_of(local)
     for k in range(len(probes)):
-        changes[k] = (local.alpha * columns_at(local, probes[k])).sum(axis=0)
+        columns = columns_at(filling, probes[k], filling.moving)
+        for j, column in zip(filling.moving, columns, strict=True):
+            changes[k] += local.alpha[j] * column
     np.maximum.accumulate(changes, axis=0, out=changes)
     return StepCost(slopes, probes, changes)
 
@@ -130,38 +132,86 @@ def _balances(local: Local) -> bool:
     return bool(inside.all())
 
 
-def columns_at(local: Local, price: Floats) -> Floats:
-    """Return the best local columns at a price of the state, shape (J, N)."""
-    cost = local.cost - price * local.alpha
-    x = np.where(cost > 0, local.lower, local.upper)
-    balanced = np.flatnonzero(local.beta.any(axis=1))
-    if not len(balanced):
-        return x
-    ratios, least, room = [], [], []
-    need = local.demand.copy()
-    for j in balanced.tolist():
-        beta = local.beta[j]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratios.append(np.where(beta != 0, cost[j] / beta, np.inf))
-        one, two = beta * local.lower[j], beta * local.upper[j]
-        least.append(np.minimum(one, two))
-        room.append(np.abs(two - one))
-        need -= least[-1]
-    for j, column in enumerate(balanced.tolist()):
-        before = np.zeros_like(need)
-        for i in range(len(balanced)):
-            if i != j:
-                first = ratios[i] <= ratios[j] if i < j else ratios[i] < ratios[j]
-                before += np.where(first, room[i], 0.0)
-        beta = local.beta[column]
-        fill = need - before
-        up, down = local.upper[column], local.lower[column]
-        full, empty = np.where(beta > 0, up, down), np.where(beta > 0, down, up)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            between = np.clip((least[j] + fill) / beta, down, up)
-        filled = np.where(fill >= room[j], full, np.where(fill <= 0, empty, between))
-        x[column] = np.where(beta != 0, filled, x[column])
-    return x
+@dataclass(frozen=True, eq=False)
+class Filling:
+    """What the best columns at any price have in common.
+
+    Attributes
+    ----------
+    moving
+        Columns with a coefficient in the change of the state.
+    ratios
+        Cost per unit of balance of the columns in a balance; at a price of 0 for moving ones.
+    least, room
+        Least use of the balance and what more there is, of the columns in a balance.
+    ends
+        Their bounds at the least use of the balance and at the most.
+    need
+        What is left of the balance at the least use of all, shape (N,).
+    """
+
+    local: Local
+    moving: list[int]
+    ratios: dict[int, Floats]
+    least: dict[int, Floats]
+    room: dict[int, Floats]
+    ends: dict[int, tuple[Floats, Floats]]
+    need: Floats
+
+
+def filling_of(local: Local) -> Filling:
+    """Return what the best local columns at any price have in common."""
+    found = Filling(
+        local=local,
+        moving=np.flatnonzero(local.alpha.any(axis=1)).tolist(),
+        ratios={},
+        least={},
+        room={},
+        ends={},
+        need=local.demand.copy(),
+    )
+    for j in np.flatnonzero(local.beta.any(axis=1)).tolist():
+        lower, upper, beta = local.lower[j], local.upper[j], local.beta[j]
+        one, two = beta * lower, beta * upper
+        found.ratios[j] = _per_balance(local.cost[j], beta)
+        found.least[j], found.room[j] = np.minimum(one, two), np.abs(two - one)
+        up = beta > 0
+        found.ends[j] = np.where(up, lower, upper), np.where(up, upper, lower)
+        np.subtract(found.need, found.least[j], out=found.need)
+    return found
+
+
+def _per_balance(cost: Floats, beta: Floats) -> Floats:
+    """Return the cost per unit of balance, inf where a column is in none."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio: Floats = cost / beta
+    ratio[beta == 0] = np.inf
+    return ratio
+
+
+def columns_at(filling: Filling, price: Floats, columns: list[int]) -> list[Floats]:
+    """Return some of the best local columns at a price of the state, each of shape (N,)."""
+    local, ratios = filling.local, dict(filling.ratios)
+    costs = {j: local.cost[j] - price * local.alpha[j] for j in filling.moving}
+    for j in ratios.keys() & costs.keys():
+        ratios[j] = _per_balance(costs[j], local.beta[j])
+    found = []
+    for j in columns:
+        lower, upper, beta = local.lower[j], local.upper[j], local.beta[j]
+        x = np.where(costs.get(j, local.cost[j]) > 0, lower, upper)
+        if j in ratios:
+            fill, room = filling.need.copy(), filling.room[j]
+            for i, ratio in ratios.items():
+                if i != j:
+                    first = ratio <= ratios[j] if i < j else ratio < ratios[j]
+                    np.subtract(fill, filling.room[i], out=fill, where=first)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                between = np.clip((filling.least[j] + fill) / beta, lower, upper)
+            empty, full = filling.ends[j]
+            filled = np.where(fill >= room, full, np.where(fill <= 0, empty, between))
+            x = filled if (beta != 0).all() else np.where(beta != 0, filled, x)
+        found.append(x)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,9 +251,11 @@ def split_changes(local: Local, cost: StepCost, change: Floats, near: Floats) ->
     begin, end = changes[piece, here], changes[piece + 1, here]
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(end > begin, np.clip((change - begin) / (end - begin), 0.0, 1.0), 0.0)
-    start = columns_at(local, cost.probes[piece, here])
-    stop = columns_at(local, cost.probes[piece + 1, here])
-    return Split(start + share * (stop - start), low, high)
+    filling, every = filling_of(local), list(range(len(local.cost)))
+    starts = columns_at(filling, cost.probes[piece, here], every)
+    stops = columns_at(filling, cost.probes[piece + 1, here], every)
+    x = [start + share * (stop - start) for start, stop in zip(starts, stops, strict=True)]
+    return Split(np.array(x).reshape(local.cost.shape), low, high)
 
 
 def balance_prices(local: Local, x: Floats, state_price: Floats) -> Floats:
