@@ -1,5 +1,6 @@
 """The best plan of a chain, for all steps at once with numpy; its two recursions run over lists."""
 
+from array import array
 from collections.abc import Iterable
 from itertools import repeat
 from typing import Any, Final
@@ -88,12 +89,16 @@ def best_states(steps: Steps, scale: Scale) -> Floats | None:
     size = np.maximum(np.abs(low), np.abs(high))
     reach = SLACK * np.maximum(np.maximum(size, np.abs(inside[1])), np.abs(inflow))
     counts, slopes, spans = _packed(steps, scale)
-    lengths = spans.tolist()
-    levels = [0.0] * len(lengths)
+    # What is taken by its place stands in arrays, which hold numbers without an object for each.
+    lengths = array("d", spans.tobytes())
+    levels = array("d", bytes(8 * len(lengths)))
     moves = counts, least, most, inflow, *inside
     units = scale.begins, scale.jumps, scale.syncs
     backwards = _steps(*(part[::-1] for part in (*moves, *units, reach)))
-    if plain.value_levels(slopes.tolist(), lengths, backwards, (low, high), levels) >= 0:
+    if (
+        plain.value_levels(array("d", slopes.tobytes()), lengths, backwards, (low, high), levels)
+        >= 0
+    ):
         return None
     margin = SNAP * size
     forwards = _steps(counts, scale.jumps, inflow + least, low, high, low + margin, high - margin)
