@@ -246,6 +246,35 @@ def test_the_best_of_a_grid_is_reproduced_and_a_worse_one_is_not(tmp_path: Path)
     assert "better merit" in certificate.violations[0]["message"]
 
 
+@pytest.mark.parametrize("column", ["design__merit", "design__a"])
+@pytest.mark.parametrize("value", [11.9, np.nan])
+def test_the_points_that_are_handed_over_are_those_of_the_design(
+    tmp_path: Path, column: str, value: float
+) -> None:
+    plan = designed(where="a <= 3[m2]")
+    dataset = evaluate_definitions(plan).to_dataset()
+    assert reproduce(bare(tmp_path), dataset, plan).verdict == "reproduced"
+    dataset[column].values[1] = value
+    certificate = reproduce(bare(tmp_path), dataset, plan)
+    assert certificate.verdict == "violated"
+    assert column in certificate.violations[0]["message"]
+
+
+def test_definitions_over_nothing_are_reproduced(tmp_path: Path) -> None:
+    sets = [{"name": "G", "kind": "labels", "elements": []}]
+    core = {
+        "sets": sets,
+        "parameters": [number("k", 3, "EUR")],
+        "definitions": [
+            {"name": "none", "index": ["g in G"], "expression": "k*pos(g)", "unit": "EUR"},
+            {"name": "all", "expression": "k + sum(none[g] for g in G)", "unit": "EUR"},
+        ],
+    }
+    plan = assumed(core)
+    certificate = reproduce(bare(tmp_path), evaluate_definitions(plan).to_dataset(), plan)
+    assert certificate.verdict == "reproduced", certificate.to_json()
+
+
 def test_a_point_off_the_grid_is_refused(tmp_path: Path) -> None:
     plan = designed(sense="maximize")
     beyond = evaluate_definitions(plan, choices={"a": 0.01})

@@ -1,6 +1,6 @@
 """Whether the design is the best of its points: every point is evaluated and checked again."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -30,6 +30,7 @@ class _Ranking:
     admissible: int = 0
     points: int = 0
     wrong: list[str] = field(default_factory=list)
+    table: dict[str, list[float]] = field(default_factory=dict)
 
 
 def check_design(blueprint: Blueprint, folder: Any, chosen: Bench) -> tuple[Report, dict[str, Any]]:
@@ -68,7 +69,23 @@ def check_design(blueprint: Blueprint, folder: Any, chosen: Bench) -> tuple[Repo
     if not any(_same(place, point) for point in points(design)):
         message = "the chosen point is none of the design's points"
         return Report("fail", body, (Violation(LEVEL, "design", "design", message),)), objective
+    for column in _other_table(chosen, ranking.table):
+        message = f"the column {column} of the design's points is not what the design gives"
+        return Report("fail", body, (Violation(LEVEL, "design", "design", message),)), objective
     return Report("pass" if exhaustive else "unchecked", body), objective
+
+
+def _other_table(chosen: Bench, table: Mapping[str, Sequence[float]]) -> Iterator[str]:
+    """Yield the columns of the points that were handed over and differ from the table."""
+    for name, numbers in table.items():
+        answer = chosen.answers.get(f"design__{name}")
+        if answer is None:
+            continue  # nobody has to hand the points over
+        theirs, own = np.ravel(answer.values), np.array(numbers)
+        if theirs.shape != own.shape or not np.allclose(
+            theirs, own, rtol=1e-9, atol=0.0, equal_nan=True
+        ):
+            yield f"design__{name}"
 
 
 def _same(one: dict[str, float], other: dict[str, float]) -> bool:
@@ -103,9 +120,13 @@ def _ranked(
 ) -> _Ranking:
     """Evaluate and check every point; a smaller rank is better."""
     ranking = _Ranking()
+    ranking.table = {"merit": [], **{choice.name: [] for choice in design.choices}}
     pairs = zip(points(design), evaluate_points(blueprint, folder), strict=True)
     for wanted, (given, results) in pairs:
         ranking.points += 1
+        for name, number in wanted.items():
+            ranking.table[name].append(number)
+        ranking.table["merit"].append(np.nan)
         if not _same(wanted, given):
             ranking.wrong.append(f"point {ranking.points} is another one than the design says")
             continue
@@ -114,9 +135,10 @@ def _ranked(
             if outcome.status != "pass":
                 place = ", ".join(f"{n} = {v:g}" for n, v in given.items())
                 ranking.wrong.append(f"{outcome.check['id']} is not reproduced at {place}")
-        merit, _, _ = _merit(bench, design)
+        merit, shown, _ = _merit(bench, design)
         if merit is None:
             continue
+        ranking.table["merit"][-1] = shown
         ranking.admissible += 1
         if sign * merit < ranking.best:
             ranking.best, ranking.at = sign * merit, given

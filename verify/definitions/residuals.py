@@ -90,13 +90,14 @@ def _compared(
     ) else 0  # fmt: skip
     amount = float(defect[worst]) if defect.size else 0.0
     steps = stored.unit.difference() if stored.unit.is_point else stored.unit
-    where = {n: label_of(e.set, int(e.positions[worst])) for n, e in frame.names.items()}
+    names = frame.names.items() if defect.size else ()
+    where = {n: label_of(e.set, int(e.positions[worst])) for n, e in names}
     shown = amount / float(steps.factor)
     check: dict[str, object] = {
         "id": name,
         "text": text,
         "rows": int(defect.size),
-        "worst": {"where": where if defect.size else {}, "defect": shown, "unit": str(steps)},
+        "worst": {"where": where, "defect": shown, "unit": str(steps)},
         "tolerance": float(allowed[worst]) / float(steps.factor) if defect.size else None,
         "status": "pass",
     }
