@@ -429,6 +429,9 @@ def _named(name: str) -> Unit:
 
 
 def _suggestion(name: str) -> str:
+    base = name.rstrip("0123456789")
+    if base != name and _ALIASES.get(base, base) in _TABLE:
+        return f"; did you mean {base}^{name.removeprefix(base)}?"
     from difflib import get_close_matches
 
     close = get_close_matches(name, [*_TABLE, *_POINTS, *_ALIASES], n=1, cutoff=0.6)
