@@ -73,7 +73,8 @@ def _bounds(
         if not (np.isfinite(low.min()) and np.isfinite(high.max())):
             tables = *model.tables, spread(lower, columns), spread(upper, columns)
             low, high = limit_states(Local(*tables, demand), rows.ratio, inflow, low, high)
-        lower, upper = lower.copy(), upper.copy()
+        if lower is model.lower:  # else made for these values of the couplers
+            lower, upper = lower.copy(), upper.copy()
         states = rows.ratio, inflow, low, high, demand
         sides = rows.alpha, rows.beta, lower, upper
         if not compiled_rows.limit_columns(columns, *sides, *states):

@@ -115,16 +115,20 @@ def _price_singles(model: Model, constant: Floats, y: Floats, kernel: Kernel) ->
     if not passes:
         return reduced
     ends = [_ends(model, singles, constant) for singles in passes]
-    lower, upper = program.column_lower.copy(), program.column_upper.copy()
-    for singles, (low, high) in zip(passes, ends, strict=True):
-        np.maximum.at(lower, singles.columns, low)
-        np.minimum.at(upper, singles.columns, high)
+    lower, upper = program.column_lower, program.column_upper
+    if not model.bounded_once:
+        lower, upper = lower.copy(), upper.copy()
+        for singles, (low, high) in zip(passes, ends, strict=True):
+            np.maximum.at(lower, singles.columns, low)
+            np.minimum.at(upper, singles.columns, high)
     for singles, (low, high) in zip(passes[::-1], ends[::-1], strict=True):
         columns = singles.columns
         slope = reduced[columns]
         down = (slope > 0) & (low > program.column_lower[columns]) & (low >= lower[columns])
         up = (slope < 0) & (high < program.column_upper[columns]) & (high <= upper[columns])
-        rows = _one_each(np.flatnonzero(down | up), columns, len(reduced))
+        rows = np.flatnonzero(down | up)
+        if not model.bounded_once:
+            rows = _one_each(rows, columns, len(reduced))
         if len(rows):
             y[singles.rows[rows]] = slope[rows] / singles.values[rows]
             reduced = reduced_costs(cost, entries, y, kernel)

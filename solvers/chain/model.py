@@ -99,6 +99,12 @@ class Model:
         return len(self.cost)
 
     @cached_property
+    def bounded_once(self) -> bool:
+        """Whether no column has two rows that are bounds."""
+        columns = np.concatenate([singles.columns for singles in self.chain.passes])
+        return len(np.unique(columns)) == len(columns)
+
+    @cached_property
     def tables(self) -> tuple[Floats, Floats, Floats]:
         """Cost, alpha and beta by slot and step, shapes (J, N)."""
         parts = self.cost, self.rows.alpha, self.rows.beta
