@@ -236,7 +236,9 @@ def _mixed(plugin: str, program: Program, options: SolveOptions) -> SolverResult
     ending = _run(plugin, program, options)
     ready = ending.x is not None and bool(np.all(np.isfinite(ending.x)))
     exact = _with_whole_numbers(program, options, ending.x) if ready else None
-    stopped = ending.kind in ("solved", "limit", "interrupted")
+    # CBC ends so at its gap, and CasADi takes that for a failure.
+    at_gap = ending.words.endswith("ended with finished")
+    stopped = ending.kind in ("solved", "limit", "interrupted") or at_gap
     if exact is None or exact.x is None or exact.objective is None or not stopped:
         if ending.kind == "solved":
             reason = f"{ending.words}, but its whole numbers leave no schedule"

@@ -114,7 +114,7 @@ def _run(name: str, about: Known, program: Program, options: SolveOptions) -> En
         if _has_new_interface(name):
             return _run_new(name, about, built, program, options)
         return _run_older(name, about, built, program, options)
-    except EngiagentError:
+    except (EngiagentError, MemoryError):
         raise
     except Exception as error:
         raise EngiagentError(

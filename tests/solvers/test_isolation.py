@@ -104,6 +104,18 @@ def test_a_memory_limit_is_never_a_hang(backend: str, make: Callable[[], Program
     assert result.reason == "optimal" or "memory limit of 12 MB" in result.reason
 
 
+@linux
+def test_a_thread_that_was_refused_memory_is_not_waited_for() -> None:
+    cancel = threading.Event()
+    timer = threading.Timer(30.0, cancel.set)
+    timer.start()
+    options = SolveOptions(backend="pyomo:highs", memory_limit_mb=1)
+    result = solve(dense_linear(250), options, cancel=cancel)
+    timer.cancel()
+    assert result.status == "limit"
+    assert "memory limit of 1 MB reached" in result.reason
+
+
 def test_memory_limit_needs_a_process() -> None:
     with pytest.raises(EngiagentError, match="process of its own"):
         solve(knapsack(), SolveOptions(memory_limit_mb=100), isolate=False)

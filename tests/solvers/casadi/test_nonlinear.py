@@ -27,6 +27,7 @@ from tests.solvers.convex.programs import (
     random_cones,
     random_quadratic,
 )
+from tests.solvers.programs import knapsack
 
 INF = np.inf
 
@@ -290,6 +291,17 @@ def test_cbc_and_clp() -> None:
             solver.solve_here(random_quadratic(1), SolveOptions(), None)
     with pytest.raises(EngiagentError, match="whole numbers"):
         conic.member("clp").solve_here(whole, SolveOptions(), None)
+
+
+def test_cbc_keeps_its_point_when_it_ends_at_a_gap() -> None:
+    program = knapsack(25, 3)
+    options = SolveOptions(backend="casadi-cbc", gap=0.5)
+    result = solve(program, options, isolate=False)
+    assert result.status == "feasible", result.reason
+    assert result.objective is not None
+    best = solve(program, isolate=False).objective
+    assert best is not None
+    assert best <= result.objective <= 0.5 * best
 
 
 @pytest.mark.parametrize("plugin", sorted(conic.UNFIT))
