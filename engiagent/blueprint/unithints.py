@@ -4,11 +4,22 @@ Pure functions over syntax trees: whoever finds two units that do not meet asks 
 the message and the mend. A mend is offered only where it brings the right dimension about.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from engiagent.blueprint.grammar import Binary, Call, Node, Number, Reduce, Ref, walk
+from engiagent.blueprint.grammar import (
+    Binary,
+    Call,
+    Choice,
+    Convert,
+    Node,
+    Number,
+    Reduce,
+    Ref,
+    Unary,
+    walk,
+)
 from engiagent.blueprint.spelling import bracketed, spell
 from engiagent.blueprint.symbols import Scope, SetInfo, Symbol
 from engiagent.blueprint.units import CURRENCIES, Unit, parse_unit
@@ -125,10 +136,24 @@ def _price(found: Unit, wanted: Unit) -> str | None:
 def _bare(node: Node, found: Unit, wanted: Unit) -> str | None:
     if found.dimension:
         return None
-    for part in walk(node):
-        if isinstance(part, Number) and part.unit is None:
-            return f"give the number its unit, as {part.value:g}[{wanted}]"
+    number = next(_numbers(node), None)
+    if number is not None:
+        return f"give the number its unit, as {number.value:g}[{wanted}]"
     return f"multiply by one unit of it, as {bracketed(node, 2)}*1[{wanted}]"
+
+
+def _numbers(node: Node) -> Iterator[Number]:
+    """Yield the bare numbers whose unit would be that of the whole: terms and factors."""
+    match node:
+        case Number(unit=None):
+            yield node
+        case Unary(operand=part) | Convert(operand=part) | Reduce(body=part):
+            yield from _numbers(part)
+        case Binary(op="/", left=part):
+            yield from _numbers(part)
+        case Binary(op="*" | "+" | "-", left=one, right=other) | Choice(then=one, otherwise=other):
+            yield from _numbers(one)
+            yield from _numbers(other)
 
 
 # -- steps of time --------------------------------------------------------------------------------

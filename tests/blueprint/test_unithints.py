@@ -73,6 +73,8 @@ def hint(text: str, wanted: str) -> str | None:
         ("soc[t]", "EUR", "multiply by a price in EUR/kWh"),
         ("fee", "EUR", "multiply by an exchange rate in EUR/USD"),
         ("5*number[g]", "kW", "give the number its unit, as 5[kW]"),
+        ("exp(0.5*number[g])*(3 + number[g])", "kW", "give the number its unit, as 3[kW]"),
+        ("exp(2*number[g])", "kW", "multiply by one unit of it, as exp(2*number[g])*1[kW]"),
         ("number[g]", "kW", "multiply by one unit of it, as number[g]*1[kW]"),
         ("T_out[t]", "K", "take a difference, as T_out[t] - 20[degC]"),
         ("5[K]", "degC", "write 5[degC] for a temperature"),
