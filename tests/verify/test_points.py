@@ -3,12 +3,19 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from engiagent.blueprint.units import parse_unit
 from engiagent.certify import certify
 from engiagent.formulations import compile_blueprint
 from engiagent.solvers import solve, to_dataset
 from engiagent.verify import Certificate
+from engiagent.verify.documents import Bench, Declarations
+from engiagent.verify.levels.goals import evaluate_declared
+from engiagent.verify.levels.tree import bound_by_cases
+from engiagent.verify.levels.variables import box_of
+from engiagent.verify.series import Series
 from tests.verify.small import document, judged, rule
 
 
@@ -69,3 +76,21 @@ def test_temperatures_are_averaged_over_scenarios(risk: dict[str, Any]) -> None:
     assert found.objective is not None
     mean = 18.5 if risk["measure"] == "expected" else 21.0
     assert found.objective["value"] == pytest.approx(1.8 * mean + 32)
+
+
+@pytest.mark.parametrize(
+    ("unit", "limit", "best"),
+    [("%", "34.5[%]", 0.35), ("MW", "2.5[MW]", 3e6), ("kW", "7.2[kW]", 8e3)],
+)
+def test_cases_of_whole_numbers_are_cut_in_the_variables_own_unit(
+    unit: str, limit: str, best: float
+) -> None:
+    n = {"name": "n", "type": "integer", "lower": 0, "upper": 100, "unit": unit}
+    goal = {"sense": "minimize", "expression": "n", "unit": unit}
+    plan = document([n], [rule(f"n >= {limit}", None)], goal)
+    shown = best / float(parse_unit(unit).factor)
+    series = {"n": Series("n", np.array(shown), parse_unit(unit), ())}
+    bench = Bench(Declarations(plan.core, None), series)
+    boxes = {v.name: box_of(bench, v) for v in plan.core.decision_variables}
+    found = bound_by_cases(bench, plan.core, evaluate_declared(bench, plan.core), boxes)
+    assert found.value == pytest.approx(best, rel=1e-6)
