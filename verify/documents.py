@@ -91,7 +91,7 @@ class Declarations:
             return Symbol(name, table.sets, elements=(table.element_of, flat.astype(np.int64)))
         if flat.dtype == object:
             return Symbol(name, table.sets, labels=flat)
-        numbers = flat.astype(np.float64)
+        numbers = np.asarray(flat, dtype=np.float64)
         if not np.isfinite(numbers).all():
             raise EvaluationError(f"the parameter {name} holds a value that is not finite")
         unit = unit_of(definition)

@@ -158,7 +158,7 @@ class Evaluator(Conditions):
         if not symbol.dims and not symbol.value.degree and not node.indices:
             value = symbol.value
             data, size = (values.wide(part, frame.size) for part in (value.data, value.size))
-            return value if frame.size == 1 else replace(value, data=data, size=size)
+            return value if frame.size == 1 else replace(value, data=data, sizes=size)
         span = self.places.span(node, symbol, frame)
         if span is not None:
             return values.gather(symbol.value, span)

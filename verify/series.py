@@ -128,7 +128,8 @@ def check_times(series: Series, stamps: npt.NDArray[np.datetime64], dim: IndexSe
         return
     by_utc = series.zoned and axis.zone is not None
     moments = stamps.astype("datetime64[ns]", copy=False)
-    if dim.root is dim and np.array_equal(moments, _moments(axis, by_utc)[: dim.size]):
+    known = axis.stamps if by_utc or axis.local is axis.edges else _moments(axis)
+    if dim.root is dim and np.array_equal(moments, known[: dim.size]):
         return
     seconds = moments.astype(np.int64) / 1e9
     edges = axis.edges if by_utc else axis.local
@@ -145,10 +146,9 @@ def check_times(series: Series, stamps: npt.NDArray[np.datetime64], dim: IndexSe
 
 
 @lru_cache(maxsize=4)
-def _moments(axis: TimeAxis, by_utc: bool) -> npt.NDArray[np.datetime64]:
-    """Return the edges as time stamps."""
-    edges = axis.edges if by_utc else axis.local
-    return np.rint(edges * 1e3).astype("datetime64[ms]").astype("datetime64[ns]")
+def _moments(axis: TimeAxis) -> npt.NDArray[np.datetime64]:
+    """Return the edges as time stamps by the wall clock."""
+    return np.rint(axis.local * 1e3).astype("datetime64[ms]").astype("datetime64[ns]")
 
 
 def check_clock(series: Series, given: tuple[str, ...], dim: IndexSet) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from engiagent.verify.values import Floats, Ints, Link, Mode, Value
+from engiagent.verify.values import Floats, Ints, Link, Mode, Value, thin
 
 
 def gradients(seeds: Sequence[tuple[Value, Floats]], mode: Mode = "value") -> dict[int, Floats]:
@@ -24,27 +24,65 @@ def gradients(seeds: Sequence[tuple[Value, Floats]], mode: Mode = "value") -> di
         By the ``order`` of each value that has no links (a variable): the derivative with respect
         to its SI data, of its shape.
     """
-    adjoints: dict[int, Floats] = {}
+    adjoints = _Sums()
     nodes: dict[int, Value] = {}
     for value, weight in seeds:
         if value.degree:
             _reach(value, nodes)
             seed = np.abs(weight) if mode == "absolute" else weight
-            adjoints[value.order] = adjoints.get(value.order, 0.0) + np.asarray(seed, np.float64)
+            adjoints.add(value.order, 0.0 + np.asarray(seed, np.float64), own=True)
     result = {}
     # What was made later depends on what was made earlier, never the other way round.
     for order in sorted(nodes, reverse=True):
         node = nodes[order]
-        adjoint = adjoints.pop(order, None)
+        adjoint = adjoints.pop(order)
         if adjoint is None:
             continue
         if not node.links:
             result[order] = adjoint
         for link in node.links:
-            pulled = link.pull(adjoint, mode)
-            known = adjoints.get(link.parent.order)
-            adjoints[link.parent.order] = pulled if known is None else known + pulled
+            if link.kind == "gather" and isinstance(link.rows, slice):
+                adjoints.add_part(link.parent.order, link.parent.data.size, link.rows, adjoint)
+            else:
+                pulled = link.pull(adjoint, mode)
+                adjoints.add(link.parent.order, pulled, own=False)
     return result
+
+
+class _Sums:
+    """Arrays that others are added to, in place where they are nobody else's."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[int, Floats] = {}
+        self._own: set[int] = set()
+
+    def pop(self, order: int) -> Floats | None:
+        """Return a sum, which is added to no more."""
+        self._own.discard(order)
+        return self._arrays.pop(order, None)
+
+    def add(self, order: int, more: Floats, own: bool) -> None:
+        """Add an array; ``own`` where nobody else has it."""
+        known = self._arrays.get(order)
+        if known is not None and order in self._own:
+            known += thin(more)
+            return
+        self._arrays[order] = more if known is None else known + thin(more)
+        if own or known is not None:
+            self._own.add(order)
+
+    def add_part(self, order: int, size: int, rows: slice, more: Floats) -> None:
+        """Add an array to a stretch of a sum of ``size`` numbers."""
+        known = self._arrays.get(order)
+        if known is None:
+            self._arrays[order] = np.zeros(size)
+            self._arrays[order][rows] = more
+        elif order in self._own:
+            known[rows] += thin(more)
+        else:
+            self._arrays[order] = np.array(known)
+            self._arrays[order][rows] += thin(more)
+        self._own.add(order)
 
 
 def contributions(seeds: Sequence[Value]) -> dict[int, int]:

@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+import numpy as np
+
 from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.jsontext import dumps_canonical
-from engiagent.verify.values import Floats, Value, thin, wide
+from engiagent.verify.values import Floats, Value, blocks, thin, wide
 
 TOLERANCES: Final[Mapping[str, float]] = MappingProxyType(
     {
@@ -45,6 +47,16 @@ def floor_of(unit: Unit) -> float:
     return TOLERANCES["floor_other"] * float(unit.factor)
 
 
+def _summed(left: Value, right: Value, rows: int) -> Floats:
+    """Return the sum of the sizes, as an array of its own; of one element where all are alike."""
+    if thin(left.data).size == 1 and thin(right.data).size == 1:
+        return np.array(thin(left.size) + thin(right.size))
+    found = np.empty(rows)
+    for stretch in blocks(rows):
+        np.add(left.size_of(stretch), right.size_of(stretch), out=found[stretch])
+    return found
+
+
 def row_tolerance(left: Value, right: Value, stated: float | None) -> Floats:
     """Return the tolerance of every row of a comparison, in SI.
 
@@ -53,9 +65,9 @@ def row_tolerance(left: Value, right: Value, stated: float | None) -> Floats:
     stated
         The absolute part that the requirement itself states, in SI.
     """
-    counts = left.size.size, right.size.size
+    counts = left.data.size, right.data.size
     rows = max(counts) if min(counts) else 0  # beside no rows one number is on none
-    size = thin(left.size) + thin(right.size)
+    size = _summed(left, right, rows)
     absolute = stated
     if absolute is None:
         # How far a temperature lies above absolute zero says nothing about its own scale.

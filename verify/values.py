@@ -6,7 +6,7 @@ of rows with respect to every variable (:func:`gradients`). All operations are l
 whole arrays; there is no loop over rows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Literal, TypeVar
@@ -23,6 +23,9 @@ Ints = npt.NDArray[np.int64]
 Many = TypeVar("Many", Floats, npt.NDArray[np.bool_])
 
 ONE = parse_unit("1")
+BLOCK = 16_384
+"""How many rows are worked on at a time where it pays: what is in between stays in the cache."""
+Sizes = Callable[[slice], Floats]
 EPSILON = float(np.finfo(np.float64).eps)
 _ORDER = count()
 Mode = Literal["value", "absolute"]
@@ -101,8 +104,8 @@ class Value:
         In coherent SI units, shape (rows,).
     unit
         The unit for display; its dimension is that of the data. A unit with a zero marks points.
-    size
-        A bound of the sum of the absolute terms, shape (rows,); the measure for tolerances.
+    sizes
+        :attr:`size`, or how to find it for a stretch of rows: few are ever asked for.
     degree
         0 for a constant, 1 for affine in the variables, 2 for anything else.
     bare
@@ -117,7 +120,7 @@ class Value:
 
     data: Floats
     unit: Unit
-    size: Floats
+    sizes: Floats | Sizes
     degree: int = 0
     bare: bool = False
     roundings: int = 2
@@ -125,6 +128,24 @@ class Value:
     order: int = field(default_factory=lambda: next(_ORDER))
     atom: Atom | None = None
     nought: bool = False
+
+    @property
+    def size(self) -> Floats:
+        """A bound of the sum of the absolute terms, shape (rows,); the measure for tolerances."""
+        if isinstance(self.sizes, np.ndarray):
+            return self.sizes
+        found = np.empty(self.data.size)
+        for rows in blocks(found.size):
+            found[rows] = self.sizes(rows)
+        object.__setattr__(self, "sizes", found)
+        return found
+
+    def size_of(self, rows: slice) -> Floats:
+        """Return :attr:`size` of a stretch of rows; one number where it is the same on all."""
+        if not isinstance(self.sizes, np.ndarray):
+            return self.sizes(rows)
+        few = thin(self.sizes)
+        return few if few.size == 1 else few[rows]
 
     @property
     def shown(self) -> Floats:
@@ -138,6 +159,12 @@ class Value:
 
 def _zero(unit: Unit) -> float:
     return 0.0 if unit.zero is None else float(unit.zero)
+
+
+def blocks(size: int) -> Iterator[slice]:
+    """Yield stretches of rows that together are all of them."""
+    for start in range(0, size, BLOCK):
+        yield slice(start, min(start + BLOCK, size))
 
 
 def thin(data: Many) -> Many:
@@ -168,7 +195,11 @@ def constant(data: Floats, unit: Unit, bare: bool = False) -> Value:
     factor, zero, few = float(unit.factor), _zero(unit), thin(data)
     converted = few if factor == 1.0 else few * factor
     converted = converted + zero if zero else converted
-    return Value(wide(converted, data.size), unit, wide(np.abs(converted), data.size), bare=bare)
+    if converted.size == 1:
+        return Value(
+            wide(converted, data.size), unit, wide(np.abs(converted), data.size), bare=bare
+        )
+    return Value(converted, unit, lambda rows: np.abs(converted[rows]), bare=bare)
 
 
 def new_order() -> int:
@@ -234,7 +265,7 @@ def negate(value: Value) -> Value:
         return replace(constant(-value.data, ONE, bare=True), nought=value.nought)
     _refuse_point(value)
     data = wide(-thin(value.data), value.data.size)
-    return made(data, value.unit, value.size, (value,), (-1.0,), value.degree)
+    return made(data, value.unit, value.sizes, (value,), (-1.0,), value.degree)
 
 
 def add(left: Value, right: Value, sign: float) -> Value:
@@ -252,15 +283,30 @@ def add(left: Value, right: Value, sign: float) -> Value:
     join = np.add if sign == 1.0 else np.subtract
     with np.errstate(all="ignore"):
         data = wide(np.asarray(join(thin(left.data), thin(right.data))), rows)
-        size = wide(thin(left.size) + thin(right.size), rows)
     return made(
         data,
         unit,
-        size,
+        _sizes(left, right, np.add),
         (left, right),
         (1.0, sign),
         max(left.degree, right.degree),
     )
+
+
+def _sizes(left: Value, right: Value, join: np.ufunc) -> Floats | Sizes:
+    """Return the sums or the products of the sizes of two values."""
+
+    def joined(rows: slice) -> Floats:
+        with np.errstate(all="ignore"):
+            return np.asarray(join(left.size_of(rows), right.size_of(rows)))
+
+    if all(isinstance(value.sizes, np.ndarray) and _same(value.sizes) for value in (left, right)):
+        return wide(joined(slice(0, 1)), max(left.data.size, right.data.size))
+    return joined
+
+
+def _same(sizes: Floats) -> bool:
+    return thin(sizes).size == 1
 
 
 def _align_sum(left: Value, right: Value, sign: float) -> tuple[Value, Value, Unit]:
@@ -292,11 +338,10 @@ def multiply(left: Value, right: Value) -> Value:
     weights = thin(right.data), thin(left.data)
     with np.errstate(all="ignore"):
         data = wide(weights[1] * weights[0], rows)
-        size = wide(thin(left.size) * thin(right.size), rows)
     return made(
         data,
         left.unit * right.unit,
-        size,
+        _sizes(left, right, np.multiply),
         (left, right),
         weights,
         min(left.degree + right.degree, 2),
@@ -354,10 +399,15 @@ def gather(value: Value, rows: Ints | slice) -> Value:
     if isinstance(rows, slice) and rows == slice(0, value.data.size):
         return value
     links = (Link(value, "gather", rows),) if value.degree else ()
-    return replace(
-        value, data=value.data[rows], size=value.size[rows], links=links, order=next(_ORDER),
-        atom=None,
-    )  # fmt: skip
+    sizes: Floats | Sizes
+    if isinstance(rows, slice) and not isinstance(value.sizes, np.ndarray):
+        start, known = rows.start, value.size_of
+        sizes = lambda part: known(slice(start + part.start, start + part.stop))  # noqa: E731
+    else:
+        sizes = value.size[rows]
+    return Value(
+        value.data[rows], value.unit, sizes, value.degree, value.bare, value.roundings, links
+    )
 
 
 def segment_sum(value: Value, rows: Ints, size: int) -> Value:
@@ -420,7 +470,7 @@ def combine(parts: Sequence[tuple[Value, Ints]], size: int) -> Value:
 def made(
     data: Floats,
     unit: Unit,
-    size: Floats,
+    sizes: Floats | Sizes,
     parents: tuple[Value, ...],
     weights: tuple[Floats | float, ...],
     degree: int,
@@ -436,7 +486,7 @@ def made(
     roundings = sum(parent.roundings for parent in parents) + 1
     if len(parents) == 2 and all(isinstance(weight, float) for weight in weights):
         roundings = max(parent.roundings for parent in parents) + 1  # a sum, not a product
-    return Value(data, unit, size, degree, bare, roundings, links, atom=atom)
+    return Value(data, unit, sizes, degree, bare, roundings, links, atom=atom)
 
 
 def _refuse_point(*values: Value) -> None:

@@ -1,15 +1,18 @@
 """Time stamps of data files as seconds, all of a column at once where they are of one form."""
 
 import re
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import lru_cache
-from typing import Final
+from functools import wraps
+from typing import Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from engiagent.blueprint.timeaxis import Floats, Ints
+
+Read = TypeVar("Read")
 
 _PLAIN: Final = re.compile(
     r"(?P<clock>\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?P<seconds>:\d\d)?)(?:[Zz]|[+-]\d\d:\d\d)?"
@@ -30,7 +33,27 @@ def parse_stamp(text: str) -> datetime | None:
         return None
 
 
-@lru_cache(maxsize=16)
+def _remembering(read: Callable[[tuple[str, ...]], Read]) -> Callable[[tuple[str, ...]], Read]:
+    """Return a function that knows the texts that it was given last.
+
+    Columns of a file are asked for again and again, as the very same tuple: to hash or to compare
+    a year of texts takes nearly as long as to read them.
+    """
+    recent: deque[tuple[tuple[str, ...], Read]] = deque(maxlen=8)
+
+    @wraps(read)
+    def remembered(texts: tuple[str, ...]) -> Read:
+        for known, found in recent:
+            if known is texts:
+                return found
+        found = read(texts)
+        recent.append((texts, found))
+        return found
+
+    return remembered
+
+
+@_remembering
 def stamp_seconds(texts: tuple[str, ...]) -> tuple[Floats, bool]:
     """Return time stamps in seconds since 1970, NaN where a text is none, and whether by UTC.
 
@@ -52,7 +75,7 @@ def stamp_seconds(texts: tuple[str, ...]) -> tuple[Floats, bool]:
     return np.array(seconds, dtype=np.float64), True in aware
 
 
-@lru_cache(maxsize=16)
+@_remembering
 def plain_seconds(texts: tuple[str, ...]) -> tuple[Floats, bool] | None:
     """Read stamps of the form of the first one all at once, ten times faster than one by one.
 

@@ -7,7 +7,7 @@ begins at midnight has 23, 24 or 25 hourly periods.
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 from zoneinfo import ZoneInfo
 
@@ -192,10 +192,11 @@ def parse_step(text: str) -> tuple[float, str]:
     return length, "timeunit" if abstract else "h"
 
 
+@lru_cache(maxsize=2)
 def build_axis(
     start: str | None, step: str | tuple[str, ...], periods: int, zone: str | None
 ) -> TimeAxis:
-    """Return the axis of ``periods`` periods.
+    """Return the axis of ``periods`` periods; asked again, the same one.
 
     Raises
     ------
@@ -221,6 +222,7 @@ def build_axis(
         raise ValueError("abstract time units have no clock: leave the start out")
     if dated and not edges[-1] < _LAST_SECOND:
         raise ValueError("the time axis ends after the year 9998")
+    edges.flags.writeable = False
     return TimeAxis(edges, dated, zone if dated else None, unit, start is not None, length)
 
 

@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 
 from engiagent.blueprint.units import parse_unit
 from engiagent.verify import values
-from engiagent.verify.levels.bands import BLOCK, banded, bands_of, common_factor, tighten_band
+from engiagent.verify.levels.bands import banded, bands_of, common_factor, tighten_band
 from engiagent.verify.levels.forms import Columns
 from engiagent.verify.levels.stated import ALIKE, _factor, _tighten
 from engiagent.verify.levels.variables import Bounds
 from engiagent.verify.sweeps import triplets
-from engiagent.verify.values import Value
+from engiagent.verify.values import BLOCK, Value
 
 ONE = parse_unit("1")
 SIZE = 5
@@ -69,12 +69,12 @@ def test_bands_are_multiples_where_the_matrices_are(
     chosen = sum_of(variables, terms if alike else others)
     two = values.multiply(values.repeated(scale, ONE, SIZE), chosen)
     starts = {variables[0].order: 0, variables[1].order: SIZE + 3}
-    columns = Columns(starts, np.concatenate([v.data for v in variables]))
+    columns = Columns(starts, [v.data for v in variables])
     first, second = (banded(value, columns.starts) for value in (one, two))
     if first is None or second is None:
         assert len({(which, start) for which, start, _ in terms + others}) < len(terms + others)
         return
-    found = common_factor(first, second, columns.point, ALIKE)
+    found = common_factor(first, second, columns.at, ALIKE)
     wanted = _factor(columns.form(one), columns.form(two))
     assert (found is None) == (wanted is None)
     if found is not None:
@@ -94,7 +94,8 @@ def test_bands_tighten_a_box_as_single_rows_do(terms: list, op: str) -> None:  #
         Bounds(np.full(SIZE + 3, -1.0), np.full(SIZE + 3, 0.5), np.ones(SIZE + 3, dtype=bool))
         for _ in range(2)
     ]
-    tighten_band(boxes[0], op, excess, here.data, band)
+    sides = excess, values.repeated(0.0, ONE, SIZE)
+    tighten_band(boxes[0], op, sides, here.data, band)
     _tighten(boxes[1], op, excess, here.data, part)
     assert (boxes[0].lower == boxes[1].lower).all()
     assert (boxes[0].upper == boxes[1].upper).all()
@@ -112,13 +113,14 @@ def test_a_multiple_is_judged_on_every_block_of_rows() -> None:
     assert forms[2] is None
     assert forms[0] is not None
     assert forms[1] is not None
-    found = common_factor(forms[0], forms[1], x.data, ALIKE)
+    columns = Columns({x.order: 0}, [x.data])
+    found = common_factor(forms[0], forms[1], columns.at, ALIKE)
     assert found is not None
     assert (found == 3.0).all()
     shifted = values.add(two, values.constant(last - 2.0, ONE), 1.0)
     moved = banded(shifted, {x.order: 0})
     assert moved is not None
-    assert common_factor(forms[0], moved, x.data, ALIKE) is None
+    assert common_factor(forms[0], moved, columns.at, ALIKE) is None
 
 
 def test_a_sum_over_rows_and_what_jumps_are_no_bands() -> None:

@@ -55,7 +55,7 @@ class _Coupled:
             assert symbol.value is not None
             # The last instant begins no period: no rate may look at it.
             flat = np.concatenate([data, np.full((len(data), 1), np.nan)], axis=1).reshape(-1)
-            value = replace(symbol.value, data=flat, size=np.abs(flat))
+            value = replace(symbol.value, data=flat, sizes=np.abs(flat))
             changed[name] = replace(symbol, value=value)
         evaluator = self.bench.evaluator(changed)
         found = {}

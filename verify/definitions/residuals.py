@@ -67,13 +67,13 @@ def _equation(bench: Bench, item: EquationDef, refine: int) -> Outcome:
     first = bench.frame(item.index[:-1])
     start = in_unit(bench.evaluator().number(parse(str(item.initial)), first), stored.unit)
     edges = stored.data.reshape(-1, periods.size + 1)
-    begun = replace(stored, data=edges[:, 0], size=np.abs(edges[:, 0]))
+    begun = replace(stored, data=edges[:, 0], sizes=np.abs(edges[:, 0]))
     outcome = _compared(item.name, str(item.initial), start, begun, first, 0)
     if outcome.status != "pass":
         return outcome
     value, calls = carried(bench, item, refine)
     after = edges[:, 1:].reshape(-1)
-    kept = replace(stored, data=after, size=np.abs(after))
+    kept = replace(stored, data=after, sizes=np.abs(after))
     text = f"{item.rate} by {item.scheme}"
     return _compared(item.name, text, value, kept, bench.frame(item.index), calls)
 

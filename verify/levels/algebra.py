@@ -142,14 +142,17 @@ def worst_of(part: Part) -> Worst | None:
     """Return the worst row of a part, None when it has no rows."""
     if not part.slack.size:
         return None
+    row, worst = 0, math.inf
     with np.errstate(all="ignore"):
-        margin = np.asarray(part.slack + part.tolerance)
-    # What is not finite makes the least not finite, or is an infinite slack, which nothing has.
-    row = int(margin.argmin())
-    worst = float(margin[row])
-    if not math.isfinite(worst) or not math.isfinite(margin.max()):
-        row = int(np.argmin(np.isfinite(margin)))
-        worst = float("nan")
+        for rows in values.blocks(part.slack.size):
+            margin = np.asarray(part.slack[rows] + part.tolerance[rows])
+            least = int(margin.argmin())
+            # What is not finite makes the least or the greatest of them not finite.
+            if not math.isfinite(margin[least]) or not math.isfinite(margin.max()):
+                row, worst = rows.start + int(np.isfinite(margin).argmin()), math.nan
+                break
+            if margin[least] < worst:
+                row, worst = rows.start + least, float(margin[least])
     place = row if part.rows is None else int(part.rows[row])
     return Worst(
         worst, float(part.slack[row]), place, float(part.tolerance[row]), part.unit, part.telling

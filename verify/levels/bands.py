@@ -4,17 +4,14 @@ The rows of a balance, a limit over time or a single comparison name the element
 in order. They are then a few arrays of coefficients, and need no sparse matrix.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from engiagent.verify.levels.variables import Bounds
-from engiagent.verify.values import EPSILON, Floats, Link, Value, thin
-
-BLOCK: Final = 16_384
-"""How many rows are worked on at a time: what is in between stays in the cache."""
+from engiagent.verify.values import EPSILON, Floats, Link, Value, blocks, thin
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -30,6 +27,8 @@ class Band:
 
 
 ONES: Final = np.ones(1)
+At = Callable[[int, int], Floats]
+"""What columns are at the point, from one of them up to another."""
 
 
 def bands_of(value: Value) -> list[Band] | None:
@@ -75,17 +74,17 @@ class Banded:
     columns: tuple[int, ...]
     factors: tuple[Floats, ...]
 
-    def constant(self, rows: slice, point: Floats) -> tuple[Floats, Floats]:
+    def constant(self, rows: slice, point: At) -> tuple[Floats, Floats]:
         """Return what is left of some rows at a point without their terms, and its error."""
         size = rows.stop - rows.start
         sums, sizes = np.zeros(size), np.zeros(size)
         for column, factors in zip(self.columns, self.factors, strict=True):
-            here = point[column + rows.start : column + rows.stop]
+            here = point(column + rows.start, column + rows.stop)
             factor = part(factors, rows)
             sums += factor * here
             sizes += np.abs(factor) * np.abs(here)
         error = EPSILON * (self.value.roundings + len(self.columns) + 8)
-        return self.value.data[rows] - sums, error * (self.value.size[rows] + sizes)
+        return self.value.data[rows] - sums, error * (self.value.size_of(rows) + sizes)
 
 
 def banded(value: Value, starts: Mapping[int, int]) -> Banded | None:
@@ -106,7 +105,7 @@ def banded(value: Value, starts: Mapping[int, int]) -> Banded | None:
     return Banded(value, columns, tuple(found[k].factors for _, k in placed))
 
 
-def common_factor(one: Banded, two: Banded, point: Floats, alike: float) -> Floats | None:
+def common_factor(one: Banded, two: Banded, point: At, alike: float) -> Floats | None:
     """Return by what each row of one has to be multiplied to be that of another.
 
     None when it cannot be, up to ``alike`` of each coefficient and of the terms of the constant.
@@ -133,16 +132,27 @@ def common_factor(one: Banded, two: Banded, point: Floats, alike: float) -> Floa
     return factor
 
 
-def tighten_band(box: Bounds, op: str, excess: Value, here: Floats, band: Band) -> None:
+def tighten_band(
+    box: Bounds, op: str, sides: tuple[Value, Value], here: Floats, band: Band
+) -> None:
     """Tighten a box in place by rows with one term each, rounded outwards.
 
-    ``here`` is the variable that the box is of, ``op`` compares the excess with zero.
+    Parameters
+    ----------
+    op, sides
+        The comparison.
+    here
+        The variable that the box is of.
+    band
+        The term of the left side less the right one.
     """
-    for rows in blocks(excess.data.size):
+    left, right = sides
+    a, b = thin(left.data), thin(right.data)
+    for rows in blocks(max(left.data.size, right.data.size)):
         factors = part(band.factors, rows)
         own = slice(band.start + rows.start, band.start + rows.stop)
-        limit = here[own] - excess.data[rows] / factors
-        room = 16 * EPSILON * excess.size[rows] / np.abs(factors)
+        limit = here[own] - (part(a, rows) - part(b, rows)) / factors
+        room = 16 * EPSILON * (left.size_of(rows) + right.size_of(rows)) / np.abs(factors)
         lower, upper, positive = box.lower[own], box.upper[own], factors > 0
         for sign, rising in ((positive, ">="), (~positive, "<=")):
             chosen = True if sign.all() else sign
@@ -155,9 +165,3 @@ def tighten_band(box: Bounds, op: str, excess: Value, here: Floats, band: Band) 
 def part(factors: Floats, rows: slice) -> Floats:
     """Return the coefficients of some rows."""
     return factors if factors.size == 1 else factors[rows]
-
-
-def blocks(size: int) -> Iterator[slice]:
-    """Yield stretches of rows that together are all of them."""
-    for start in range(0, size, BLOCK):
-        yield slice(start, min(start + BLOCK, size))

@@ -178,7 +178,7 @@ class _Target:
         assert self.symbol.value is not None
         unit = self.symbol.value.unit
         data = self.base + added
-        fresh = replace(values.constant(np.zeros_like(data), unit), data=data, size=np.abs(data))
+        fresh = replace(values.constant(np.zeros_like(data), unit), data=data, sizes=np.abs(data))
         return replace(self.symbol, value=fresh)
 
 

@@ -11,6 +11,7 @@ O. Shcherbina, doi:10.1007/s10107-003-0433-3. The derivatives come from the chec
 sweep. A Farkas ray is the same statement about :math:`0 \ge` something positive.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -24,11 +25,12 @@ from engiagent.verify import values
 from engiagent.verify.documents import Bench
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.levels.algebra import Rule, rules_of_core
+from engiagent.verify.levels.bands import part
 from engiagent.verify.levels.implied import NoWorse, implied_bounds
 from engiagent.verify.levels.variables import Bounds, box_of
 from engiagent.verify.schedule import Multipliers
 from engiagent.verify.sweeps import contributions, gradients
-from engiagent.verify.values import EPSILON, Floats, Value
+from engiagent.verify.values import EPSILON, Floats, Value, blocks
 
 METHOD = "dual bound recomputed from the multipliers"
 SAFETY = 4.0  # the a-priori constants count each rounding once; the sums around them add a few
@@ -288,18 +290,26 @@ def _near(
     less the doubt times the largest distance. None where an end is infinite or does not exist.
     """
     lower, upper = values.thin(box.lower), values.thin(box.upper)
-    if not (np.isfinite(lower).all() and np.isfinite(upper).all() and box.exists.all()):
+    finite = all(math.isfinite(e) for end in (lower, upper) if end.size for e in _ends_of(end))
+    if not (finite and values.thin(box.exists).all()):
         return None
-    change = np.where(slope > 0, lower, upper)
-    change -= start
-    change *= slope
-    reach = np.abs(start)
-    reach += np.maximum(np.abs(lower), np.abs(upper))
+    change, reach = np.empty_like(start), np.empty_like(start)
+    for rows in blocks(start.size):
+        low, high, here = part(lower, rows), part(upper, rows), change[rows]
+        np.subtract(np.where(slope[rows] > 0, low, high), start[rows], out=here)
+        here *= slope[rows]
+        np.abs(start[rows], out=reach[rows])
+        reach[rows] += np.maximum(np.abs(low), np.abs(high))
     doubt = many * _dot(size, reach)
     least = float(change.sum())
     if not np.isfinite(least - doubt):
         return None
     return least - doubt, float(np.abs(change, out=change).sum()) + doubt
+
+
+def _ends_of(numbers: Floats) -> tuple[float, float]:
+    """Return the least and the greatest number, of which one is not finite if any is not."""
+    return float(numbers.min()), float(numbers.max())
 
 
 def _dot(left: Floats, right: Floats) -> float:

@@ -201,7 +201,7 @@ def _build(
         point.append(np.asarray(atom.data, dtype=np.float64))
     if _length(point) > MAX_COLUMNS:
         return f"there are more than {MAX_COLUMNS} variables and nonlinear terms: not recomputed"
-    columns = Columns(starts, np.concatenate(point or [np.zeros(0)]))
+    columns = Columns(starts, point)
     if not np.isfinite(columns.point).all():
         return "a nonlinear term has no value at the plan"
     limits = np.full((2, columns.point.size), np.inf) * np.array([[-1.0], [1.0]])

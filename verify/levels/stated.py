@@ -127,25 +127,40 @@ def _boxes(
     others = []
     for rule, compared in _compared(bench, core):
         for op, left, right in compared:
+            if _is_bound(bench, boxes, owner, op, (left, right)):
+                continue
             excess = values.add(left, right, -1.0)
-            if not _is_bound(bench, boxes, owner, op, excess):
+            if not _is_loose_bound(bench, boxes, owner, op, excess):
                 others.append((rule, op, excess))
     return boxes, tuple(others)
 
 
 def _is_bound(
+    bench: Bench,
+    boxes: Mapping[str, Bounds],
+    owner: Mapping[int, str],
+    op: str,
+    sides: tuple[Value, Value],
+) -> bool:
+    """Tighten the box of a quantity that is compared with a number; whether it was one."""
+    if sides[0].degree + sides[1].degree != 1:
+        return False
+    bands = bands_of(sides[0] if sides[0].degree else sides[1]) or []
+    if len(bands) != 1 or bands[0].order not in owner or not bands[0].factors.all():
+        return False
+    name, band = owner[bands[0].order], bands[0]
+    if sides[1].degree:
+        band = replace(band, factors=-band.factors)
+    tighten_band(boxes[name], op, sides, bench.variables[name].data, band)
+    return True
+
+
+def _is_loose_bound(
     bench: Bench, boxes: Mapping[str, Bounds], owner: Mapping[int, str], op: str, excess: Value
 ) -> bool:
-    """Tighten the box of the only quantity in an excess, one term a row; whether there is one."""
+    """Tighten the box of the only quantity in an excess, one term a row in whatever order."""
     if excess.degree != 1:
         return False
-    bands = bands_of(excess)
-    if bands is not None:
-        if len(bands) != 1 or bands[0].order not in owner or not bands[0].factors.all():
-            return False
-        name = owner[bands[0].order]
-        tighten_band(boxes[name], op, excess, bench.variables[name].data, bands[0])
-        return True
     parts = triplets(excess)
     named = [(owner[order], part) for order, part in parts.items() if order in owner]
     if len(parts) != 1 or not named or not _one_term(named[0][1], excess.data.size):
@@ -281,8 +296,7 @@ def _columns(stated: Stated, bench: Bench, core: Core) -> tuple[Columns, Columns
         theirs[known.order] = total
         point.append(known.data)
         total += size
-    whole = np.concatenate(point or [np.zeros(0)])
-    return Columns(starts, whole), Columns(theirs, whole)
+    return Columns(starts, point), Columns(theirs, point)
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,7 +319,7 @@ class Comparable:
     def factor(self, other: "Comparable") -> Floats | None:
         """Return by what each row of this value has to be multiplied to be that of another."""
         if self.banded is not None and other.banded is not None:
-            return common_factor(self.banded, other.banded, self.over.point, ALIKE)
+            return common_factor(self.banded, other.banded, self.over.at, ALIKE)
         return _factor(self.form, other.form)
 
 
