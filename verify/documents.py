@@ -9,7 +9,7 @@ import numpy as np
 
 from engiagent.blueprint.document import Core, VariableDef
 from engiagent.blueprint.elaborate import Elaboration
-from engiagent.blueprint.grammar import Binder, Ref, parse, parse_binder, walk
+from engiagent.blueprint.grammar import Binder, parse, parse_binder, references
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.blueprint.values import unit_of
@@ -99,7 +99,7 @@ class Declarations:
 
     def _evaluated(self, name: str, text: str) -> Symbol | None:
         """Evaluate a parameter that is an expression; None for a recursion over itself."""
-        if any(isinstance(node, Ref) and node.name == name for node in walk(parse(text))):
+        if any(ref.name == name for ref in references(text)):
             return None
         definition = next(p for p in self.core.parameters if p.name == name)
         dims, binders = self.dims(definition.index)

@@ -204,8 +204,9 @@ class Evaluator(Conditions):
         return functions.finite(self, f"a power of {power:g}", result, (base,), frame)
 
     def _reduce(self, node: Reduce, frame: Frame) -> Value:
-        used = {part.name for part in walk(node) if isinstance(part, Ref)}
-        if frame.size != 1 and not used & set(frame.names):
+        if frame.size != 1 and not any(
+            isinstance(part, Ref) and part.name in frame.names for part in walk(node)
+        ):
             # The same on every row: once is enough.
             return values.gather(self._reduce(node, Frame(1)), np.zeros(frame.size, dtype=np.int64))
         inner, rows = self.inner(node, frame)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
@@ -137,9 +137,8 @@ def label_of(index_set: IndexSet, position: int) -> str:
     """Return one label; a year of quarter hours need not be spelt out for it."""
     root = index_set.root
     if root.axis is not None and root.kind in ("time", "instants") and root.given_labels is None:
-        place = int(index_set.in_root[position])
-        edge = replace(root.axis, edges=root.axis.edges[place : place + 1])
-        return edge.labels[0]
+        place = position if root is index_set else int(index_set.in_root[position])
+        return root.axis.label(place)
     label = index_set.labels[position]
     return ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from engiagent.blueprint.document import Blueprint, Core, VariableDef
-from engiagent.blueprint.grammar import Ref, parse, walk
+from engiagent.blueprint.grammar import references
 from engiagent.blueprint.sets import IndexSet
 from engiagent.errors import EngiagentError, InputError
 from engiagent.verify.documents import Declarations
@@ -142,7 +142,7 @@ def known_of(
 
 def _quantities(text: str) -> Iterator[str]:
     try:
-        yield from (n.name for n in walk(parse(text)) if isinstance(n, Ref) and "." in n.name)
+        yield from (ref.name for ref in references(text) if "." in ref.name)
     except EngiagentError:
         return  # the level that needs the expression says what is wrong with it
 

@@ -172,22 +172,24 @@ def thin(data: Many) -> Many:
     return data[:1] if data.size > 1 and data.strides == (0,) else data
 
 
-def wide(data: Floats, size: int) -> Floats:
+def wide(data: Many, size: int) -> Many:
     """Return an array of one element as one of many, without taking memory for them."""
     if data.size == size:
         return data
-    if data.size != 1 or data.dtype != np.float64:
+    if data.size != 1 or not data.flags.c_contiguous:
         return np.broadcast_to(data, (size,))
     # As broadcast_to does it, which takes ten times as long to find out that it can be done.
-    many: Floats = np.ndarray((size,), np.float64, data, 0, (0,))
+    many: Many = np.ndarray((size,), data.dtype, data, 0, (0,))
     many.flags.writeable = False
     return many
 
 
 def repeated(number: float, unit: Unit, size: int, bare: bool = False) -> Value:
     """Return the same number on every row."""
-    found = constant(wide(np.array([number], dtype=np.float64), size), unit, bare)
-    return replace(found, nought=True) if bare and number == 0.0 else found
+    converted, zero = float(number) * float(unit.factor), _zero(unit)
+    converted = converted + zero if zero else converted
+    data = np.array([converted, abs(converted)], dtype=np.float64)
+    return Value(wide(data[:1], size), unit, wide(data[1:], size), bare=bare, nought=bare and number == 0.0)
 
 
 def constant(data: Floats, unit: Unit, bare: bool = False) -> Value:
@@ -405,8 +407,8 @@ def gather(value: Value, rows: Ints | slice) -> Value:
         sizes = lambda part: known(slice(start + part.start, start + part.stop))  # noqa: E731
     else:
         sizes = value.size[rows]
-    return Value(
-        value.data[rows], value.unit, sizes, value.degree, value.bare, value.roundings, links
+    return replace(
+        value, data=value.data[rows], sizes=sizes, links=links, order=next(_ORDER), atom=None
     )
 
 

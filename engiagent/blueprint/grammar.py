@@ -294,6 +294,18 @@ def parse(text: str) -> Node:
     return _Reader(text).read()
 
 
+@lru_cache(maxsize=8192)
+def references(text: str) -> tuple[Ref, ...]:
+    """Return every reference of an expression, in the order of writing.
+
+    Raises
+    ------
+    GrammarError
+        When the text is no expression.
+    """
+    return tuple(node for node in walk(parse(text)) if isinstance(node, Ref))
+
+
 @lru_cache(maxsize=4096)
 def parse_binder(text: str) -> Binder:
     """Return the binder that ``text`` spells, as ``t in T`` or ``(i, j) in A``."""

@@ -5,7 +5,7 @@ begins at midnight has 23, 24 or 25 hourly periods.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, lru_cache
 from typing import Literal
@@ -113,6 +113,17 @@ class TimeAxis:
         if not np.any(np.mod(self.edges, 60.0)):
             return "m", 1
         return ("ms", 1000) if np.any(np.mod(self.edges, 1.0)) else ("s", 1)
+
+    def label(self, place: int) -> str:
+        """Return one of :attr:`labels`, in the form that it has alone."""
+        if place not in self._single:
+            edge = replace(self, edges=self.edges[place : place + 1])
+            self._single[place] = edge.labels[0]
+        return self._single[place]
+
+    @cached_property
+    def _single(self) -> dict[int, str]:
+        return {}
 
     @cached_property
     def labels(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from engiagent.blueprint.document import Blueprint, GoalDef, ObjectiveDef
-from engiagent.blueprint.grammar import GrammarError, Ref, parse, walk
+from engiagent.blueprint.grammar import GrammarError, references
 from engiagent.blueprint.timeaxis import parse_step
 from engiagent.blueprint.units import parse_unit
 from engiagent.verify.levels.sources import ProblemLike, Span, all_leaves
@@ -133,10 +133,9 @@ def _names(text: Any) -> Iterator[str]:
     if not isinstance(text, str):
         return
     try:
-        nodes = list(walk(parse(text)))
+        yield from (ref.name for ref in references(text))
     except GrammarError:
         return
-    yield from (node.name for node in nodes if isinstance(node, Ref))
 
 
 def uncovered(problem: ProblemLike, blueprint: Blueprint) -> tuple[list[str], list[str]]:

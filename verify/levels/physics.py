@@ -5,7 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from engiagent.blueprint.grammar import Binary, Call, Compare, GrammarError, Node, Ref, parse, walk
+from engiagent.blueprint.grammar import (
+    Binary,
+    Call,
+    Compare,
+    GrammarError,
+    Node,
+    Ref,
+    parse,
+    references,
+    walk,
+)
 from engiagent.errors import EngiagentError
 from engiagent.verify.documents import Bench
 from engiagent.verify.findings import Report, finite_or_none
@@ -179,10 +189,9 @@ def _replay(
 
 def _names(rule: Rule) -> set[str]:
     try:
-        nodes = walk(parse(rule.expression))
+        return {ref.name for ref in references(rule.expression)}
     except GrammarError:
         return set()  # the algebra level says so
-    return {node.name for node in nodes if isinstance(node, Ref)}
 
 
 def _steps(rule: Rule, states: set[str]) -> bool:
