@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from engiagent.blueprint.grammar import (
@@ -15,7 +16,7 @@ from engiagent.blueprint.grammar import (
     Text,
     children,
     parse,
-    walk,
+    references,
 )
 from engiagent.blueprint.units import Unit, UnitError, parse_unit
 from engiagent.verify.figures import Figure, figures, without_counts
@@ -64,8 +65,7 @@ def check_literals(
         number beside it.
     """
     try:
-        node = parse(text)
-        literals = [found for part in _unscaled(node) for found in _literals(part)]
+        literals = _literals_of(text)
     except GrammarError:
         return  # the algebra level says so
     if not literals:
@@ -76,7 +76,7 @@ def check_literals(
     known: list[Figure] = []
     for leaf in all_leaves(reference):
         known += _figures(leaf, tracing)
-    names = {part.name for part in walk(node) if isinstance(part, Ref)}
+    names = {ref.name for ref in references(text)}
     used = [parameters[name] for name in sorted(names & set(parameters))]
     taken = [f for r in used for leaf in all_leaves(r) for f in _figures(leaf, tracing)]
     for value, unit, is_clock in literals:
@@ -91,6 +91,12 @@ def check_literals(
             tracing.accuse(name, f"{shown} stands in {text!r}, its source says {said}")
         else:
             tracing.open.append(f"{name}: the number {shown} in {text!r} has no source")
+
+
+@lru_cache(maxsize=4096)
+def _literals_of(text: str) -> tuple[tuple[float, Unit | None, bool], ...]:
+    """Return the numbers that are written into an expression; see :func:`_literals`."""
+    return tuple(found for part in _unscaled(parse(text)) for found in _literals(part))
 
 
 def _figures(leaf: Any, tracing: Tracing) -> list[Figure]:

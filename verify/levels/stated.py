@@ -159,7 +159,7 @@ def _is_loose_bound(
     bench: Bench, boxes: Mapping[str, Bounds], owner: Mapping[int, str], op: str, excess: Value
 ) -> bool:
     """Tighten the box of the only quantity in an excess, one term a row in whatever order."""
-    if excess.degree != 1:
+    if excess.degree != 1 or bands_of(excess) is not None:
         return False
     parts = triplets(excess)
     named = [(owner[order], part) for order, part in parts.items() if order in owner]
