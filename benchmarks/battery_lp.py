@@ -24,7 +24,16 @@ from typing import Any
 # the peak of the child. So numpy and the tools are imported in the children only.
 PEERS = ("linopy", "cvxpy", "pyomo", "pypsa", "oemof.solph")
 TOOLS = ("floor", "engiagent", "engiagent-isolated", "engiagent-simplex", *PEERS)
-NUMBERS = ("build_s", "solve_s", "extract_s", "check_s", "total_s", "peak_mb", "objective")
+NUMBERS = (
+    "build_s",
+    "solve_s",
+    "extract_s",
+    "check_s",
+    "rows_s",
+    "total_s",
+    "peak_mb",
+    "objective",
+)
 LIBRARIES = ("engiagent", "highspy", "numpy", "scipy", "xarray", "pyomo")
 AGREEMENT = 1e-6
 """Largest relative difference between the tools' objectives."""
@@ -136,8 +145,8 @@ def _print_table(rows: list[Row], repeat: int) -> None:
     from rich.table import Table
 
     table = Table(title=f"Battery LP, medians of {repeat}; in brackets over the floor")
-    for name in ("T", "tool", "build s", "solve s", "of it extract s", "check s", "total s",
-                 "peak MB", "objective"):  # fmt: skip
+    for name in ("T", "tool", "build s", "solve s", "of it extract s", "check s", "rows s",
+                 "total s", "peak MB", "objective"):  # fmt: skip
         table.add_column(name, justify="left" if name == "tool" else "right", no_wrap=True)
     floors = {row["T"]: row for row in rows if row["tool"] == "floor"}
     for row in rows:

@@ -78,6 +78,9 @@ def battery(rows: Rows) -> Iterator[Figure]:
             yield Figure(
                 part, f"{name}: check over floor's solve", row["check_s"] / floor["solve_s"], 0.003
             )
+            rows = row["rows_s"] / floor["solve_s"]
+            what = f"{name}: rows, bounds and objective alone over floor's solve"
+            yield Figure(part, what, rows)
             yield Figure(
                 part, f"{name}: memory over floor", row["peak_mb"] / floor["peak_mb"], 1.15
             )

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "battery_lp.py"
-KEYS = {"tool", "T", "build_s", "solve_s", "check_s", "total_s", "peak_mb", "objective"}
+KEYS = {"tool", "T", "build_s", "solve_s", "check_s", "rows_s", "total_s", "peak_mb", "objective"}
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -32,6 +32,12 @@ def test_json_is_one_object_with_a_row_for_each_tool(result: dict[str, Any]) -> 
         assert set(row) >= KEYS
         assert row["total_s"] == pytest.approx(row["build_s"] + row["solve_s"] + row["check_s"])
         assert row["peak_mb"] > 10
+
+
+def test_only_a_tool_that_checks_has_the_time_of_the_rows(result: dict[str, Any]) -> None:
+    floor, engiagent = result["rows"]
+    assert floor["rows_s"] == floor["check_s"] == 0.0
+    assert engiagent["rows_s"] > 0.0
 
 
 def test_hand_written_matrices_and_blueprint_have_one_optimum(result: dict[str, Any]) -> None:

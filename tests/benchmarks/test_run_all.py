@@ -35,17 +35,20 @@ def test_every_part_is_a_script_that_is_there() -> None:
 def test_a_ratio_above_its_target_is_not_met() -> None:
     run_all = script("run_all")
     rows = [
-        {"tool": "floor", "T": 24, "build_s": 1.0, "solve_s": 9.0, "check_s": 0.0, "total_s": 10.0,
-         "peak_mb": 100.0},
+        {"tool": "floor", "T": 24, "build_s": 1.0, "solve_s": 9.0, "check_s": 0.0, "rows_s": 0.0,
+         "total_s": 10.0, "peak_mb": 100.0},
         {"tool": "engiagent", "T": 24, "build_s": 1.4, "solve_s": 9.0, "check_s": 0.09,
-         "total_s": 10.49, "peak_mb": 110.0},
+         "rows_s": 0.009, "total_s": 10.49, "peak_mb": 110.0},
         {"tool": "pyomo", "T": 24, "build_s": 90.0, "solve_s": 9.0, "check_s": 0.0,
-         "total_s": 99.0, "peak_mb": 200.0},
+         "rows_s": 0.0, "total_s": 99.0, "peak_mb": 200.0},
     ]  # fmt: skip
     figures = {f.what: f for f in run_all.battery(rows)}
     assert figures["engiagent: total over floor"].verdict == "met"
     assert figures["engiagent: build over floor"].verdict == "met"
     assert figures["engiagent: check over floor's solve"].verdict == "NOT met"
+    alone = figures["engiagent: rows, bounds and objective alone over floor's solve"]
+    assert alone.value == pytest.approx(0.001)
+    assert alone.verdict == ""
     assert figures["pyomo: total over floor"].value == pytest.approx(9.9)
     assert figures["pyomo: total over floor"].verdict == ""
     text = run_all.table(list(figures.values()))
