@@ -1,9 +1,10 @@
 """Everything that one check has at hand: documents, the schedule, and what can be added to it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -21,6 +22,20 @@ from engiagent.verify.schedule import Schedule, read_schedule
 from engiagent.verify.series import Series
 from engiagent.verify.vocabulary import SERIES, STARTS
 
+LARGE: Final = 1_000_000
+"""Bytes of a schedule from which on it is hashed beside everything else."""
+
+
+def begun(work: Callable[[], str]) -> Callable[[], str]:
+    """Begin some work in a thread; return how to get what it gives."""
+    pool = ThreadPoolExecutor(max_workers=1)
+    try:
+        return pool.submit(work).result
+    except RuntimeError:
+        return work  # there may be no more threads
+    finally:
+        pool.shutdown(wait=False)
+
 
 @dataclass
 class Case:
@@ -33,6 +48,16 @@ class Case:
     schedule: Schedule
     series: dict[str, Series]
     notes: list[str] = field(default_factory=list)
+    _digest: Callable[[], str] | None = None
+
+    def hash_beside(self) -> None:
+        """Begin to hash a large schedule, while everything else is checked."""
+        if sum(series.data.nbytes for series in self.schedule.series.values()) > LARGE:
+            self._digest = begun(self.schedule.sha256)
+
+    def digest(self) -> str:
+        """Return the hash of the schedule."""
+        return (self._digest or self.schedule.sha256)()
 
     def bench(self, annotated: bool) -> Bench | None:
         """Return the requirements' or the blueprint's view of the schedule."""

@@ -83,6 +83,7 @@ def check(
         return _infeasible(case, missing)
     if not case.series:
         return _without_schedule(case, missing)
+    case.hash_beside()
     by_text, by_blueprint = case.bench(True), case.bench(False)
     try:
         return _checked(case, missing, by_text, by_blueprint)
@@ -395,7 +396,7 @@ def _certificate(
     import engiagent
 
     inputs = input_hashes(case.problem)
-    inputs["schedule"] = case.schedule.sha256()
+    inputs["schedule"] = case.digest()
     if case.blueprint is not None:
         inputs["blueprint"] = case.blueprint.sha256
     if case.requirements is not None:

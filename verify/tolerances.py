@@ -49,7 +49,7 @@ def floor_of(unit: Unit) -> float:
 
 def _summed(left: Value, right: Value, rows: int) -> Floats:
     """Return the sum of the sizes, as an array of its own; of one element where all are alike."""
-    if thin(left.data).size == 1 and thin(right.data).size == 1:
+    if rows and thin(left.data).size == 1 and thin(right.data).size == 1:
         return np.array(thin(left.size) + thin(right.size))
     found = np.empty(rows)
     for stretch in blocks(rows):

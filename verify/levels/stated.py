@@ -46,6 +46,8 @@ from engiagent.verify.vocabulary import declared_unit, is_state
 METHOD: Final = "dual bound of the stated requirements, recomputed from multipliers"
 ALIKE: Final = 1e-9
 """How near to one another two rows say the same; a mistake here weakens the bound, no more."""
+Said = tuple[str, int, int, str, float]
+"""Quantity, first element, how many, operator and number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,9 +127,10 @@ def _boxes(
         ends = (0.0, 1.0) if name in binary else (-np.inf, np.inf)
         boxes[name] = Bounds(np.full(size, ends[0]), np.full(size, ends[1]), everywhere)
     others = []
+    done: set[Said | None] = set()
     for rule, compared in _compared(bench, core):
         for op, left, right in compared:
-            if _is_bound(bench, boxes, owner, op, (left, right)):
+            if _is_bound(bench, boxes, owner, op, (left, right), done):
                 continue
             excess = values.add(left, right, -1.0)
             if not _is_loose_bound(bench, boxes, owner, op, excess):
@@ -141,8 +144,12 @@ def _is_bound(
     owner: Mapping[int, str],
     op: str,
     sides: tuple[Value, Value],
+    done: set[Said | None],
 ) -> bool:
-    """Tighten the box of a quantity that is compared with a number; whether it was one."""
+    """Tighten the box of a quantity that is compared with a number; whether it was one.
+
+    What is ``done`` was said before, by a requirement or by the limit of a unit.
+    """
     if sides[0].degree + sides[1].degree != 1:
         return False
     bands = bands_of(sides[0] if sides[0].degree else sides[1]) or []
@@ -151,8 +158,23 @@ def _is_bound(
     name, band = owner[bands[0].order], bands[0]
     if sides[1].degree:
         band = replace(band, factors=-band.factors)
-    tighten_band(boxes[name], op, sides, bench.variables[name].data, band)
+    said = _said(name, band.start, op, sides)
+    if said is None or said not in done:
+        tighten_band(boxes[name], op, sides, bench.variables[name].data, band)
+        done.add(said)
     return True
+
+
+def _said(name: str, start: int, op: str, sides: tuple[Value, Value]) -> Said | None:
+    """Return what a comparison of a plain quantity with one number says; None of any other."""
+    turned = bool(sides[1].degree)
+    here, number = sides[turned], values.thin(sides[not turned].data)
+    plain = all(link.kind == "gather" and not link.parent.links for link in here.links)
+    if not plain or number.size != 1:
+        return None
+    if turned:
+        op = {"<=": ">=", ">=": "<="}.get(op, op)
+    return name, start, here.data.size, op, float(number[0])
 
 
 def _is_loose_bound(
