@@ -189,7 +189,9 @@ def repeated(number: float, unit: Unit, size: int, bare: bool = False) -> Value:
     converted, zero = float(number) * float(unit.factor), _zero(unit)
     converted = converted + zero if zero else converted
     data = np.array([converted, abs(converted)], dtype=np.float64)
-    return Value(wide(data[:1], size), unit, wide(data[1:], size), bare=bare, nought=bare and number == 0.0)
+    return Value(
+        wide(data[:1], size), unit, wide(data[1:], size), bare=bare, nought=bare and number == 0.0
+    )
 
 
 def constant(data: Floats, unit: Unit, bare: bool = False) -> Value:
