@@ -14,11 +14,12 @@ import numpy as np
 
 from engiagent.errors import EngiagentError
 from engiagent.formulations.classify import classify
-from engiagent.formulations.program import NO_PRODUCTS, Program
+from engiagent.formulations.program import NO_PRODUCTS, OBJECTIVE, Program
 from engiagent.formulations.values import Floats
 from engiagent.solvers import linear
 from engiagent.solvers.convex import clarabel
 from engiagent.solvers.convex.curvature import of_objective
+from engiagent.solvers.expressions import curved_rows
 from engiagent.solvers.registry import adapter
 from engiagent.solvers.result import SolveOptions
 
@@ -42,8 +43,12 @@ def confined(program: Program, options: SolveOptions) -> Confined:
     """Return a program with the bounds that its convex objective implies.
 
     Only a convex quadratic objective over linear rows with columns that have no bounds is looked
-    at; any other program comes back as it is.
+    at; any other program comes back as it is. Of a convex program with functions in its objective
+    and without whole numbers the bound is known: a branch and bound over cones that it does not
+    recognise halves boxes for ever.
     """
+    if program.nonlinear and not program.is_mip and OBJECTIVE in curved_rows(program):
+        return Confined(program, _bound_of_convex(program, options))
     open_ended = np.isinf(program.column_lower) | np.isinf(program.column_upper)
     plain = not (program.nonlinear or program.sos1 or len(program.indicators.rows))
     quadratic = len(program.products.rows) and not len(program.products.of_rows().rows)
@@ -51,8 +56,7 @@ def confined(program: Program, options: SolveOptions) -> Confined:
         return Confined(program)
     if classify(linear.relaxation(program)).convexity != "convex":
         return Confined(program)
-    limit = None if options.time_limit is None else 0.2 * options.time_limit
-    given = SolveOptions(time_limit=limit)
+    given = _share(options)
     try:
         relaxed = clarabel.solve_here(linear.relaxation(program), given)
         if relaxed.status != "optimal":
@@ -62,6 +66,22 @@ def confined(program: Program, options: SolveOptions) -> Confined:
         return Confined(program)
     inside = program if start is None else _within_level_set(program, start)
     return Confined(inside, relaxed.bound, start)
+
+
+def _share(options: SolveOptions) -> SolveOptions:
+    limit = None if options.time_limit is None else 0.2 * options.time_limit
+    return SolveOptions(time_limit=limit)
+
+
+def _bound_of_convex(program: Program, options: SolveOptions) -> float | None:
+    """Return the bound that the multipliers of an interior-point method prove, if it is convex."""
+    if adapter("clarabel").missing() or classify(program).convexity != "convex":
+        return None
+    try:
+        found = clarabel.solve_here(program, _share(options))
+    except EngiagentError:
+        return None
+    return found.bound if found.status == "optimal" else None
 
 
 def _any_point(program: Program, options: SolveOptions) -> Floats | None:
