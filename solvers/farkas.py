@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from engiagent.formulations.program import Program
+from engiagent.formulations.program import Program, row_sums
 from engiagent.solvers.result import Floats
 
 NEGLIGIBLE = 1e-9
@@ -27,6 +27,27 @@ def oriented(program: Program, ray: Floats) -> Floats | None:
     y = ray / size
     best = max((1.0, -1.0), key=lambda sign: margin(program, sign * y))
     return best * y + 0.0 if margin(program, best * y) > 0 else None
+
+
+def of_one_row(program: Program) -> Floats | None:
+    """Return the multiplier of a row that the column bounds alone contradict, None without one.
+
+    Solvers drop such rows before they solve, those without any terms above all, and hand over no
+    ray for them.
+    """
+    values, columns = program.row_values, program.row_columns
+    lower, upper = program.column_lower[columns], program.column_upper[columns]
+    with np.errstate(invalid="ignore"):
+        least = row_sums(program.row_starts, _product(values, np.where(values > 0, lower, upper)))
+        most = row_sums(program.row_starts, _product(values, np.where(values > 0, upper, lower)))
+        short, over = program.row_lower - most, least - program.row_upper
+    beyond = np.maximum(np.nan_to_num(short, nan=-np.inf), np.nan_to_num(over, nan=-np.inf))
+    if not len(beyond):
+        return None
+    row = int(np.argmax(beyond))
+    y = np.zeros(program.row_count)
+    y[row] = 1.0 if short[row] >= over[row] else -1.0
+    return y if margin(program, y) > 0 else None
 
 
 def margin(program: Program, y: Floats) -> float:

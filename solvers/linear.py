@@ -149,6 +149,8 @@ def _infeasible_lp(
         # Presolve or another algorithm found it; only the simplex method hands out a ray.
         again = run_highs(program, options, watch, PLAIN_SIMPLEX)
         ray = _farkas(program, again) if again.status == "kInfeasible" else None
+    if ray is None:
+        ray = farkas.of_one_row(program)
     reason = "no point satisfies all constraints"
     if ray is None:
         reason += "; the solver gave no multipliers that prove it"

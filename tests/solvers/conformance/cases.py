@@ -212,6 +212,8 @@ INFEASIBLE = [
     Case("LP: nothing to decide", make([], [([], 0, 1), ([], -2, -1)]), INF),
     Case("LP", make([1, 1], [([1, 1], 5, INF), ([1, 1], -INF, 4)]), INF),
     Case("LP: bounds", make([1], [([1], 9, INF)], bounds=[(0, 4)]), INF),
+    Case("LP: row without terms", make([1, 1], [([1, 1], 1, 2), ([0, 0], 1, INF)]), INF),
+    Case("LP: row without terms, above", make([1], [([0], -INF, -2), ([1], 1, INF)]), INF),
     Case("QP", make([0, 0], [([1, 1], 5, 5), ([1, 1], -INF, 4)], squares=[(-1, 0, 0, 1)]), INF),
     Case("SOCP", make([1, 1], [([0, 0], -INF, 1), ([1, 1], 3, INF)],
                       squares=[(0, 0, 0, 1), (0, 1, 1, 1)]), INF),

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engiagent.errors import EngiagentError
+from engiagent.formulations.classify import classify
 from engiagent.formulations.program import (
     NO_PRODUCTS,
     OBJECTIVE,
@@ -18,10 +19,12 @@ from engiagent.formulations.program import (
     Program,
     RowBlock,
 )
+from engiagent.solvers.feasibility import worst_violation
 from engiagent.solvers.result import SolveOptions
 from engiagent.solvers.session import Session
 from engiagent.solvers.session_shift import stage_sources
 from engiagent.solvers.solving import solve
+from tests.solvers.conformance.test_agreement import CLASSES, Draw
 from tests.solvers.effort import examples
 from tests.solvers.programs import dense_linear, knapsack
 
@@ -420,3 +423,49 @@ def test_bounds_that_cross_by_rounding_are_equal(quadratic: bool, integer: bool)
     program.column_lower[7] = 3.4
     assert session.solve().status == "infeasible"
     assert "contradict each other" in session.solve().reason
+
+
+def _changed_at_random(program: Program, random: np.random.Generator) -> None:
+    """Change a cost, a bound, a side, a coefficient or a product in place."""
+    n, m, whole = program.column_count, program.row_count, random.integers
+    kind, j = int(whole(0, 5)), int(whole(0, n))
+    low, high = sorted(whole(-6, 7, 2).astype(float))
+    ends = [(low, high), (-np.inf, high), (low, np.inf), (high, high), (-np.inf, np.inf)]
+    if kind == 0:
+        program.cost[j] = whole(-5, 6)
+    elif kind == 1:
+        program.column_lower[j], program.column_upper[j] = ends[whole(0, 3)]
+    elif kind == 2 and m:
+        i = int(whole(0, m))
+        program.row_lower[i], program.row_upper[i] = ends[whole(0, 5)]
+    elif kind == 3 and len(program.row_values):
+        program.row_values[whole(0, len(program.row_values))] = whole(-3, 4)
+    elif kind == 4 and len(program.products.values):
+        program.products.values[whole(0, len(program.products.values))] *= random.choice(
+            [2, 0.5, -1]
+        )
+
+
+@pytest.mark.parametrize("kind", ["LP", "QP", "MILP"])
+@settings(max_examples=examples(12))
+@given(st.integers(0, 2**32 - 1))
+def test_any_sequence_of_changes_gives_what_a_fresh_solve_does(kind: str, seed: int) -> None:
+    program, random = CLASSES[kind](Draw(seed)), np.random.default_rng(seed)
+    try:
+        session = Session(program, HERE)
+    except EngiagentError:
+        return
+    for _ in range(6):
+        _changed_at_random(program, random)
+        try:
+            warm = session.solve()
+        except EngiagentError:
+            # Convexity was lost, and stays lost until it is there again.
+            assert classify(program).convexity != "convex"
+            continue
+        cold = solve(program, HERE, isolate=False)
+        assert warm.status == cold.status, (warm.reason, cold.reason)
+        if cold.objective is not None:
+            assert warm.objective == pytest.approx(cold.objective, rel=2e-6, abs=2e-6)
+            assert warm.x is not None
+            assert worst_violation(program, warm.x).amount <= 2e-6
