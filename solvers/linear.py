@@ -255,7 +255,16 @@ def _optimal_mip(
     if gap is None or gap > max(2 * options.gap, 1e-9):
         status = "feasible"
         reason = "the whole numbers were rounded exactly, which left a gap to the bound"
+        if bound is not None and objective is not None and _is_beyond(program, objective, bound):
+            reason = "the solver's bound is worse than its own point, so that it proves nothing"
+            result = _with_point(program, run, status, reason, polished)
+            return replace(result, bound=None, gap=None)
     return _with_point(program, run, status, reason, polished)
+
+
+def _is_beyond(program: Program, objective: float, bound: float) -> bool:
+    """Whether a point is better than what is said to be the best."""
+    return objective > bound if program.sense == "maximize" else objective < bound
 
 
 def _with_point(

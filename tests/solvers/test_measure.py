@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engiagent.formulations.program import Program
-from engiagent.solvers import Progress, SolveOptions, SolverResult, solve
+from engiagent.solvers import Progress, SolveOptions, SolverResult, linear, solve
 from engiagent.solvers.linear_proof import is_proven, with_proof
 from engiagent.solvers.measure import factor_of, told_divided
 from engiagent.solvers.session import Session
@@ -141,3 +141,14 @@ def test_a_claim_that_its_multipliers_do_not_prove_is_no_optimum() -> None:
     best = replace(claimed, x=np.array([1e9, 1.0]), objective=51.0)
     assert is_proven(program, best)
     assert with_proof(program, best).status == "optimal"
+
+
+def test_a_bound_that_a_point_disproves_is_none() -> None:
+    # HiGHS by itself does not see the first cost; the whole numbers fixed, the rest is exact.
+    program = make([5e-8, 1], [([1, -5e8], -INF, 1), ([1, 1], -INF, 1e9)],
+                   bounds=[(0, INF), (0, 1)], sense="maximize", whole=[1])  # fmt: skip
+    result = linear.solve_here(program, SolveOptions())
+    assert result.objective == pytest.approx(26.00000005)
+    assert (result.status, result.bound, result.gap) == ("feasible", None, None)
+    assert "proves nothing" in result.reason
+    assert solve(program, isolate=False).status == "optimal"
