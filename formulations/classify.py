@@ -115,7 +115,8 @@ def _discrete(program: Program) -> Iterator[_Finding]:
             if program.integrality[block.start : block.stop].any()
         ]
         count = int(program.integrality.sum())
-        yield _Finding("convex", f"{count} whole numbers ({_listed(names)})")
+        plural = "" if count == 1 else "s"
+        yield _Finding("convex", f"{count} whole number{plural} ({_listed(names)})")
     if len(program.indicators.rows):
         names = _row_names(program, program.indicators.rows)
         yield _Finding("convex", f"rows that hold conditionally ({_listed(names)})")
