@@ -1,7 +1,5 @@
 """Time grids laid side by side: which period lies in which, and what a clock says."""
 
-from functools import lru_cache
-
 import numpy as np
 
 from engiagent.blueprint.sets import IndexSet
@@ -116,20 +114,12 @@ def _placed(elements: Elements) -> tuple[TimeAxis, Ints]:
 def dt(elements: Elements) -> Value:
     """Return the length of periods."""
     axis, places = _placed(elements)
-    if elements.set.root.kind == "instants" and places.size and places.max() >= len(axis.steps):
+    if elements.set.root.kind == "instants" and places.size and places.max() >= len(axis.edges) - 1:
         raise EvaluationError("dt of the last instant: no period begins there")
-    step, unit = _only_step(axis), parse_unit(axis.step_unit)
+    step, unit = axis.step, parse_unit(axis.step_unit)
     if step is not None:
         return values.repeated(step, unit, places.size)
     return values.constant(axis.steps[places], unit)
-
-
-@lru_cache(maxsize=8)
-def _only_step(axis: TimeAxis) -> float | None:
-    """Return the length of the periods where all are equally long."""
-    steps = axis.steps
-    same = steps.size > 0 and bool((steps == steps[0]).all())
-    return float(steps[0]) if same else None
 
 
 def clock(elements: Elements) -> Value:
