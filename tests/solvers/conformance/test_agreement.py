@@ -31,7 +31,7 @@ ROOT = 3.0
 objective's size: where points touch a row without room, as (x - 1)² <= 0 has none, x moves by the
 root of what the row gives. Of 400 seeds in each class one point needs it (SOCP 133 by fatrop, which
 breaks a row by 7e-10 and is better by 3.6e-5, 1.4 times the root), and no chosen solver does."""
-PATIENCE = 30.0
+PATIENCE, PYOMO = 30.0, 3.0
 """Seconds for one program: SCIP by way of Pyomo halves boxes around a cone for ever."""
 LOWER, UPPER = -4, 5
 
@@ -238,8 +238,10 @@ def _solvers_agree(name: str, seed: int) -> None:
 
 def _patient(backend: str) -> SolveOptions:
     """Return options with a limit at which whoever is still at it has to say so."""
-    limited = "time_limit" in the(backend).options
-    return SolveOptions(backend=backend, time_limit=PATIENCE if limited else None)
+    if "time_limit" not in the(backend).options:
+        return SolveOptions(backend=backend)
+    limit = PYOMO if backend.startswith("pyomo:") else PATIENCE
+    return SolveOptions(backend=backend, time_limit=limit)
 
 
 def _check(backend: str, program: Program, result: SolverResult, convex: bool) -> None:
