@@ -17,7 +17,7 @@ import threading
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Final
+from typing import IO
 
 import numpy as np
 
@@ -38,9 +38,6 @@ REFUSED_MEMORY = (
     "bad_alloc", "cannot allocate memory", "memory allocation of", "memory allocation error",
 )  # fmt: skip
 """What native libraries say, of C++, of the C library, of Rust and fatrop, before they give up."""
-STUCK: Final = ("exception ignored in thread", "exception ignored on building sys.unraisablehook")
-"""What Python says of a thread that was refused memory at its start, for which it waits for ever;
-Pyomo reads what solvers print with threads."""
 
 
 def solve_isolated(
@@ -70,7 +67,6 @@ def solve_isolated(
                 knows_limit="time_limit" in solver.options,
                 stops_itself="interrupt" in solver.features,
                 abandon=abandon,
-                stderr=folder / "stderr",
             )
             try:
                 overseer.watch()
@@ -115,7 +111,6 @@ class _Overseer:
     knows_limit: bool = True
     stops_itself: bool = True
     abandon: threading.Event | None = None
-    stderr: Path | None = None
     cause: str | None = None
     kill_at: float = math.inf
 
@@ -147,17 +142,10 @@ class _Overseer:
             if self.abandon is not None and self.abandon.is_set():
                 self.cause = "interrupted"
                 break
-            if time.monotonic() > self.kill_at or self._waits_for_nothing():
+            if time.monotonic() > self.kill_at:
                 break
         _kill(self.child)
         reader.join()
-
-    def _waits_for_nothing(self) -> bool:
-        """Whether the child waits for a thread that was refused memory."""
-        if self.options.memory_limit_mb is None or self.stderr is None:
-            return False
-        said = _tail(self.stderr).lower()
-        return any(words in said for words in STUCK)
 
     @staticmethod
     def _next(lines: "queue.SimpleQueue[bytes]") -> bytes | None:
@@ -244,7 +232,7 @@ def _why_ended(options: SolveOptions, overseer: _Overseer, stderr: str) -> tuple
         return "interrupted", "interrupted"
     if overseer.cause == "time":
         return "limit", f"time limit of {options.time_limit:g} s enforced from outside"
-    refused = any(words in stderr.lower() for words in (*REFUSED_MEMORY, *STUCK))
+    refused = any(words in stderr.lower() for words in REFUSED_MEMORY)
     if code == worker.OUT_OF_MEMORY or (limited and refused):
         if limited:
             return "limit", f"memory limit of {options.memory_limit_mb:g} MB reached"

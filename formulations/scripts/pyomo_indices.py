@@ -208,7 +208,7 @@ class IndexPrinter(ABC):
         if node.ops[0] in ("in", "not in"):
             return self._membership(node, scope)
         parts = zip(node.ops, node.operands, node.operands[1:], strict=False)
-        return " and ".join(self._comparison(op, a, b, scope) for op, a, b in parts)
+        return " and ".join(self._comparison(op, a, b, scope, node.zero) for op, a, b in parts)
 
     def _within(self, node: Call, scope: dict[str, IndexSet]) -> str:
         """Return whether one period lies inside another, by their edges in seconds."""
@@ -223,7 +223,10 @@ class IndexPrinter(ABC):
         slack = HALF_A_MILLISECOND
         return f"{begin[1]} - {slack} <= {begin[0]} and {end[0]} <= {end[1]} + {slack}"
 
-    def _comparison(self, op: str, left: Node, right: Node, scope: dict[str, IndexSet]) -> str:
+    def _comparison(
+        self, op: str, left: Node, right: Node, scope: dict[str, IndexSet], zero: float = 0.0
+    ) -> str:
+        """Return a comparison of elements, labels or numbers, in which no rounding decides."""
         sets = [s for s in (self._element_set(p, scope) for p in (left, right)) if s is not None]
         if sets:
             target = sets[0]
@@ -232,7 +235,21 @@ class IndexPrinter(ABC):
             repr(side.value) if isinstance(side, Text) else self.expression(side, scope, 4)
             for side in (left, right)
         ]
-        return f"{texts[0]} {op} {texts[1]}"
+        plain = f"{texts[0]} {op} {texts[1]}"
+        if all(self._is_exact(side, scope) for side in (left, right)):
+            return plain
+        close = f"close({', '.join(texts)}{f', {zero!r}' if zero else ''})"
+        if op in ("==", "!="):
+            return close if op == "==" else f"not {close}"
+        return f"({plain} or {close})" if "=" in op else f"({plain} and not {close})"
+
+    def _is_exact(self, node: Node, scope: dict[str, IndexSet]) -> bool:
+        """Whether no rounding reaches an operand: a label, a whole number, a number of an index."""
+        if isinstance(node, Number):
+            return float(node.value).is_integer()
+        if isinstance(node, Ref) and node.name not in scope:
+            return self.elaboration.table(node.name).values.dtype == object
+        return isinstance(node, Text | Ref)
 
     def _element_set(self, node: Node, scope: dict[str, IndexSet]) -> IndexSet | None:
         """Return the set of an operand that is an element and no number."""

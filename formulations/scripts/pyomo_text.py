@@ -112,6 +112,11 @@ def rows_when(name, values, lower, upper, switches, active):
     rows(name, values - above + below, lower, upper)
     at_most_one(name + "__one", while_on, above, below)
 ''',
+    "close": '''
+def close(left, right, zero=0.0):
+    """Return whether two numbers are equal but for rounding."""
+    return left == right or abs(left - right) <= 1e-12 * (max(abs(left), abs(right)) + zero)
+''',
     "one": '''
 def one(value):
     """Return a number that may stand in an array of one."""
