@@ -40,6 +40,7 @@ _GREEK = {
 _RELATIONS = {
     "<=": "≤", ">=": "≥", "==": "=", "!=": "≠", "<": "<", ">": ">", "in": "∈", "not in": "∉",
 }  # fmt: skip
+_SUMS = {"+": "+", "-": "−"}
 
 # How tightly things bind; a part that binds less than its surroundings asks gets brackets.
 _CHOICE, _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _SIGN, _POWER, _ATOM = range(10)
@@ -55,18 +56,21 @@ def expression(text: str, display: str = "inline") -> Markup:
 
 
 def constraint(text: str, forall: Sequence[str] = (), where: str | None = None) -> Markup:
-    """Return a constraint with its binders: ``x ≤ P,  t ∈ T,  condition``."""
-    row = element("mrow", _safe(text))
+    """Return a constraint with its binders: ``x ≤ P,  t ∈ T,  condition``.
+
+    It stands in several ``math`` elements, because within one no browser breaks a line.
+    """
+    parts = _parts(text)
     for binder in forall:
-        row.append(_gap())
+        parts[-1].append(_gap())
         try:
-            row.append(_binder(parse_binder(binder)))
+            parts.append(element("mrow", _binder(parse_binder(binder))))
         except GrammarError:
-            row.append(element("mtext", binder))
+            parts.append(element("mrow", element("mtext", binder)))
     if where:
-        row.append(_gap())
-        row.append(_safe(where))
-    return render(element("math", row, display="inline"))
+        parts[-1].append(_gap())
+        parts.append(element("mrow", _safe(where)))
+    return _lined_up(parts)
 
 
 def symbol(name: str) -> Markup:
@@ -75,10 +79,39 @@ def symbol(name: str) -> Markup:
 
 
 def objective(sense: str, text: str) -> Markup:
-    """Return an objective with its sense in front, set as a display."""
+    """Return an objective with its sense in front, set as a display, with room to break lines."""
     word = "max" if sense == "maximize" else "min"
-    row = element("mrow", element("mi", word), element("mspace", width="0.5em"), _safe(text))
-    return render(element("math", row, display="block"))
+    parts = _parts(text)
+    parts[0] = element("mrow", element("mi", word), element("mspace", width="0.5em"), parts[0])
+    return _lined_up(parts, displaystyle="true")
+
+
+def _parts(text: str) -> list[Element]:
+    """Return an expression as rows between which a line may end."""
+    try:
+        return _between_signs(parse(text), _CHOICE)
+    except GrammarError:
+        return [element("mrow", element("mtext", text))]
+
+
+def _between_signs(item: Node, least: int) -> list[Element]:
+    """Return the sides of a comparison or the terms of a sum, each with its sign in front."""
+    if isinstance(item, Compare):
+        found = _between_signs(item.operands[0], _COMPARE + 1)
+        for op, operand in zip(item.ops, item.operands[1:], strict=True):
+            first, *rest = _between_signs(operand, _COMPARE + 1)
+            found += [element("mrow", element("mo", _RELATIONS[op]), first), *rest]
+        return found
+    if isinstance(item, Binary) and item.op in _SUMS and least <= _SUM:
+        sign, right = _signed(item)
+        return [*_between_signs(item.left, _SUM), element("mrow", sign, right)]
+    return [element("mrow", node(item, least))]
+
+
+def _lined_up(parts: Sequence[Element], **attributes: str) -> Markup:
+    """Return rows as formulas of their own, between which a line may end."""
+    formulas = (render(element("math", part, display="inline", **attributes)) for part in parts)
+    return Markup("<wbr/>").join(formulas)
 
 
 def name_element(name: str, indices: Sequence[Element] = ()) -> Element:
@@ -161,15 +194,21 @@ def _binary(item: Binary) -> Element:
     if item.op == "%":
         parts = node(left, _SIGN), element("mo", "mod"), node(right, _SIGN)
         return element("mrow", *parts)
-    level = _SUM if item.op in "+-" else _PRODUCT
-    sign = {"+": "+", "-": "−", "*": "⋅"}[item.op]
+    sign, after = _signed(item)
     # A sum sign reaches to the right, so on the left of a product it needs brackets.
     greedy = item.op == "*" and isinstance(left, Reduce)
-    first = node(left, _ATOM if greedy else level)
+    first = node(left, _ATOM if greedy else _binary_level(item))
+    return element("mrow", first, sign, after)
+
+
+def _signed(item: Binary) -> tuple[Element, Element]:
+    """Return the sign of a sum or a product, and what stands behind it."""
+    level = _binary_level(item)
     least = level + 1 if item.op == "-" else level
-    if isinstance(right, Unary):
+    if isinstance(item.right, Unary):
         least = _POWER
-    return element("mrow", first, element("mo", sign), node(right, least))
+    sign = element("mo", {"*": "⋅", **_SUMS}[item.op], form="infix")
+    return sign, node(item.right, least)
 
 
 def _binary_level(item: Any) -> int:

@@ -34,8 +34,13 @@ CASES = {
 }
 
 
+def formulas(markup: str) -> list[str]:
+    """Return what each formula shows; between two of them a line may end."""
+    return ["".join(part.itertext()) for part in ElementTree.fromstring(f"<p>{markup}</p>")]
+
+
 def shown(markup: str) -> str:
-    return "".join(ElementTree.fromstring(markup).itertext())
+    return "".join(formulas(markup))
 
 
 @pytest.mark.parametrize("text", CASES)
@@ -48,10 +53,30 @@ def test_a_constraint_shows_its_binders_and_condition() -> None:
     assert shown(text) == "xt≤P,\u2003t∈T,\u2003hour\u2061(t)≥7"
 
 
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("a - (b - c) + d <= e", ["a", "−(b−c)", "+d", "≤e"]),
+        ("0 <= x + y <= 5", ["0", "≤x", "+y", "≤5"]),
+        ("(a + b) * c", ["(a+b)⋅c"]),
+        ("implies(on[t], x[t] >= a + b)", ["implies\u2061(ont,xt≥a+b)"]),
+    ],
+)
+def test_a_line_may_end_between_the_terms_of_sums_and_sides(text: str, lines: list[str]) -> None:
+    found = [line for line in formulas(mathml.constraint(text)) if line]
+    assert found == lines
+    assert "".join(found) == shown(mathml.expression(text))
+
+
+def test_an_objective_stands_in_lines_too() -> None:
+    markup = mathml.objective("maximize", "sum(p * x[t] for t in T) - c")
+    assert [line for line in formulas(markup) if line] == ["max∑t∈Tp⋅xt", "−c"]
+
+
 @pytest.mark.parametrize("text", ["x = 3", "<script>alert(1)</script>", "x]] >", "\x00", ""])
 def test_what_cannot_be_read_stands_as_written_and_escaped(text: str) -> None:
     markup = mathml.constraint(text, [text], text)
-    ElementTree.fromstring(markup)
+    formulas(markup)
     assert "<script" not in markup
 
 
