@@ -78,7 +78,8 @@ def explain_plan(limits: Limits, result: SolverResult, *, seconds: float = 0.0) 
 
 
 def _rank(item: Tight) -> tuple[int, float, float]:
-    return (int(item.kind == "balance"), -abs(item.worth), -item.share)
+    worth = float(f"{abs(item.worth):.9g}")  # rounding puts none before another
+    return (int(item.kind == "balance"), -worth, -item.share)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,9 +152,9 @@ class _Plan:
             return None
         at, duals = self._bound_at(limit), self._duals(limit)
         balance = limit.family.side == "both" and not (limit.softness.soft and limit.plain)
-        if limit.family.side == "both" and (duals is None or not np.any(np.abs(duals) > TINY)):
+        if limit.family.side == "both" and (duals is None or not duals.any()):
             return None
-        bound = at | (np.abs(duals) > TINY) if duals is not None else at
+        bound = at | (duals != 0) if duals is not None else at
         if not bound.any():
             return None
         return limit, self._told(limit, bound, duals, balance)
@@ -183,7 +184,7 @@ class _Plan:
         )
 
     def _dearest(self, limit: Limit, prices: Floats, at: int) -> tuple[str, float] | None:
-        if len(prices) == 1 or not abs(prices[at]) > TINY:
+        if len(prices) == 1 or not prices[at]:
             return None
         return self.limits.where(limit, limit.places[at : at + 1]), float(prices[at])
 
@@ -207,11 +208,15 @@ class _Plan:
         return on
 
     def _duals(self, limit: Limit) -> Floats | None:
-        """Return ∂objective/∂limit by element, zero where another side of the row binds."""
+        """Return ∂objective/∂limit by element, zero where another side of the row binds.
+
+        What is left of a price by rounding is none.
+        """
         given = self.result.row_dual if limit.is_row else self.result.column_dual
         if given is None:
             return None
         duals = np.where(np.isfinite(given[limit.places]), given[limit.places], 0.0) * limit.scale
+        duals = np.where(np.abs(duals) > TINY, duals, 0.0)
         if limit.family.side == "both":
             return duals
         # A lower limit that is raised never helps, an upper one that is raised never harms.

@@ -1,6 +1,7 @@
 """The exact method for storage chains against HiGHS, and programs that only look like chains."""
 
 import importlib.util
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -92,6 +93,24 @@ def test_both_kernels_agree(seed: int) -> None:
     plain, compiled = (solve_chain(program, chain, kernel=name) for name in ("plain", "numba"))
     if plain is not None and compiled is not None:
         assert plain.objective == pytest.approx(compiled.objective, rel=1e-10, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_short_plan_does_not_depend_on_what_is_loaded(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("numba")
+    program = storage(seed)
+    chain = find_chain(program)
+    assert chain is not None
+    beside_numba = solve_chain(program, chain)
+    monkeypatch.delitem(sys.modules, "numba")
+    alone = solve_chain(program, chain)
+    assert beside_numba is not None
+    assert alone is not None
+    assert beside_numba.x is not None
+    assert alone.x is not None
+    assert beside_numba.x.tobytes() == alone.x.tobytes()
 
 
 def test_losses_that_leave_the_range_of_floating_point_numbers() -> None:
