@@ -25,7 +25,7 @@ def test_the_times_are_those_of_the_stored_results() -> None:
         )
         assert measured is not None, row
         assert f"| {name} | {measured[1]} |" in table
-    for row, words in {"build": "times), and", "memory": "times theirs"}.items():
+    for row, words in {"build": "times as long", "memory": "of theirs"}.items():
         measured = re.search(rf"T = 8760 \| engiagent: {row} over floor \| ([\d.]+) \|", results)
         assert measured is not None
         assert f"{measured[1]} {words}" in " ".join(table.split())

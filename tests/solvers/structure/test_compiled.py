@@ -1,6 +1,7 @@
 """Compiled passes against their twins in numpy, on chains and on what only looks like one."""
 
 import importlib.util
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from engiagent.solvers.chain.local import Local, step_cost
 from engiagent.solvers.chain.model import build_model
 from engiagent.solvers.chain.proof import prove, reduced_costs
 from engiagent.solvers.structure import find_chain
+from engiagent.solvers.structure.chain import Kernel
 from engiagent.solvers.structure.entries import entries_of
 from engiagent.solvers.structure.paths import order_rows
 from tests.solvers.structure.instances import INF, storage
@@ -54,7 +56,8 @@ def _graph(random: Rng) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def test_odd_graphs_are_ordered_the_same_way(seed: int) -> None:
     core, first, last = _graph(np.random.default_rng(seed))
     plain = order_rows(core, first, last)
-    short = first.astype(np.int32), last.astype(np.int32)
+    # As the compiled ones take them.
+    short: tuple[Any, Any] = first.astype(np.int32), last.astype(np.int32)
     compiled = order_rows(core, *short, compiled=True)
     assert (plain is None) == (compiled is None)
     if plain is not None and compiled is not None:
@@ -146,7 +149,7 @@ def test_both_proofs_say_the_same(seed: int) -> None:
 
 @pytest.mark.parametrize("kernel", ["plain", "numba"])
 @pytest.mark.parametrize("wrong", [np.nan, INF])
-def test_what_is_no_number_proves_nothing(kernel: str, wrong: float) -> None:
+def test_what_is_no_number_proves_nothing(kernel: Kernel, wrong: float) -> None:
     program = storage(3)
     entries = entries_of(program)
     x, y = program.column_lower.copy(), np.zeros(program.row_count)
