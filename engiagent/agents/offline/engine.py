@@ -3,9 +3,11 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from engiagent.agents.offline import overrides as given
+from engiagent.agents.offline.amounts import Span
 from engiagent.agents.offline.assembly import assemble
 from engiagent.agents.offline.cards import lexicon
 from engiagent.agents.offline.draft import Draft
@@ -13,7 +15,7 @@ from engiagent.agents.offline.files import file_columns
 from engiagent.agents.offline.goals import read_goal
 from engiagent.agents.offline.grids import Column, Grid, Times, read_table
 from engiagent.agents.offline.owners import Owners, find_names, identifier, mentioned, zone_names
-from engiagent.agents.offline.passages import passages, sentences
+from engiagent.agents.offline.passages import Sentence, passages, sentences
 from engiagent.agents.offline.phrases import (
     apply_rules,
     defined_names,
@@ -27,7 +29,7 @@ from engiagent.agents.offline.series import read_columns, read_lists, with_unit_
 from engiagent.agents.offline.slots import fill
 from engiagent.agents.offline.states import read_states
 from engiagent.agents.offline.timing import Axis, read_axis, restated
-from engiagent.agents.offline.tokens import tokenise
+from engiagent.agents.offline.tokens import Line, tokenise
 
 if TYPE_CHECKING:
     from engiagent.problems.problem import Problem
@@ -152,9 +154,7 @@ def currency_of_text(problem: "Problem") -> str | None:
 def open_draft(problem: "Problem", currency: str | None) -> tuple[Draft, list[Grid]]:
     """Return the lines of the text and its tables."""
     tables = tuple(table.span for table in problem.tables)
-    found = sentences(problem.text, passages(problem.text, problem.body_start, tables))
-    tokenised = (tokenise(problem.text, sentence, currency) for sentence in found)
-    lines = [line for line in tokenised if line.tokens]
+    found, lines = _lines_of(problem.text, problem.body_start, tables, currency)
     names = defined_names(lines)
     draft = Draft(problem.text, [with_names(line, names) for line in lines])
     grids = []
@@ -172,6 +172,16 @@ def open_draft(problem: "Problem", currency: str | None) -> tuple[Draft, list[Gr
             draft.table_lines[len(draft.lines)] = cell
             draft.lines.append(with_names(line, names))
     return draft, grids
+
+
+@lru_cache(maxsize=16)
+def _lines_of(
+    text: str, body_start: int, tables: tuple[Span, ...], currency: str | None
+) -> tuple[tuple[Sentence, ...], tuple[Line, ...]]:
+    """Return sentences and tokenised lines; every reader of a problem asks for the same ones."""
+    found = tuple(sentences(text, passages(text, body_start, tables)))
+    tokenised = (tokenise(text, sentence, currency) for sentence in found)
+    return found, tuple(line for line in tokenised if line.tokens)
 
 
 def _without_gaps(draft: Draft, grid: Grid) -> Grid:

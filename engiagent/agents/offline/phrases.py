@@ -1,6 +1,7 @@
 """Rules over whole phrases, and the words that name times of the day."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -88,7 +89,7 @@ _SYNONYMS: Final = {
 }  # fmt: skip
 
 
-def defined_names(lines: list[Line]) -> dict[str, Period]:
+def defined_names(lines: Sequence[Line]) -> dict[str, Period]:
     """Return the names that the text gives to times of the day, as 'the shift'."""
     names: dict[str, Period] = {}
     for line in lines:

@@ -17,7 +17,7 @@ _CARDS: Final = ("idioms", "words_everyday", "words_market", "words")
 _WORD: Final = re.compile(r"[a-z][a-z0-9'-]*")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Vocabulary:
     """The phrases of all concepts, units included, and the neutral words."""
 
@@ -121,8 +121,15 @@ def vocabulary(nouns: Mapping[str, str], first: Mapping[str, str] | None = None)
 
     ``first`` are concepts that come before those of the card of words.
     """
-    entries = [(f"@{unit}", text) for unit, text in nouns.items()]
-    entries += [(name, text.replace("|\n", "|")) for name, text in (first or {}).items()]
+    return _vocabulary(tuple(nouns.items()), tuple((first or {}).items()))
+
+
+@lru_cache(maxsize=64)
+def _vocabulary(
+    nouns: tuple[tuple[str, str], ...], first: tuple[tuple[str, str], ...]
+) -> Vocabulary:
+    entries = [(f"@{unit}", text) for unit, text in nouns]
+    entries += [(name, text.replace("|\n", "|")) for name, text in first]
     common = load_card("rooms")["common"]
     entries += [(name, text.replace("|\n", "|")) for name, text in common.items()]
     entries += concepts()
@@ -143,16 +150,10 @@ def longest_first(text: str) -> str:
 
 def mark(line: Line, words: Vocabulary, extra: Mapping[int, str] | None = None) -> Marked:
     """Return a line with its concepts; ``extra`` gives those of single tokens."""
-    found: list[tuple[int, int, int, str]] = []
-    for order, (name, pattern) in enumerate(words.phrases):
-        for match in pattern.finditer(line.line):
-            if match.end() > match.start():
-                found.append((match.start() - match.end(), order, match.start(), name))
-    found.sort()
     result = [_plain(line, i, words) for i in range(len(line.tokens))]
     claimed: set[int] = set()
     joints: set[int] = set()
-    for length, _, start, name in found:
+    for length, _, start, name in _phrases_in(line.line, words):
         covered = line.covered(start, start - length)
         if any(i in claimed or result[i] == THING for i in covered):
             continue
@@ -164,6 +165,21 @@ def mark(line: Line, words: Vocabulary, extra: Mapping[int, str] | None = None) 
     for i, name in (extra or {}).items():
         result[i] = name
     return Marked(line, tuple(result), frozenset(joints), frozenset(claimed))
+
+
+@lru_cache(maxsize=1024)
+def _phrases_in(text: str, words: Vocabulary) -> tuple[tuple[int, int, int, str], ...]:
+    """Return the phrases in a line, the longest first: length below zero, order, start, concept.
+
+    Every step of a reading asks this of the same lines again.
+    """
+    found = [
+        (match.start() - match.end(), order, match.start(), name)
+        for order, (name, pattern) in enumerate(words.phrases)
+        for match in pattern.finditer(text)
+        if match.end() > match.start()
+    ]
+    return tuple(sorted(found))
 
 
 def _plain(line: Line, i: int, words: Vocabulary) -> str:
