@@ -213,7 +213,8 @@ def new_order() -> int:
 
 def variable(data: Floats, unit: Unit) -> Value:
     """Return a variable, by which derivatives can be taken, given in ``unit``."""
-    return replace(constant(data, unit), degree=1, order=next(_ORDER))
+    given = constant(data, unit)
+    return Value(given.data, unit, given.sizes, degree=1)
 
 
 def adopt(value: Value, unit: Unit) -> Value:
@@ -409,8 +410,9 @@ def gather(value: Value, rows: Ints | slice) -> Value:
         sizes = lambda part: known(slice(start + part.start, start + part.stop))  # noqa: E731
     else:
         sizes = value.size[rows]
-    return replace(
-        value, data=value.data[rows], sizes=sizes, links=links, order=next(_ORDER), atom=None
+    data, roundings = value.data[rows], value.roundings
+    return Value(
+        data, value.unit, sizes, value.degree, value.bare, roundings, links, nought=value.nought
     )
 
 
@@ -423,9 +425,11 @@ def segment_sum(value: Value, rows: Ints, size: int) -> Value:
         When temperatures would be summed.
     """
     _refuse_point(value)
+    absolute: Floats | Sizes
     if size == 1:
         # numpy sums in pairs: far fewer roundings than one after the other.
-        data, absolute = np.array([value.data.sum()]), np.array([value.size.sum()])
+        data = np.array([value.data.sum()])
+        absolute = lambda part: np.array([value.size.sum()])[part]  # noqa: E731
         added = 128 + int(np.log2(value.data.size + 1))
     else:
         data = np.bincount(rows, weights=value.data, minlength=size)

@@ -4,7 +4,7 @@ Also the values that a schedule claims for named expressions.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from engiagent.verify.frames import Bools, EvaluationError, Frame, whole_grid
 from engiagent.verify.levels.algebra import (
     Outcome,
     Rule,
+    Worst,
     most_telling,
     outcome,
     record,
@@ -112,8 +113,48 @@ def _check_bounds(
     bench: Bench, definition: VariableDef, rule: Rule, value: Value, bounds: Bounds, level: str
 ) -> Outcome:
     frame = whole_grid(*bench.declarations.dims(definition.index))
-    zero = values.constant(np.zeros(1), value.unit)
-    tolerance = row_tolerance(value, zero, None)
+    found = _at_the_ends(value, bounds)
+    if found is None:
+        parts = _bound_parts(value, bounds, frame.size)
+        found = [one for one in map(worst_of, parts) if one is not None]
+    if not found:
+        return Outcome(record(rule, "pass", rows=frame.size))
+    return outcome(rule, level, frame, most_telling(found))
+
+
+def _at_the_ends(value: Value, bounds: Bounds) -> list[Worst] | None:
+    """Return the worst rows by the bounds of a variable; None where they differ by row.
+
+    A tolerance grows by far less than what it is for, so that the least and the greatest number
+    are the worst ones, and nobody has to look at the others.
+    """
+    sides = [values.thin(side) for side in (bounds.lower, bounds.upper)]
+    exists = values.thin(bounds.exists)
+    one_for_all = exists.size == sides[0].size == sides[1].size == 1 and exists[0]
+    if value.links or not value.data.size or not one_for_all:
+        return None
+    rows = int(value.data.argmin()), int(value.data.argmax())
+    ends = value.data[list(rows)]
+    if not np.isfinite(ends).all():
+        return None
+    # Of a variable the size is its magnitude, and the ends have the greatest.
+    both = replace(value, data=ends, sizes=np.abs(ends))
+    tolerance = row_tolerance(both, values.constant(np.zeros(1), value.unit), None).tolist()
+    found, unit = [], value.unit.difference()
+    for place, sign in ((0, -1.0), (1, 1.0)):
+        side = float(sides[place][0])
+        if side == sign * np.inf:
+            continue
+        here = float(ends[place])
+        slack = here - side if sign < 0 else side - here
+        margin = slack + tolerance[place]
+        found.append(Worst(margin, slack, rows[place], tolerance[place], unit, side != 0.0))
+    return found
+
+
+def _bound_parts(value: Value, bounds: Bounds, rows: int) -> list[Part]:
+    """Return what the bounds of a variable ask of each row."""
+    tolerance = row_tolerance(value, values.constant(np.zeros(1), value.unit), None)
     unit = value.unit.difference()
     parts = []
     for side, sign in ((values.thin(bounds.lower), -1.0), (values.thin(bounds.upper), 1.0)):
@@ -122,16 +163,13 @@ def _check_bounds(
             continue
         first, second = (value.data, side) if sign < 0 else (side, value.data)
         if there.all():
-            part = Part(None, first - second, tolerance, unit, bool(side.any()))
-        else:
-            rows = np.flatnonzero(np.broadcast_to(there, (frame.size,)))
-            telling = bool(np.broadcast_to(side, (frame.size,))[rows].any())
-            part = Part(rows, (first - second)[rows], tolerance[rows], unit, telling)
-        parts.append(part)
-    found = [one for one in map(worst_of, parts) if one is not None]
-    if not found:
-        return Outcome(record(rule, "pass", rows=frame.size))
-    return outcome(rule, level, frame, most_telling(found))
+            parts.append(Part(None, first - second, tolerance, unit, bool(side.any())))
+            continue
+        chosen = np.flatnonzero(np.broadcast_to(there, (rows,)))
+        telling = bool(np.broadcast_to(side, (rows,))[chosen].any())
+        slack = (first - second)[chosen]
+        parts.append(Part(chosen, slack, tolerance[chosen], unit, telling))
+    return parts
 
 
 def _check_gap(
