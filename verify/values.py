@@ -433,7 +433,9 @@ def segment_sum(value: Value, rows: Ints, size: int) -> Value:
         added = 128 + int(np.log2(value.data.size + 1))
     else:
         data = np.bincount(rows, weights=value.data, minlength=size)
-        absolute = np.bincount(rows, weights=value.size, minlength=size)
+        absolute = np.asarray(
+            np.bincount(rows, weights=value.size, minlength=size), dtype=np.float64
+        )
         added = int(np.bincount(rows, minlength=1).max()) if rows.size else 0
     links = (Link(value, "spread", rows if size > 1 else None),) if value.degree else ()
     return Value(
