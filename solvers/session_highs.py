@@ -11,7 +11,7 @@ import numpy as np
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Ints
 from engiagent.solvers import highs, linear
-from engiagent.solvers.highs import Run, load
+from engiagent.solvers.highs import Run, load, numbers
 from engiagent.solvers.linear_proof import SEEN, is_proven
 from engiagent.solvers.measure import factor_of
 from engiagent.solvers.result import Floats, SolveOptions, SolverResult, Status, relative_gap
@@ -215,11 +215,11 @@ class HighsEngine:
         """Return the result, None when it is not finite or not proven; asks each question once."""
         model = self._model
         solution, scale = model.highs.getSolution(), model.scale
-        x = np.array(solution.col_value, dtype=np.float64)
+        x = numbers(solution.col_value)
         if not math.isfinite(x @ x):
             return None
-        row_dual: Floats = np.array(solution.row_dual, dtype=np.float64) / scale + 0.0
-        column_dual: Floats = np.array(solution.col_dual, dtype=np.float64) / scale + 0.0
+        row_dual: Floats = numbers(solution.row_dual) / scale + 0.0
+        column_dual: Floats = numbers(solution.col_dual) / scale + 0.0
         objective = float(self.program.cost @ x) + self.program.offset
         result = SolverResult(
             status="optimal",

@@ -3,8 +3,9 @@
 Also the values that a schedule claims for named expressions.
 """
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from engiagent.verify.levels.algebra import (
 from engiagent.verify.relations import Part, slack_of
 from engiagent.verify.requirements import Counted
 from engiagent.verify.series import bind
-from engiagent.verify.tolerances import TOLERANCES, row_tolerance
+from engiagent.verify.tolerances import TOLERANCES, allowance, row_tolerance
 from engiagent.verify.values import Floats, Value
 
 
@@ -128,27 +129,26 @@ def _at_the_ends(value: Value, bounds: Bounds) -> list[Worst] | None:
     A tolerance grows by far less than what it is for, so that the least and the greatest number
     are the worst ones, and nobody has to look at the others.
     """
-    sides = [values.thin(side) for side in (bounds.lower, bounds.upper)]
+    sides = values.thin(bounds.lower), values.thin(bounds.upper)
     exists = values.thin(bounds.exists)
     one_for_all = exists.size == sides[0].size == sides[1].size == 1 and exists[0]
     if value.links or not value.data.size or not one_for_all:
         return None
     rows = int(value.data.argmin()), int(value.data.argmax())
-    ends = value.data[list(rows)]
-    if not np.isfinite(ends).all():
+    ends = [float(value.data[row]) for row in rows]
+    if not all(map(math.isfinite, ends)):
         return None
-    # Of a variable the size is its magnitude, and the ends have the greatest.
-    both = replace(value, data=ends, sizes=np.abs(ends))
-    tolerance = row_tolerance(both, values.constant(np.zeros(1), value.unit), None).tolist()
+    # Of a variable the size is its magnitude, beside that of the zero of its scale.
+    sizes = [abs(end) + abs(float(value.unit.zero or 0)) for end in ends]
+    absolute = allowance(value.unit, max(sizes))
     found, unit = [], value.unit.difference()
-    for place, sign in ((0, -1.0), (1, 1.0)):
-        side = float(sides[place][0])
-        if side == sign * np.inf:
+    for k, sign in enumerate((-1.0, 1.0)):
+        side = float(sides[k][0])
+        if side == sign * math.inf:
             continue
-        here = float(ends[place])
-        slack = here - side if sign < 0 else side - here
-        margin = slack + tolerance[place]
-        found.append(Worst(margin, slack, rows[place], tolerance[place], unit, side != 0.0))
+        tolerance = sizes[k] * TOLERANCES["of_terms"] + absolute
+        slack = ends[k] - side if sign < 0 else side - ends[k]
+        found.append(Worst(slack + tolerance, slack, rows[k], tolerance, unit, side != 0.0))
     return found
 
 
