@@ -70,16 +70,10 @@ def row_tolerance(left: Value, right: Value, stated: float | None) -> Floats:
     size = _summed(left, right, rows)
     absolute = stated
     if absolute is None:
-        absolute = allowance(left.unit, float(size.max()) if rows else 0.0)
+        # How far a temperature lies above absolute zero says nothing about its own scale.
+        kelvin = left.unit.dimension == _KELVIN
+        scale = 0.0 if kelvin or not rows else max(float(size.max()), 0.0)
+        absolute = max(floor_of(left.unit), TOLERANCES["of_scale"] * scale)
     size *= TOLERANCES["of_terms"]
     size += absolute
     return wide(size, rows)
-
-
-def allowance(unit: Unit, scale: float) -> float:
-    """Return the part of a tolerance that is the same on all rows, given their largest size, in SI.
-
-    How far a temperature lies above absolute zero says nothing about its own scale.
-    """
-    known = 0.0 if unit.dimension == _KELVIN else max(scale, 0.0)
-    return max(floor_of(unit), TOLERANCES["of_scale"] * known)
