@@ -69,7 +69,7 @@ def constraint(text: str, forall: Sequence[str] = (), where: str | None = None) 
             parts.append(element("mrow", element("mtext", binder)))
     if where:
         parts[-1].append(_gap())
-        parts.append(element("mrow", _safe(where)))
+        parts += _parts(where)
     return _lined_up(parts)
 
 
@@ -136,13 +136,6 @@ def node(item: Node, least: int = _CHOICE) -> Element:
     if level >= least:
         return inner
     return _fenced("(", inner, ")")
-
-
-def _safe(text: str) -> Element:
-    try:
-        return node(parse(text))
-    except GrammarError:
-        return element("mtext", text)
 
 
 def _gap() -> Element:
