@@ -8,6 +8,7 @@ whole arrays; there is no loop over rows.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import count
 from typing import Literal, TypeVar
 
@@ -406,14 +407,21 @@ def gather(value: Value, rows: Ints | slice) -> Value:
     links = (Link(value, "gather", rows),) if value.degree else ()
     sizes: Floats | Sizes
     if isinstance(rows, slice) and not isinstance(value.sizes, np.ndarray):
-        start, known = rows.start, value.size_of
-        sizes = lambda part: known(slice(start + part.start, start + part.stop))  # noqa: E731
+        sizes = partial(_sizes_from, value, rows.start)
     else:
         sizes = value.size[rows]
     data, roundings = value.data[rows], value.roundings
     return Value(
         data, value.unit, sizes, value.degree, value.bare, roundings, links, nought=value.nought
     )
+
+
+def _sizes_from(value: Value, start: int, rows: slice) -> Floats:
+    return value.size_of(slice(start + rows.start, start + rows.stop))
+
+
+def _size_of_sum(value: Value, rows: slice) -> Floats:
+    return np.array([value.size.sum()])[rows]
 
 
 def segment_sum(value: Value, rows: Ints, size: int) -> Value:
@@ -429,7 +437,7 @@ def segment_sum(value: Value, rows: Ints, size: int) -> Value:
     if size == 1:
         # numpy sums in pairs: far fewer roundings than one after the other.
         data = np.array([value.data.sum()])
-        absolute = lambda part: np.array([value.size.sum()])[part]  # noqa: E731
+        absolute = partial(_size_of_sum, value)
         added = 128 + int(np.log2(value.data.size + 1))
     else:
         data = np.bincount(rows, weights=value.data, minlength=size)

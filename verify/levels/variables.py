@@ -3,9 +3,8 @@
 Also the values that a schedule claims for named expressions.
 """
 
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from engiagent.verify.frames import Bools, EvaluationError, Frame, whole_grid
 from engiagent.verify.levels.algebra import (
     Outcome,
     Rule,
-    Worst,
     most_telling,
     outcome,
     record,
@@ -27,8 +25,8 @@ from engiagent.verify.levels.algebra import (
 from engiagent.verify.relations import Part, slack_of
 from engiagent.verify.requirements import Counted
 from engiagent.verify.series import bind
-from engiagent.verify.tolerances import TOLERANCES, allowance, row_tolerance
-from engiagent.verify.values import Floats, Value
+from engiagent.verify.tolerances import TOLERANCES, row_tolerance
+from engiagent.verify.values import Floats, Ints, Value
 
 
 @dataclass(frozen=True)
@@ -114,47 +112,11 @@ def _check_bounds(
     bench: Bench, definition: VariableDef, rule: Rule, value: Value, bounds: Bounds, level: str
 ) -> Outcome:
     frame = whole_grid(*bench.declarations.dims(definition.index))
-    found = _at_the_ends(value, bounds)
-    if found is None:
-        parts = _bound_parts(value, bounds, frame.size)
-        found = [one for one in map(worst_of, parts) if one is not None]
-    if not found:
-        return Outcome(record(rule, "pass", rows=frame.size))
-    return outcome(rule, level, frame, most_telling(found))
-
-
-def _at_the_ends(value: Value, bounds: Bounds) -> list[Worst] | None:
-    """Return the worst rows by the bounds of a variable; None where they differ by row.
-
-    A tolerance grows by far less than what it is for, so that the least and the greatest number
-    are the worst ones, and nobody has to look at the others.
-    """
-    sides = values.thin(bounds.lower), values.thin(bounds.upper)
-    exists = values.thin(bounds.exists)
-    one_for_all = exists.size == sides[0].size == sides[1].size == 1 and exists[0]
-    if value.links or not value.data.size or not one_for_all:
-        return None
-    rows = int(value.data.argmin()), int(value.data.argmax())
-    ends = [float(value.data[row]) for row in rows]
-    if not all(map(math.isfinite, ends)):
-        return None
-    # Of a variable the size is its magnitude, beside that of the zero of its scale.
-    sizes = [abs(end) + abs(float(value.unit.zero or 0)) for end in ends]
-    absolute = allowance(value.unit, max(sizes))
-    found, unit = [], value.unit.difference()
-    for k, sign in enumerate((-1.0, 1.0)):
-        side = float(sides[k][0])
-        if side == sign * math.inf:
-            continue
-        tolerance = sizes[k] * TOLERANCES["of_terms"] + absolute
-        slack = ends[k] - side if sign < 0 else side - ends[k]
-        found.append(Worst(slack + tolerance, slack, rows[k], tolerance, unit, side != 0.0))
-    return found
-
-
-def _bound_parts(value: Value, bounds: Bounds, rows: int) -> list[Part]:
-    """Return what the bounds of a variable ask of each row."""
-    tolerance = row_tolerance(value, values.constant(np.zeros(1), value.unit), None)
+    worst = _extremes(value, bounds)
+    if worst is not None:
+        value = replace(value, data=value.data[worst], sizes=np.abs(value.data[worst]))
+    zero = values.constant(np.zeros(1), value.unit)
+    tolerance = row_tolerance(value, zero, None)
     unit = value.unit.difference()
     parts = []
     for side, sign in ((values.thin(bounds.lower), -1.0), (values.thin(bounds.upper), 1.0)):
@@ -163,13 +125,29 @@ def _bound_parts(value: Value, bounds: Bounds, rows: int) -> list[Part]:
             continue
         first, second = (value.data, side) if sign < 0 else (side, value.data)
         if there.all():
-            parts.append(Part(None, first - second, tolerance, unit, bool(side.any())))
-            continue
-        chosen = np.flatnonzero(np.broadcast_to(there, (rows,)))
-        telling = bool(np.broadcast_to(side, (rows,))[chosen].any())
-        slack = (first - second)[chosen]
-        parts.append(Part(chosen, slack, tolerance[chosen], unit, telling))
-    return parts
+            part = Part(worst, first - second, tolerance, unit, bool(side.any()))
+        else:
+            rows = np.flatnonzero(np.broadcast_to(there, (frame.size,)))
+            telling = bool(np.broadcast_to(side, (frame.size,))[rows].any())
+            part = Part(rows, (first - second)[rows], tolerance[rows], unit, telling)
+        parts.append(part)
+    found = [one for one in map(worst_of, parts) if one is not None]
+    if not found:
+        return Outcome(record(rule, "pass", rows=frame.size))
+    return outcome(rule, level, frame, most_telling(found))
+
+
+def _extremes(value: Value, bounds: Bounds) -> Ints | None:
+    """Return the rows of the least and the greatest number of a variable, shape (2,).
+
+    They are the worst ones where all rows have the same bounds, since a tolerance grows by far
+    less than what it is for, and they have the greatest size. None where bounds differ by row.
+    """
+    sides = values.thin(bounds.lower), values.thin(bounds.upper)
+    alike = sides[0].size == sides[1].size == values.thin(bounds.exists).size == 1
+    if value.links or not value.data.size or not alike:
+        return None
+    return np.array([value.data.argmin(), value.data.argmax()])
 
 
 def _check_gap(
