@@ -87,7 +87,7 @@ def test_an_expression_has_the_unit_and_the_values_of_the_page(entry: Mapping[st
         return
     assert str(typed.unit) == entry.get("unit", "1")
     value = evaluator.evaluate(text, frame)
-    shown = value.data / float(typed.unit.factor) - float(typed.unit.zero or 0)
+    shown = value.data / typed.unit.scale - typed.unit.origin
     np.testing.assert_allclose(shown, np.atleast_1d(entry["gives"]), rtol=1e-12, atol=1e-12)
 
 

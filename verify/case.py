@@ -161,10 +161,10 @@ def _known_states(plant: Plant) -> tuple[dict[str, tuple[float, int]], dict[str,
             scale = parse_unit(SERIES[unit.model][word].unit)
             for name in plant.names(unit, word):
                 if known is not None:
-                    start = float(known[0]) * float(scale.factor) + float(scale.zero or 0)
+                    start = float(known[0]) * scale.scale + scale.origin
                     first[name] = (start, len(known))
                 if capacity is not None and word == "state_of_charge":
-                    capacities[name] = float(capacity[0]) * float(scale.factor)
+                    capacities[name] = float(capacity[0]) * scale.scale
     return first, capacities
 
 

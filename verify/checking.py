@@ -378,7 +378,7 @@ def _middles(declarations: Declarations) -> dict[str, Series]:
         with np.errstate(invalid="ignore"):
             middle = np.where(np.isfinite(ends).all(axis=0), 0.5 * ends.sum(axis=0), 0.0)
         inside = np.clip(middle, np.where(np.isfinite(ends[0]), ends[0], middle), None)
-        shown = (inside - float(unit.zero or 0)) / float(unit.factor)
+        shown = (inside - unit.origin) / unit.scale
         points[variable.name] = Series(variable.name, shown.reshape(shape), unit, names)
     return points
 

@@ -157,7 +157,7 @@ def _system(
     noughts: dict[str, Series] = {}
     for one in unknown:
         shape = tuple(dim.size for dim in one.dims)
-        zero = -float(one.unit.zero or 0) / float(one.unit.factor)  # SI nought
+        zero = -one.unit.origin / one.unit.scale  # SI nought
         empty = Series(one.name, np.full(shape, zero), one.unit, tuple(d.name for d in one.dims))
         noughts |= dict.fromkeys(one.names, empty)
     bench = Bench(declarations, {**series, **noughts})
@@ -296,7 +296,7 @@ def _as_series(
             continue
         data = np.full(one.exists.size, np.nan)
         data[places] = [found[one.name, place] for place in places]
-        shown = (data - float(one.unit.zero or 0)) / float(one.unit.factor)
+        shown = (data - one.unit.origin) / one.unit.scale
         shape = tuple(dim.size for dim in one.dims)
         dims = tuple(dim.name for dim in one.dims)
         full = Series(one.names[-1], shown.reshape(shape), one.unit, dims)

@@ -20,6 +20,7 @@ from engiagent.verify.frames import (
     Bools,
     Environment,
     EvaluationError,
+    Frame,
     MissingQuantity,
     Symbol,
     whole_grid,
@@ -142,6 +143,7 @@ class Bench:
         self.variables: dict[str, Value] = {}
         self._open: set[str] = set()
         self._symbols: dict[str, Symbol] = {}
+        self._grids: dict[tuple[str, ...], Frame] = {}
         self._variable_defs = {v.name: v for v in declarations.core.decision_variables}
         self.evaluator = Evaluator(Environment(declarations.sets, self._symbols, self._resolve))
 
@@ -160,8 +162,15 @@ class Bench:
     def forget(self) -> None:
         """Let go of all numbers: benches refer to themselves, and their arrays are large."""
         self._symbols.clear()
+        self._grids.clear()
         self.variables.clear()
         self.evaluator.forget()
+
+    def grid(self, index: tuple[str, ...]) -> Frame:
+        """Return the rows of an index list such as a variable's, in the order of its symbol."""
+        if index not in self._grids:
+            self._grids[index] = whole_grid(*self.declarations.dims(index))
+        return self._grids[index]
 
     def _series_of(self, definition: VariableDef) -> Series | None:
         by_name = self.series.get(definition.name)
@@ -173,9 +182,7 @@ class Bench:
         """Return where a sparse variable exists, None for everywhere."""
         if definition.where is None:
             return None
-        dims, binders = self.declarations.dims(definition.index)
-        frame = whole_grid(dims, binders)
-        return self.evaluator.condition(parse(definition.where), frame)
+        return self.evaluator.condition(parse(definition.where), self.grid(definition.index))
 
     def _variable(self, definition: VariableDef) -> Symbol:
         series = self._series_of(definition)
@@ -224,8 +231,8 @@ class Bench:
         if name in self._open:
             raise EvaluationError(f"the expression {name} is defined by itself")
         self._open.add(name)
-        dims, binders = self.declarations.dims(definition.index)
-        frame = whole_grid(dims, binders)
+        dims, _ = self.declarations.dims(definition.index)
+        frame = self.grid(definition.index)
         mask = None
         if definition.where is not None:
             mask = self.evaluator.condition(parse(definition.where), frame)

@@ -156,9 +156,7 @@ class Evaluator(Conditions):
         if symbol.value is None:
             raise EvaluationError(f"{node.name} holds labels, not numbers")
         if not symbol.dims and not symbol.value.degree and not node.indices:
-            value = symbol.value
-            data, size = (values.wide(part, frame.size) for part in (value.data, value.size))
-            return value if frame.size == 1 else replace(value, data=data, sizes=size)
+            return values.over(symbol.value, frame.size)
         span = self.places.span(node, symbol, frame)
         if span is not None:
             return values.gather(symbol.value, span)

@@ -98,7 +98,7 @@ def _note(
 ) -> None:
     """Note the row that lies furthest outside a domain."""
     row = int(np.argmax(excess - tolerance))
-    factor = float(unit.factor)
+    factor = unit.scale
     amount = float(excess[row]) / factor
     shown = f"{text}: {amount:.6g} {unit.difference()} outside"
     evaluator.faults.append(

@@ -151,7 +151,7 @@ def _recomputed(
     if found.value is None:
         return []
     # A temperature counts from the zero of its own scale.
-    return [((found.value - float(unit.zero or 0)) / float(unit.factor), how)]
+    return [((found.value - unit.origin) / unit.scale, how)]
 
 
 def _closes(options: Sequence[tuple[float, str]], own: Objective) -> bool:

@@ -31,8 +31,7 @@ def table(value: Value, xs: Floats, ys: Floats, unit: Unit) -> Value:
     slope = (y1 - y0) / (x1 - x0)
     data = y0 + slope * (at - x0)
     size = np.maximum(np.maximum(np.abs(y0), np.abs(y1)), np.abs(data))
-    atom = Atom("piecewise", (value,), None, (xs, ys)) if value.degree else None
-    return values.made(data, unit, size, (value,), (slope,), 2 if value.degree else 0, False, atom)
+    return values.mapped("piecewise", value, data, slope, unit, size, (xs, ys))
 
 
 def extreme(kind: str, arguments: Sequence[Value]) -> Value:

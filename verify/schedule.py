@@ -154,9 +154,7 @@ def _complete_states(
             continue
         longer = np.concatenate(([np.nan], known.data))
         full = replace(known, data=longer, dims=("",), coordinates={})
-        full.data[0] = first / float(known.unit.factor) - (
-            float(known.unit.zero or 0) / float(known.unit.factor)
-        )
+        full.data[0] = first / known.unit.scale - (known.unit.origin / known.unit.scale)
         notes.append(f"{name} has one value per period: they are read as those at its end")
         for key in [k for k, s in series.items() if s is known]:
             series[key] = full
@@ -171,7 +169,7 @@ def _as_energy(
         known = series.get(name)
         if known is None or not known.unit.is_dimensionless:
             continue
-        energy = known.data * float(known.unit.factor) * capacity / float(kilowatt_hours.factor)
+        energy = known.data * known.unit.scale * capacity / kilowatt_hours.scale
         notes.append(f"{name} is given in {known.unit}: read as a share of the energy capacity")
         share = replace(known, data=energy, unit=kilowatt_hours)
         for key in [k for k, s in series.items() if s is known]:

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
@@ -39,12 +40,13 @@ def tolerances_sha256() -> str:
     return hashlib.sha256(dumps_canonical(dict(TOLERANCES)).encode()).hexdigest()
 
 
+@lru_cache(maxsize=256)
 def floor_of(unit: Unit) -> float:
     """Return the smallest absolute tolerance of a dimension, in SI."""
     for known, key in _FLOORS:
         if known.dimension == unit.dimension:
-            return TOLERANCES[key] * float(known.factor)
-    return TOLERANCES["floor_other"] * float(unit.factor)
+            return TOLERANCES[key] * known.scale
+    return TOLERANCES["floor_other"] * unit.scale
 
 
 def _summed(left: Value, right: Value, rows: int) -> Floats:

@@ -21,14 +21,15 @@ from engiagent.blueprint.units import Unit, UnitError, parse_unit
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-Many = TypeVar("Many", Floats, npt.NDArray[np.bool_])
+Many = TypeVar("Many", Floats, npt.NDArray[np.bool_], Ints)
 
 ONE = parse_unit("1")
 BLOCK = 16_384
 """How many rows are worked on at a time where it pays: what is in between stays in the cache."""
 Sizes = Callable[[slice], Floats]
 EPSILON = float(np.finfo(np.float64).eps)
-_ORDER = count()
+new_order = count().__next__
+"""Return a place in the order of making, later than all that are there."""
 Mode = Literal["value", "absolute"]
 
 
@@ -95,9 +96,9 @@ class Atom:
     numbers: tuple[Floats, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Value:
-    """One number per row.
+    """One number per row; nobody changes it once it is made.
 
     Attributes
     ----------
@@ -126,7 +127,7 @@ class Value:
     bare: bool = False
     roundings: int = 2
     links: tuple[Link, ...] = ()
-    order: int = field(default_factory=lambda: next(_ORDER))
+    order: int = field(default_factory=new_order)
     atom: Atom | None = None
     nought: bool = False
 
@@ -138,7 +139,7 @@ class Value:
         found = np.empty(self.data.size)
         for rows in blocks(found.size):
             found[rows] = self.sizes(rows)
-        object.__setattr__(self, "sizes", found)
+        self.sizes = found
         return found
 
     def size_of(self, rows: slice) -> Floats:
@@ -151,15 +152,11 @@ class Value:
     @property
     def shown(self) -> Floats:
         """The numbers in :attr:`unit`."""
-        return self.data / float(self.unit.factor) - _zero(self.unit) / float(self.unit.factor)
+        return self.data / self.unit.scale - self.unit.origin / self.unit.scale
 
     def error(self) -> Floats:
         """Return an a-priori bound of the rounding error of each row."""
         return self.size * (EPSILON * self.roundings)
-
-
-def _zero(unit: Unit) -> float:
-    return 0.0 if unit.zero is None else float(unit.zero)
 
 
 def blocks(size: int) -> Iterator[slice]:
@@ -185,31 +182,39 @@ def wide(data: Many, size: int) -> Many:
     return many
 
 
+def in_si(number: float, unit: Unit) -> float:
+    """Return a number of ``unit`` in coherent SI units."""
+    converted = number * unit.scale
+    return converted + unit.origin if unit.is_point else converted
+
+
 def repeated(number: float, unit: Unit, size: int, bare: bool = False) -> Value:
     """Return the same number on every row."""
-    converted, zero = float(number) * float(unit.factor), _zero(unit)
-    converted = converted + zero if zero else converted
-    data = np.array([converted, abs(converted)], dtype=np.float64)
+    converted = in_si(float(number), unit)
+    data = np.array([converted, abs(converted)])
     return Value(
         wide(data[:1], size), unit, wide(data[1:], size), bare=bare, nought=bare and number == 0.0
     )
 
 
+def over(value: Value, size: int) -> Value:
+    """Return a constant of one row as one of many."""
+    if size == 1:
+        return value
+    data, sizes = wide(value.data, size), wide(value.size, size)
+    return Value(data, value.unit, sizes, 0, value.bare, value.roundings, nought=value.nought)
+
+
 def constant(data: Floats, unit: Unit, bare: bool = False) -> Value:
     """Return a value given in ``unit``, converted to SI."""
-    factor, zero, few = float(unit.factor), _zero(unit), thin(data)
-    converted = few if factor == 1.0 else few * factor
-    converted = converted + zero if zero else converted
+    few = thin(data)
+    converted = few if unit.scale == 1.0 else few * unit.scale
+    converted = converted + unit.origin if unit.origin else converted
     if converted.size == 1:
         return Value(
             wide(converted, data.size), unit, wide(np.abs(converted), data.size), bare=bare
         )
     return Value(converted, unit, lambda rows: np.abs(converted[rows]), bare=bare)
-
-
-def new_order() -> int:
-    """Return a place in the order of making, later than all that are there."""
-    return next(_ORDER)
 
 
 def variable(data: Floats, unit: Unit) -> Value:
@@ -220,8 +225,9 @@ def variable(data: Floats, unit: Unit) -> Value:
 
 def adopt(value: Value, unit: Unit) -> Value:
     """Return a bare literal in the unit of its neighbour."""
-    takes = value.bare and (not unit.is_dimensionless or value.nought)
-    return constant(value.data, unit) if takes else value
+    if not value.bare or (unit.is_dimensionless and not value.nought):
+        return value
+    return constant(value.data, unit)
 
 
 def _need(value: Value, unit: Unit) -> Value:
@@ -239,6 +245,13 @@ def _need(value: Value, unit: Unit) -> Value:
         point = unit if unit.is_point else value.unit
         raise UnitError(f"one side is a temperature in {point}, the other a difference")
     return value
+
+
+def _alike(left: Value, right: Value) -> bool:
+    """Whether two values measure the same thing as they are, neither of them a bare literal."""
+    one, other = left.unit, right.unit
+    alike = one.dimension == other.dimension and one.is_point == other.is_point
+    return alike and not left.bare and not right.bare
 
 
 def align(values: Sequence[Value]) -> list[Value]:
@@ -261,6 +274,8 @@ def align_chain(values: Sequence[Value]) -> list[Value]:
     UnitError
         When they measure different things.
     """
+    if len(values) == 2 and _alike(*values):
+        return list(values)
     beside = neighbours([value.bare for value in values])
     return align([adopt(value, values[k].unit) for value, k in zip(values, beside, strict=True)])
 
@@ -270,8 +285,14 @@ def negate(value: Value) -> Value:
     if value.bare:
         return replace(constant(-value.data, ONE, bare=True), nought=value.nought)
     _refuse_point(value)
-    data = wide(-thin(value.data), value.data.size)
-    return made(data, value.unit, value.sizes, (value,), (-1.0,), value.degree)
+    return Value(
+        wide(-thin(value.data), value.data.size),
+        value.unit,
+        value.sizes,
+        value.degree,
+        roundings=value.roundings + 1,
+        links=_each(value, -1.0),
+    )
 
 
 def add(left: Value, right: Value, sign: float) -> Value:
@@ -288,34 +309,42 @@ def add(left: Value, right: Value, sign: float) -> Value:
     rows = max(left.data.size, right.data.size)
     join = np.add if sign == 1.0 else np.subtract
     with np.errstate(all="ignore"):
-        data = wide(np.asarray(join(thin(left.data), thin(right.data))), rows)
-    return made(
-        data,
+        data = join(thin(left.data), thin(right.data))
+    return Value(
+        wide(data, rows),
         unit,
-        _sizes(left, right, np.add),
-        (left, right),
-        (1.0, sign),
+        _sizes(left, right, np.add, rows),
         max(left.degree, right.degree),
+        roundings=max(left.roundings, right.roundings) + 1,
+        links=_each(left, 1.0) + _each(right, sign),
     )
 
 
-def _sizes(left: Value, right: Value, join: np.ufunc) -> Floats | Sizes:
+def _each(parent: Value, weight: Floats | float) -> tuple[Link, ...]:
+    """Return how a value depends on one that it was made of row by row."""
+    return (Link(parent, "each", None, weight),) if parent.degree else ()
+
+
+def _sizes(left: Value, right: Value, join: np.ufunc, size: int) -> Floats | Sizes:
     """Return the sums or the products of the sizes of two values."""
 
     def joined(rows: slice) -> Floats:
         with np.errstate(all="ignore"):
             return np.asarray(join(left.size_of(rows), right.size_of(rows)))
 
-    if all(isinstance(value.sizes, np.ndarray) and _same(value.sizes) for value in (left, right)):
-        return wide(joined(slice(0, 1)), max(left.data.size, right.data.size))
+    if _same(left.sizes) and _same(right.sizes):
+        return wide(joined(slice(0, 1)), size)
     return joined
 
 
-def _same(sizes: Floats) -> bool:
-    return thin(sizes).size == 1
+def _same(sizes: Floats | Sizes) -> bool:
+    """Whether sizes are known to be the same on all rows."""
+    return isinstance(sizes, np.ndarray) and (sizes.size == 1 or sizes.strides == (0,))
 
 
 def _align_sum(left: Value, right: Value, sign: float) -> tuple[Value, Value, Unit]:
+    if _alike(left, right) and not left.unit.is_point:
+        return left, right, left.unit
     if right.unit.is_point and sign < 0:
         left = adopt(left, right.unit)
         if not left.unit.is_point:
@@ -344,15 +373,15 @@ def multiply(left: Value, right: Value) -> Value:
     weights = thin(right.data), thin(left.data)
     with np.errstate(all="ignore"):
         data = wide(weights[1] * weights[0], rows)
-    return made(
+    return Value(
         data,
         left.unit * right.unit,
-        _sizes(left, right, np.multiply),
-        (left, right),
-        weights,
+        _sizes(left, right, np.multiply, rows),
         min(left.degree + right.degree, 2),
         left.bare and right.bare,
-        Atom("product", (left, right)) if left.degree and right.degree else None,
+        left.roundings + right.roundings + 1,
+        _each(left, weights[0]) + _each(right, weights[1]),
+        atom=Atom("product", (left, right)) if left.degree and right.degree else None,
     )
 
 
@@ -367,10 +396,16 @@ def divide(left: Value, right: Value) -> Value:
         wider = np.abs(inverse) * np.maximum(1.0, thin(right.size) * np.abs(inverse))
         size = wide(thin(left.size) * wider, rows)
         weights = (inverse, -data * inverse if right.degree else inverse)
-    degree = left.degree if right.degree == 0 else 2
-    bare = left.bare and right.bare
-    atom = Atom("quotient", (left, right)) if right.degree else None
-    return made(data, left.unit / right.unit, size, (left, right), weights, degree, bare, atom)
+    return Value(
+        data,
+        left.unit / right.unit,
+        size,
+        left.degree if right.degree == 0 else 2,
+        left.bare and right.bare,
+        left.roundings + right.roundings + 1,
+        _each(left, weights[0]) + _each(right, weights[1]),
+        atom=Atom("quotient", (left, right)) if right.degree else None,
+    )
 
 
 def power(base: Value, exponent: float, inside: Value | None = None) -> Value:
@@ -390,14 +425,31 @@ def power(base: Value, exponent: float, inside: Value | None = None) -> Value:
     unit = base.unit ** int(exponent) if whole else ONE
     bent = bool(base.degree) and exponent not in (0, 1)
     atom = Atom("power", (base,), None, (np.array([exponent]),)) if bent else None
-    return made(data, unit, size, (base,), (slope,), 2 if bent else base.degree, base.bare, atom)
+    degree = 2 if bent else base.degree
+    return Value(
+        data, unit, size, degree, base.bare, base.roundings + 1, _each(base, slope), atom=atom
+    )
+
+
+def mapped(
+    kind: str,
+    value: Value,
+    data: Floats,
+    slope: Floats,
+    unit: Unit,
+    size: Floats,
+    numbers: tuple[Floats, ...] = (),
+) -> Value:
+    """Return a function of a value that is not affine, given its numbers and derivatives."""
+    atom = Atom(kind, (value,), None, numbers) if value.degree else None
+    degree = 2 if value.degree else 0
+    links = _each(value, slope)
+    return Value(data, unit, size, degree, False, value.roundings + 1, links, atom=atom)
 
 
 def function(kind: str, value: Value, data: Floats, slope: Floats) -> Value:
     """Return an elementary function of a pure number, given its values and derivatives."""
-    atom = Atom(kind, (value,)) if value.degree else None
-    degree = 2 if value.degree else 0
-    return made(data, ONE, np.abs(data), (value,), (slope,), degree, False, atom)
+    return mapped(kind, value, data, slope, ONE, np.abs(data))
 
 
 def gather(value: Value, rows: Ints | slice) -> Value:
@@ -438,7 +490,7 @@ def segment_sum(value: Value, rows: Ints, size: int) -> Value:
         # numpy sums in pairs: far fewer roundings than one after the other.
         data = np.array([value.data.sum()])
         absolute = partial(_size_of_sum, value)
-        added = 128 + int(np.log2(value.data.size + 1))
+        added = 128 + (value.data.size + 1).bit_length() - 1
     else:
         data = np.bincount(rows, weights=value.data, minlength=size)
         absolute = np.asarray(
@@ -483,28 +535,6 @@ def combine(parts: Sequence[tuple[Value, Ints]], size: int) -> Value:
         max(value.roundings for value in aligned),
         tuple(links),
     )
-
-
-def made(
-    data: Floats,
-    unit: Unit,
-    sizes: Floats | Sizes,
-    parents: tuple[Value, ...],
-    weights: tuple[Floats | float, ...],
-    degree: int,
-    bare: bool = False,
-    atom: Atom | None = None,
-) -> Value:
-    """Return a value made of others, row by row: its change is ``weights`` times theirs."""
-    links = tuple(
-        Link(parent, "each", None, weight)
-        for parent, weight in zip(parents, weights, strict=True)
-        if parent.degree
-    )
-    roundings = sum(parent.roundings for parent in parents) + 1
-    if len(parents) == 2 and all(isinstance(weight, float) for weight in weights):
-        roundings = max(parent.roundings for parent in parents) + 1  # a sum, not a product
-    return Value(data, unit, sizes, degree, bare, roundings, links, atom=atom)
 
 
 def _refuse_point(*values: Value) -> None:

@@ -14,7 +14,7 @@ and a general parser would read ``5 M`` as five molar.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
@@ -45,25 +45,35 @@ class Unit:
     zero
         The SI value of its zero; None for every unit but a temperature scale. A unit with a zero
         measures a *point* on the scale, every other unit an amount or a difference.
+    scale, origin
+        The factor and the zero (0 where there is none) as floats.
+    is_point
+        Whether the unit measures points on a scale (20 degC) and not amounts (20 K).
+    is_dimensionless
+        Whether the unit is a pure number, as 1 or %.
     """
 
     text: str
     dimension: Dimension
     factor: Fraction
     zero: Fraction | None = None
+    scale: float = field(init=False, repr=False, compare=False)
+    origin: float = field(init=False, repr=False, compare=False)
+    is_point: bool = field(init=False, repr=False, compare=False)
+    is_dimensionless: bool = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # Units are few and asked for these with every operation on numbers.
+        object.__setattr__(self, "scale", float(self.factor))
+        object.__setattr__(self, "origin", float(self.zero or 0))
+        object.__setattr__(self, "is_point", self.zero is not None)
+        object.__setattr__(self, "is_dimensionless", not self.dimension)
+
+    def __hash__(self) -> int:
+        return hash(self.text)
 
     def __str__(self) -> str:
         return self.text or "1"
-
-    @property
-    def is_point(self) -> bool:
-        """Whether the unit measures points on a scale (20 degC) and not amounts (20 K)."""
-        return self.zero is not None
-
-    @property
-    def is_dimensionless(self) -> bool:
-        """Whether the unit is a pure number, as 1 or %."""
-        return not self.dimension
 
     def difference(self) -> "Unit":
         """Return the unit of the difference of two values: K for degC, itself for an amount."""
@@ -72,11 +82,13 @@ class Unit:
         return Unit(_DIFFERENCE_NAMES[self.text], self.dimension, self.factor)
 
     def __mul__(self, other: "Unit") -> "Unit":
-        self._refuse_points(other)
+        if self.is_point or other.is_point:
+            self._refuse_points(other)
         return _product((self, 1), (other, 1))
 
     def __truediv__(self, other: "Unit") -> "Unit":
-        self._refuse_points(other)
+        if self.is_point or other.is_point:
+            self._refuse_points(other)
         return _product((self, 1), (other, -1))
 
     def __pow__(self, exponent: int) -> "Unit":
@@ -428,6 +440,7 @@ def _named(name: str) -> Unit:
     return Unit(shown, tuple(sorted(exponents.items())), factor)
 
 
+@lru_cache(maxsize=4096)
 def _suggestion(name: str) -> str:
     base = name.rstrip("0123456789")
     if base != name and _ALIASES.get(base, base) in _TABLE:

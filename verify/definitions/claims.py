@@ -46,7 +46,7 @@ def _checked(bench: Bench, claim: ClaimDef, finer: Bench | None) -> Outcome:
     excess = _excess(bench, claim)
     steps = excess.unit.difference() if excess.unit.is_point else excess.unit
     allowed = _tolerance(bench, claim, steps)
-    factor = float(steps.factor)
+    factor = steps.scale
     if excess.amount.size == 0:
         text = f"{claim.claim_id}: the claim speaks of nothing: its filter leaves no row"
         return Outcome({"id": claim.claim_id, "status": "unchecked", "reason": text})

@@ -161,6 +161,6 @@ def _merit(bench: Bench, design: DesignDef) -> tuple[float | None, float, str]:
         from engiagent.blueprint.units import parse_unit
 
         unit = parse_unit(design.unit)
-    zero = float(unit.zero) if unit.zero is not None else 0.0
+    zero = unit.origin
     merit = float(value.data[0])
-    return merit, (merit - zero) / float(unit.factor), design.unit or str(unit)
+    return merit, (merit - zero) / unit.scale, design.unit or str(unit)

@@ -35,7 +35,7 @@ class _Coupled:
         if periods.axis is None:
             raise EvaluationError(f"{periods.name} has no periods with a length")
         self.count = periods.size
-        self.lengths = periods.axis.steps * float(parse_unit(periods.axis.step_unit).factor)
+        self.lengths = periods.axis.steps * parse_unit(periods.axis.step_unit).scale
         self.second = parse_unit(periods.axis.step_unit)
         self.close_calls = 0
         self.sizes: dict[str, Floats] = {}

@@ -92,13 +92,13 @@ def _compared(
     steps = stored.unit.difference() if stored.unit.is_point else stored.unit
     names = frame.names.items() if defect.size else ()
     where = {n: label_of(e.set, int(e.positions[worst])) for n, e in names}
-    shown = amount / float(steps.factor)
+    shown = amount / steps.scale
     check: dict[str, object] = {
         "id": name,
         "text": text,
         "rows": int(defect.size),
         "worst": {"where": where, "defect": shown, "unit": str(steps)},
-        "tolerance": float(allowed[worst]) / float(steps.factor) if defect.size else None,
+        "tolerance": float(allowed[worst]) / steps.scale if defect.size else None,
         "status": "pass",
     }
     if bool(np.all(good)):
@@ -111,14 +111,14 @@ def _compared(
     place = ", ".join(f"{n} = {label}" for n, label in where.items())
     message = f"{name}{f' at {place}' if place else ''} is {found:.9g} {stored.unit}, "
     message += f"but evaluating it again gives {wanted:.9g} {stored.unit}"
-    tolerance = float(allowed[worst]) / float(steps.factor)
+    tolerance = float(allowed[worst]) / steps.scale
     violation = Violation(LEVEL, name, name, message, where, shown, str(steps), tolerance)
     return Outcome({**check, "status": "fail"}, violation)
 
 
 def _least(unit: Unit) -> float:
     """Return what is nothing at all in a unit, in SI."""
-    return 1e-15 * float(unit.factor)
+    return 1e-15 * unit.scale
 
 
 def _draw(bench: Bench, item: DrawDef) -> Outcome:

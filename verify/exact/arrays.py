@@ -105,7 +105,7 @@ def _arrays(programme: ExactProgramme, goal: str | None, over: str) -> StatedArr
     scales = np.ones(programme.size)
     for name, start in programme.evaluator.columns.starts.items():
         value = programme.evaluator.bench.variables[name]
-        scales[start : start + value.data.size] = float(value.unit.factor)
+        scales[start : start + value.data.size] = value.unit.scale
     entries = system.entries
     rows, columns = system.constant.size, programme.size
     matrix = sp.csr_matrix(
@@ -121,7 +121,7 @@ def _arrays(programme: ExactProgramme, goal: str | None, over: str) -> StatedArr
     left_out = len(programme.left_out) + sum(b.excess.entries is None for b in programme.blocks)
     return StatedArrays(
         programme.sense,
-        cost * scales / float(unit.factor),
+        cost * scales / unit.scale,
         float(offset / unit.factor),
         ends_as_floats(system.lower, -np.inf) / scales,
         ends_as_floats(system.upper, np.inf) / scales,

@@ -41,7 +41,7 @@ from engiagent.verify.exact.numbers import (
     fractions,
     stretched,
 )
-from engiagent.verify.frames import Frame, Symbol, whole_grid
+from engiagent.verify.frames import Frame, Symbol
 from engiagent.verify.series import bind
 from engiagent.verify.values import ONE, Ints
 
@@ -250,7 +250,7 @@ class ExactEvaluator:
             recursive = any(isinstance(n, Ref) and n.name == name for n in walk(parse(written)))
             if recursive:
                 raise NotExactError(f"{name} is defined by itself")
-            frame = whole_grid(*self.bench.declarations.dims(definition.index))
+            frame = self.bench.grid(definition.index)
             value = self.number(parse(written), frame)
             unit = parse_unit(definition.unit if isinstance(definition.unit, str) else "1")
             return forms.constant(value.data, unit) if value.bare else value
@@ -290,7 +290,7 @@ class ExactEvaluator:
         return forms.combine(parts, len(parts))
 
     def _expression(self, definition: ExpressionDef) -> Exact:
-        frame = whole_grid(*self.bench.declarations.dims(definition.index))
+        frame = self.bench.grid(definition.index)
         if definition.where is None:
             value = self.number(parse(definition.expression), frame)
         else:

@@ -11,7 +11,7 @@ from engiagent.blueprint.units import Unit
 from engiagent.verify.exact.numbers import Fractions, written
 from engiagent.verify.exact.programme import Block, Box, ExactProgramme, box_tolerance
 from engiagent.verify.findings import Violation
-from engiagent.verify.frames import Frame, whole_grid
+from engiagent.verify.frames import Frame
 from engiagent.verify.tolerances import TOLERANCES
 from engiagent.verify.values import ONE, Floats
 
@@ -87,7 +87,7 @@ def of_box(programme: ExactProgramme, box: Box) -> Iterator[Finding]:
     """Yield how the bounds of a variable come out, and its whole numbers."""
     bench = programme.evaluator.bench
     definition = next(v for v in bench.declarations.core.decision_variables if v.name == box.name)
-    frame = whole_grid(*bench.declarations.dims(definition.index))
+    frame = bench.grid(definition.index)
     x = programme.evaluator.columns.points[box.name]
     there = np.ones(x.size, bool) if box.exists is None else np.asarray(box.exists, bool)
     unit = bench.variables[box.name].unit.difference()

@@ -23,7 +23,7 @@ from engiagent.verify.exact.numbers import (
     fraction,
     grouped,
 )
-from engiagent.verify.frames import EvaluationError, Frame, whole_grid
+from engiagent.verify.frames import EvaluationError, Frame
 from engiagent.verify.levels.algebra import Rule, rules_of_core, stated_tolerance
 from engiagent.verify.relations import Judge, parts_of
 from engiagent.verify.tolerances import row_tolerance
@@ -179,7 +179,7 @@ def blocks_of(
 def _box(evaluator: ExactEvaluator, definition: VariableDef) -> Box:
     bench = evaluator.bench
     value = evaluator.variable(definition.name)
-    frame = whole_grid(*bench.declarations.dims(definition.index))
+    frame = bench.grid(definition.index)
     unit = parse_unit(definition.unit or "1")
     ends: list[tuple[Fraction | None, ...]] = []
     for given in (definition.lower, definition.upper):

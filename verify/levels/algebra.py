@@ -163,7 +163,7 @@ def outcome(rule: Rule, level: str, frame: Frame, worst: Worst | None) -> Outcom
     """Return how a rule came out whose worst row is known; None when it has no rows."""
     if worst is None:
         return Outcome(record(rule, "pass", rows=0))
-    factor, unit = float(worst.unit.factor), str(worst.unit)
+    factor, unit = worst.unit.scale, str(worst.unit)
     where = frame.labels(worst.row)
     holds = worst.margin >= 0  # false for NaN
     status = "pass" if holds else "fail" if rule.hard else "soft"

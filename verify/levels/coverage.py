@@ -208,4 +208,4 @@ def _is_grid(quantity: Any, grid: set[tuple[str, float]]) -> bool:
         return not quantity.unit_text and ("count", float(quantity.value)) in grid
     if unit.dimension != parse_unit("s").dimension:
         return False
-    return ("seconds", float(quantity.value) * float(unit.factor)) in grid
+    return ("seconds", float(quantity.value) * unit.scale) in grid

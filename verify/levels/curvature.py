@@ -55,9 +55,9 @@ class Lagrangian:
         series: dict[str, Series] = dict(bench.series)
         for name, value in bench.variables.items():
             start, unit = self.point.starts[value.order], value.unit
-            data = x[start : start + value.data.size] - float(unit.zero or 0)
+            data = x[start : start + value.data.size] - unit.origin
             dims = bench.evaluator.environment.symbol(name).dims
-            shaped = (data / float(unit.factor)).reshape(tuple(dim.size for dim in dims))
+            shaped = (data / unit.scale).reshape(tuple(dim.size for dim in dims))
             series[name] = Series(name, shaped, unit, tuple(dim.name for dim in dims))
         there = Bench(bench.declarations, series)
         try:

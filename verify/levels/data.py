@@ -218,8 +218,8 @@ def _compare_arrays(
         row = int(np.argmax(off))
         unit = symbol.value.unit
         shown = symbol.value.shown
-        zero = float(unit.zero or 0)
-        there = (source[row] - zero) / float(unit.factor)
+        zero = unit.origin
+        there = (source[row] - zero) / unit.scale
         tracing.accuse(
             name, f"value {row + 1} is {shown[row]:.10g} {unit}, {where} says {there:.10g} {unit}"
         )
@@ -312,11 +312,11 @@ def _compare(
 
 def _agrees(value: float, unit: Unit, figure: Figure) -> bool:
     if figure.unit is None:
-        return unit.is_dimensionless and close_to(value * float(unit.factor), figure.value)
+        return unit.is_dimensionless and close_to(value * unit.scale, figure.value)
     if without_counts(unit.dimension) != without_counts(figure.unit.dimension):
         return False
     if unit.is_point != figure.unit.is_point:  # "2 °C warmer" is a difference
-        return close_to(value * float(unit.factor), figure.value * float(figure.unit.factor))
+        return close_to(value * unit.scale, figure.value * figure.unit.scale)
     return close_to(in_si(value, unit), in_si(figure.value, figure.unit))
 
 
@@ -412,7 +412,7 @@ def _trace_relation(tracing: Tracing, name: str, source: Source, symbol: Symbol)
     for result in results:
         if result is not None and all(close_to(float(v), result) for v in symbol.value.data):
             return
-    shown = ", ".join(f"{r / float(unit.factor):.10g} {unit}" for r in results if r is not None)
+    shown = ", ".join(f"{r / unit.scale:.10g} {unit}" for r in results if r is not None)
     if shown:
         mine = float(symbol.value.shown[0])
         tracing.accuse(name, f"{mine:.10g} {unit} in the blueprint, {relation} gives {shown}")

@@ -203,5 +203,5 @@ def _scaled(item: Disturbance, base: Floats, unit: Unit, *, si: bool) -> Floats:
             f"the noise of {item.target} measures something else", WHERE, found=str(given),
             expected=str(own),
         )  # fmt: skip
-    factor = float(given.factor) / (1.0 if si else float(own.factor))
+    factor = given.scale / (1.0 if si else own.scale)
     return np.full(base.shape, item.deviation * factor)

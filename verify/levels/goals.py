@@ -174,7 +174,7 @@ def _in_declared(value: Value, declared: str | None) -> tuple[Value, Unit]:
 
 
 def _shown(value: Value, unit: Unit) -> float:
-    return (float(value.data[0]) - float(unit.zero or 0)) / float(unit.factor)
+    return (float(value.data[0]) - unit.origin) / unit.scale
 
 
 # --- scenarios ---------------------------------------------------------------------------------
@@ -221,7 +221,7 @@ def soft_costs(
         if constraint.hard is False and constraint.penalty is not None:
             penalty = constraint.penalty
             cost, slack, measure = soft_cost(bench, constraint, penalty, unit, growth)
-            shown = float(cost.data[0]) / float(unit.factor)
+            shown = float(cost.data[0]) / unit.scale
             yield cost, SoftCost(constraint.constraint_id, slack, str(measure), shown)
 
 
@@ -257,7 +257,7 @@ def soft_cost(
     rows = np.zeros(frame.size, dtype=np.int64)
     for op, left, right in pairs:
         slack = _slack(op, left, right, growth)
-        slacks += float(slack.data.sum()) / float(measure.factor)
+        slacks += float(slack.data.sum()) / measure.scale
         charged = values.multiply(weight, values.power(slack, 2.0) if squared else slack)
         cost = values.segment_sum(charged, rows, 1)
         total = cost if total is None else values.add(total, cost, 1.0)
@@ -302,7 +302,7 @@ def check_objective(
         excess = sign * (term.value - term.limit)
         tolerance = (
             TOLERANCES["objective"] * max(abs(term.value), abs(term.limit))
-            + floor_of(unit) / float(unit.factor)
+            + floor_of(unit) / unit.scale
         )  # fmt: skip
         if not excess <= tolerance:  # true for NaN
             text = f"the goal {term.name} is {term.value!r} {term.unit}, its limit {term.limit!r}"
@@ -317,7 +317,7 @@ def compare_objectives(
     """Yield a violation when a claimed objective is not the evaluated one."""
     scale = max(abs(objective.value), abs(claimed))
     unit = parse_unit(objective.unit)
-    tolerance = TOLERANCES["objective"] * scale + floor_of(unit) / float(unit.factor)
+    tolerance = TOLERANCES["objective"] * scale + floor_of(unit) / unit.scale
     difference = claimed - objective.value
     if not abs(difference) <= tolerance:  # true for NaN
         text = (

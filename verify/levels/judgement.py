@@ -83,7 +83,7 @@ def difference(unit: str) -> str:
 def floor(unit: str) -> float:
     """Return the smallest absolute tolerance of a unit, in that unit."""
     parsed = parse_unit(unit).difference()
-    return floor_of(parsed) / float(parsed.factor)
+    return floor_of(parsed) / parsed.scale
 
 
 def check_states(trajectory: Trajectory, findings: Findings) -> None:

@@ -169,18 +169,18 @@ def _same(value: float, unit: Unit | None, figure: Figure) -> bool:
     if unit is None or figure.unit is None:
         scaled = [figure.value]
         if figure.unit is not None:
-            scaled.append(figure.value * float(figure.unit.factor))
+            scaled.append(figure.value * figure.unit.scale)
         return any(close_to(value, candidate) for candidate in scaled)
     if without_counts(unit.dimension) != without_counts(figure.unit.dimension):
         return False
     return close_to(in_si(value, unit), in_si(figure.value, figure.unit)) or close_to(
-        value * float(unit.factor), figure.value * float(figure.unit.factor)
+        value * unit.scale, figure.value * figure.unit.scale
     )
 
 
 def in_si(value: float, unit: Unit) -> float:
     """Return a value in coherent SI units."""
-    return value * float(unit.factor) + float(unit.zero or 0)
+    return value * unit.scale + unit.origin
 
 
 def close_to(a: float, b: float) -> bool:

@@ -174,8 +174,8 @@ def _fit(multipliers: Multipliers, size: int, scale: Unit | None, unit: Unit) ->
     if not np.isfinite(data.sum()):
         data = np.where(np.isfinite(data), data, 0.0)
     if multipliers.unit is not None:
-        return data * float(multipliers.unit.factor)
-    return data * (float(scale.factor) if scale is not None else 1.0) / float(unit.factor)
+        return data * multipliers.unit.scale
+    return data * (scale.scale if scale is not None else 1.0) / unit.scale
 
 
 def dual_bound(

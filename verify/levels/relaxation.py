@@ -140,7 +140,7 @@ def prepared(
         if definition.type in ("integer", "binary") and value is not None:
             unit = parse_unit(definition.unit or "1")
             start = columns.starts[value.order]
-            step = 0.0 if unit.zero else float(unit.factor)
+            step = 0.0 if unit.zero else unit.scale
             whole[start : start + value.data.size] = step
     return relaxation, point, whole
 

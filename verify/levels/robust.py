@@ -53,7 +53,7 @@ class Swung:
         total = np.zeros(value.data.size)
         for order, (rows, places, slopes) in triplets(value).items() if value.degree else ():
             item = self.orders[order]
-            size = float(item.unit.difference().factor)
+            size = item.unit.difference().scale
             count = item.deviation.size
             unique, which = np.unique(rows * count + places, return_inverse=True)
             swings = np.abs(np.bincount(which, weights=slopes)) * (
@@ -161,7 +161,7 @@ def robust_objective(uncertain: Swung, core: Core, nominal: Objective) -> Object
     hard = tuple(c for c in core.constraints if c.hard is not False)
     plain = evaluate_declared(uncertain.bench, replace(core, constraints=hard))
     unit = parse_unit(nominal.unit)
-    worst = plain.value * float(unit.factor)
+    worst = plain.value * unit.scale
     sign = 1.0 if nominal.sense == "minimize" else -1.0
     worst += sign * float(uncertain.growth(plain.node)[0])
     soft = []
@@ -169,7 +169,7 @@ def robust_objective(uncertain: Swung, core: Core, nominal: Objective) -> Object
         for cost, entry in soft_costs(uncertain.bench, core, unit, uncertain.growth):
             soft.append(entry)
             worst += sign * float(cost.data[0])
-    return replace(nominal, value=worst / float(unit.factor), soft=tuple(soft))
+    return replace(nominal, value=worst / unit.scale, soft=tuple(soft))
 
 
 def nominal_only(blueprint: Blueprint) -> list[str]:

@@ -13,7 +13,7 @@ from engiagent.blueprint.document import Core, VariableDef
 from engiagent.blueprint.units import Unit, UnitError, parse_unit
 from engiagent.verify import values
 from engiagent.verify.documents import Bench
-from engiagent.verify.frames import Bools, EvaluationError, Frame, whole_grid
+from engiagent.verify.frames import Bools, EvaluationError, Frame
 from engiagent.verify.levels.algebra import (
     Outcome,
     Rule,
@@ -39,12 +39,12 @@ class Bounds:
 
     def with_zero(self, unit: Unit) -> "Bounds":
         """Return the bounds widened to hold zero, as a semicontinuous variable may be."""
-        zero = float(unit.zero or 0)
+        zero = unit.origin
         return Bounds(np.minimum(self.lower, zero), np.maximum(self.upper, zero), self.exists)
 
     def with_whole_ends(self, unit: Unit) -> "Bounds":
         """Return the bounds narrowed to whole numbers of the variable's own unit."""
-        factor, zero = float(unit.factor), float(unit.zero or 0)
+        factor, zero = unit.scale, unit.origin
         room = TOLERANCES["integrality"]
         low = np.ceil((self.lower - zero) / factor - room)
         high = np.floor((self.upper - zero) / factor + room)
@@ -61,13 +61,12 @@ def box_of(bench: Bench, definition: VariableDef) -> Bounds:
 
 def bounds_of(bench: Bench, definition: VariableDef) -> Bounds:
     """Return the bounds of a variable; infinite where none is declared."""
-    dims, binders = bench.declarations.dims(definition.index)
-    frame = whole_grid(dims, binders)
+    frame = bench.grid(definition.index)
     unit = parse_unit(definition.unit or "1")
     lower = _bound(bench, definition.lower, frame, unit, -np.inf)
     upper = _bound(bench, definition.upper, frame, unit, np.inf)
     if definition.type == "semicontinuous" and definition.lower is None:
-        lower = np.full_like(lower, float(unit.zero or 0))
+        lower = np.full_like(lower, unit.origin)
     if definition.type == "binary":
         lower, upper = np.maximum(lower, 0.0), np.minimum(upper, 1.0)
     mask = bench.mask(definition)
@@ -76,9 +75,9 @@ def bounds_of(bench: Bench, definition: VariableDef) -> Bounds:
 
 def _bound(bench: Bench, text: Any, frame: Frame, unit: Unit, default: float) -> Floats:
     if text is None:
-        return np.broadcast_to(np.float64(default), (frame.size,))
+        return values.wide(np.array([default]), frame.size)
     if isinstance(text, int | float):
-        return values.repeated(float(text), unit, frame.size).data
+        return values.wide(np.array([values.in_si(float(text), unit)]), frame.size)
     value = values.adopt(bench.evaluator.evaluate(str(text), frame), unit)
     if value.unit.dimension != unit.dimension or value.degree:
         raise EvaluationError(f"the bound {text!r} is {value.unit}, the variable {unit}")
@@ -111,7 +110,7 @@ def check_variables(bench: Bench, core: Core, level: str = "algebra") -> Iterato
 def _check_bounds(
     bench: Bench, definition: VariableDef, rule: Rule, value: Value, bounds: Bounds, level: str
 ) -> Outcome:
-    frame = whole_grid(*bench.declarations.dims(definition.index))
+    frame = bench.grid(definition.index)
     worst = _extremes(value, bounds)
     if worst is not None:
         value = replace(value, data=value.data[worst], sizes=np.abs(value.data[worst]))
@@ -159,10 +158,10 @@ def _check_gap(
         f"{definition.name} == 0 or {definition.lower} <= {definition.name} <= {definition.upper}",
         f"{definition.name} is zero or within its bounds",
     )
-    frame = whole_grid(*bench.declarations.dims(definition.index))
+    frame = bench.grid(definition.index)
     tolerance = row_tolerance(value, values.constant(np.zeros(1), value.unit), None)
     beyond = np.maximum(bounds.lower - value.data, value.data - bounds.upper)
-    off = np.abs(value.data - float(value.unit.zero or 0))
+    off = np.abs(value.data - value.unit.origin)
     slack = -np.minimum(off, np.maximum(beyond, 0.0))
     slack = np.where(bounds.exists, slack, 0.0)
     part = Part(None, slack, tolerance, value.unit.difference())
@@ -177,8 +176,8 @@ def _check_whole(
         f"{definition.name} is whole",
         f"{definition.name} is a whole number",
     )
-    frame = whole_grid(*bench.declarations.dims(definition.index))
-    shown = (value.data - float(value.unit.zero or 0)) / float(value.unit.factor)
+    frame = bench.grid(definition.index)
+    shown = (value.data - value.unit.origin) / value.unit.scale
     slack = np.where(bounds.exists, -np.abs(shown - np.rint(shown)), 0.0)
     tolerance = np.full(frame.size, TOLERANCES["integrality"])
     return outcome(rule, level, frame, worst_of(Part(None, slack, tolerance, values.ONE)))
@@ -224,10 +223,9 @@ def check_expressions(bench: Bench, core: Core, level: str = "algebra") -> Itera
             f"values of {definition.name}",
         )
         try:
-            dims, binders = bench.declarations.dims(definition.index)
             symbol = bench.evaluator.environment.symbol(definition.name)
             assert symbol.value is not None
-            claimed = values.constant(bind(series, dims, series.unit), series.unit)
+            claimed = values.constant(bind(series, symbol.dims, series.unit), series.unit)
             sides = values.align([claimed, symbol.value])
         except (EvaluationError, UnitError) as error:
             yield Outcome(record(rule, "unchecked", note=str(error)))
@@ -237,4 +235,4 @@ def check_expressions(bench: Bench, core: Core, level: str = "algebra") -> Itera
             slack = np.where(symbol.defined, slack, 0.0)
         tolerance = row_tolerance(sides[1], sides[1], None)
         part = Part(None, slack, tolerance, sides[1].unit.difference())
-        yield outcome(rule, level, whole_grid(dims, binders), worst_of(part))
+        yield outcome(rule, level, bench.grid(definition.index), worst_of(part))
