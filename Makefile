@@ -7,6 +7,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 JOBS ?= 2
 
+# Where it is set, each of the many processes that tests start would compile all modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 DEMO := battery/merchant_day thermal/office_heat_pump
 
 .DEFAULT_GOAL := help
@@ -50,7 +53,7 @@ test: $(READY) ## Run every test, then the checks of lint
 lint: $(READY) ## Lint, format check, types (mypy strict), import contracts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers $(JOBS)
 	$(BIN)/lint-imports
 
 docs: $(READY) ## Build the pages into docs/_build/html; a warning is an error

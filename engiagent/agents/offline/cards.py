@@ -4,8 +4,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import Any
+
+from engiagent.files import packaged_yaml
 
 PROPER_MACRO = re.compile(r"\{([a-z_]+\d*)\}")
 
@@ -92,10 +93,7 @@ class Lexicon:
 @cache
 def load_card(name: str) -> Any:
     """Return what a file of cards says; it is read once, and not to be changed."""
-    from ruamel.yaml import YAML
-
-    text = files("engiagent.agents.offline").joinpath(f"cards/{name}.yaml").read_text("utf-8")
-    return YAML(typ="safe", pure=True).load(text)
+    return packaged_yaml("engiagent.agents.offline", f"cards/{name}.yaml")
 
 
 class _Macros:
