@@ -116,7 +116,9 @@ def _checked(
     )
     physics = _physics_level(case, by_text, by_blueprint, benches)
     violations += physics.violations
-    best, bound = optimality_level(case, by_blueprint, own, by_text, stated)
+    best, bound = optimality_level(
+        case, by_blueprint, own, by_text, stated, broken=bool(violations)
+    )
     reports = {"data": data, "algebra": algebra_report, "physics": physics, "optimality": best}
     verdict = decide(
         {name: report.status for name, report in reports.items()},

@@ -22,6 +22,8 @@ def optimality_level(
     own: Objective | None,
     by_text: Bench | None = None,
     stated: Objective | None = None,
+    *,
+    broken: bool = False,
 ) -> tuple[Report, dict[str, Any] | None]:
     """Return the outcome of level 4, and the bound that the certificate shows.
 
@@ -31,10 +33,12 @@ def optimality_level(
         The blueprint's view of the schedule, and its objective.
     by_text, stated
         The annotated requirements' view and objective; where they are there, the bound is theirs.
+    broken
+        Whether the schedule breaks something: then no cases are gone through for a sharper bound.
     """
     blueprint = case.blueprint
     if by_text is not None and stated is not None:
-        return _of_the_text(case, by_text, stated, bench)
+        return _of_the_text(case, by_text, stated, bench, broken)
     if bench is None or blueprint is None:
         return Report(
             "unchecked", {"findings": ["there is no blueprint whose bound to prove"]}
@@ -97,7 +101,7 @@ def _of_the_blueprint(
 
 
 def _of_the_text(
-    case: Case, by_text: Bench, objective: Objective, bench: Bench | None
+    case: Case, by_text: Bench, objective: Objective, bench: Bench | None, broken: bool
 ) -> tuple[Report, dict[str, Any] | None]:
     """Return level 4 by the annotated requirements: each way only where the last left a gap."""
     from engiagent.verify.levels import relaxation, stated, tree
@@ -117,8 +121,11 @@ def _of_the_text(
         found = relaxation.relaxed_bound(by_text, core, objective, None, boxes)
         options += _recomputed(found, f"{relaxation.METHOD}; of the requirements", unit, findings)
     if not _closes(options, objective) and options:
-        found = tree.bound_by_cases(by_text, core, objective, boxes)
-        options += _recomputed(found, tree.METHOD, unit, findings)
+        if broken:
+            findings.append("the schedule breaks something: no cases were searched for its bound")
+        else:
+            found = tree.bound_by_cases(by_text, core, objective, boxes)
+            options += _recomputed(found, tree.METHOD, unit, findings)
     report, bound = _judge_gap(
         case, objective, options, None, findings if not _closes(options, objective) else []
     )

@@ -6,7 +6,7 @@ word too many leaves the sentence not understood.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -133,20 +133,36 @@ class _Before:
     subject: str | None = None
     found: tuple[Found, ...] = ()
 
+    @property
+    def of_loss(self) -> bool:
+        """Whether the amount before is a loss, of which the next one may be another way's."""
+        return bool(self.found) and self.found[-1].slot.name.endswith("_loss")
+
 
 class _Search:
-    """Cuts a line between its amounts, from the left, in every way in which each piece fits."""
+    """Cuts a line between its amounts, from the left, in every way in which each piece fits.
+
+    ``dead`` holds from where no way leads to the end: many cuts come to the same rest of a line.
+    """
 
     def __init__(self, marked: Marked, items: Sequence[Item], scene: Scene) -> None:
         self.marked, self.items, self.scene = marked, items, scene
         self.cuts = [sorted(_cuts(marked, x, y)) for x, y in pairwise(items)]
         self.shared = _distributed(marked, items)
         self.best: list[tuple[tuple[int, int], list[Found]]] = []
+        self.dead: set[tuple[Hashable, ...]] = set()
 
-    def extend(self, k: int, start: int, rank: int, before: _Before) -> None:
-        """Read the piece of amount k, which begins at a token, and what follows it."""
+    def extend(self, k: int, start: int, rank: int, before: _Before) -> bool:
+        """Read the piece of amount k, which begins at a token, and what follows it.
+
+        Return whether a way leads to the end, or may do so and is worse than one that is known.
+        """
         if self.best and rank > self.best[0][0][0]:
-            return
+            return True
+        state = k, start, before.head, before.last, before.subject, before.of_loss
+        if state in self.dead:
+            return False
+        arrives = False
         last = k == len(self.items) - 1
         ends = [(0, len(self.marked.concepts))] if last else self.cuts[k]
         for more, stop in ends:
@@ -155,8 +171,12 @@ class _Search:
                 continue
             if last:
                 self._keep(rank, list(after.found))
-            else:
-                self.extend(k + 1, stop, rank + more, after)
+                arrives = True
+            elif self.extend(k + 1, stop, rank + more, after):
+                arrives = True
+        if not arrives:
+            self.dead.add(state)
+        return arrives
 
     def _keep(self, rank: int, found: list[Found]) -> None:
         cost = (rank, -sum(f.score for f in found))
@@ -172,7 +192,7 @@ class _Search:
         named = [c[1:] for c in marked.concepts[slice(*span)] if c.startswith("@")]
         named = [c for c in named if c != "zone"] or named
         mentioned = named[0] if named else None
-        if k and said and said <= _WAYS and before.found[-1].slot.name.endswith("_loss"):
+        if said and said <= _WAYS and before.of_loss:
             said |= {"loss"} if _alike(marked, self.items[k - 1], item) else set()
         bare = bool(k) and not said  # '0.28 EUR/kWh by day and 0.20 EUR/kWh by night'
         lent = _inherit(said, before.head)
