@@ -15,11 +15,13 @@ import pytest
 from engiagent.blueprint.document import Blueprint
 from engiagent.formulations import compile_blueprint, emit_pyomo, expand
 from engiagent.problems import Problem
+from engiagent.runs import run_problem
 from engiagent.solvers import load_solution, solve, to_dataset
 from engiagent.verify import check
 
 ROOT = Path(__file__).parents[1]
 PROBLEMS = ("battery/merchant_day", "thermal/two_zone_workshop", "planning/rooftop_pv")
+TEXTS = ("battery/merchant_day", "thermal/office_heat_pump")
 
 
 def artefacts(name: str) -> dict[str, str]:
@@ -48,42 +50,33 @@ def test_two_runs_in_one_process_give_the_same_bytes(name: str) -> None:
     assert artefacts(name) == artefacts(name)
 
 
-def test_two_processes_with_other_hash_seeds_give_the_same_bytes() -> None:
+def everything(out: Path) -> None:
+    """Print the hashes of all problems, and run problems from their texts into a folder."""
+    for name in PROBLEMS:
+        print(name, artefacts(name))
+    for name in TEXTS:
+        run_problem(ROOT / "problems" / name, out=out / name)
+
+
+def test_two_processes_with_other_hash_seeds_give_the_same_bytes(tmp_path: Path) -> None:
     code = (
-        "from tests.test_determinism import PROBLEMS, artefacts\n"
-        "for name in PROBLEMS:\n    print(name, artefacts(name))"
+        "import sys, pathlib, tests.test_determinism as t; t.everything(pathlib.Path(sys.argv[1]))"
     )
     outputs = []
     for seed in ("0", "4711"):
         done = subprocess.run(
-            [sys.executable, "-c", code],
+            [sys.executable, "-c", code, str(tmp_path / seed)],
             cwd=ROOT, env=os.environ | {"PYTHONHASHSEED": seed},
-            capture_output=True, text=True, timeout=120, check=True,
+            capture_output=True, text=True, timeout=240, check=True,
         )  # fmt: skip
         outputs.append(done.stdout)
     assert outputs[0] == outputs[1]
     assert outputs[0].count("certificate") == len(PROBLEMS)
-
-
-@pytest.mark.parametrize("name", ["battery/merchant_day", "thermal/office_heat_pump"])
-def test_two_runs_of_the_command_from_the_text_give_the_same_bytes(
-    name: str, tmp_path: Path
-) -> None:
-    runs = []
-    for seed in ("0", "4711"):
-        out = tmp_path / seed
-        command = [sys.executable, "-m", "engiagent", "run", str(ROOT / "problems" / name)]
-        subprocess.run(
-            [*command, "--out", str(out)],
-            env=os.environ | {"PYTHONHASHSEED": seed},
-            check=True,
-            capture_output=True,
-            timeout=120,
-        )
-        runs.append(out)
-    for artefact in ("blueprint.json", "certificate.json", "model.py"):
-        assert (runs[0] / artefact).read_bytes() == (runs[1] / artefact).read_bytes(), artefact
-    one, two = (load_solution(run / "solution.nc") for run in runs)
-    assert set(one.data_vars) == set(two.data_vars)
-    for key in one.data_vars:
-        assert one[key].values.tobytes() == two[key].values.tobytes(), key
+    for name in TEXTS:
+        runs = [tmp_path / seed / name for seed in ("0", "4711")]
+        for artefact in ("blueprint.json", "certificate.json", "model.py"):
+            assert (runs[0] / artefact).read_bytes() == (runs[1] / artefact).read_bytes(), artefact
+        one, two = (load_solution(run / "solution.nc") for run in runs)
+        assert set(one.data_vars) == set(two.data_vars)
+        for key in one.data_vars:
+            assert one[key].values.tobytes() == two[key].values.tobytes(), key

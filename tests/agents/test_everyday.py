@@ -517,3 +517,14 @@ def test_three_units_in_one_sentence(tmp_path: Path) -> None:
 def test_another_plant_is_not_read_as_this_one(tmp_path: Path, said: str, instead: str) -> None:
     assert said in COGENERATION
     assert not analysed(tmp_path, COGENERATION.replace(said, instead)).complete
+
+
+def test_a_long_sentence_that_fits_nothing_is_given_up(tmp_path: Path) -> None:
+    # Each boiler more multiplies the ways to cut the sentence; whoever tries them all never ends.
+    boilers = "".join(
+        f"a gas boiler with a capacity of {900 + k} kW and an efficiency of 88 %, "
+        for k in range(8)
+    )
+    text = COGENERATION.replace("no losses", "some losses")
+    analysis = analysed(tmp_path, text.replace("a gas boiler", boilers + "a gas boiler"))
+    assert any("boiler" in found.text for found in analysis.not_understood)

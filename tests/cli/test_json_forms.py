@@ -47,7 +47,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("finance npv", "finance npv --rate 0.05 -1000 600 600"),
     ("finance irr", "finance irr -1000 600 600"),
     ("finance battery", "finance battery prices.csv#price --hours 2 --round-trip 0.9 --target 0.1 "
-     "--unit EUR/MWh --step 1"),
+     "--unit EUR/MWh --step 4"),
     ("sandbox probe", "sandbox probe"),
     ("config show", "config show --all"),
     ("runs list", "runs list"),
@@ -91,7 +91,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("forms")
     shutil.copytree(SMALL, place / "day", ignore=shutil.ignore_patterns("expert"))
     (place / "model.lp").write_text(LP)
-    (place / "prices.csv").write_text("price\n" + "\n".join(["10", "50", "20", "80"] * 2190) + "\n")
+    (place / "prices.csv").write_text("price\n" + "\n".join(["10", "20", "80"] * 730) + "\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
         assert ask("run day --out runs/a")["verdict"] == "certified"

@@ -142,8 +142,9 @@ def currency_of_text(problem: "Problem") -> str | None:
         for f in problem.data.values()
         for column in f.columns.values()
     )
-    names = set(re.findall(r"(?<![A-Za-z])(" + "|".join(CURRENCIES) + r")(?![A-Za-z])", text))
-    names |= {n for n in CURRENCIES if re.search(rf"(?i)(?<![a-z]){n}_per", text)}
+    codes = "|".join(CURRENCIES)
+    names = set(re.findall(rf"(?<![A-Za-z])({codes})(?![A-Za-z])", text))
+    names |= {n.upper() for n in re.findall(rf"(?i)(?<![a-z])({codes})_per", text)}
     signs = {"€": "EUR", "£": "GBP", "$": "USD"}
     names |= {code for sign, code in signs.items() if sign in text}
     words = {"euro": "EUR", "dollar": "USD", "pound": "GBP", "pence": "GBP"}
