@@ -20,7 +20,9 @@ help: ## Show the targets
 
 install: $(READY) ## Make .venv with engiagent and the tools to work on it
 
-# --group needs pip 25.1, so pip is brought up to date inside the environment first.
+# uv takes a third of the time of pip, which knows mirrors and certificates that uv does not; for
+# --group pip has to be 25.1 or newer.
+PACKAGES := --editable '.[solvers,fast,grid,llm,mcp]' --group dev
 $(READY): pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { \
 	  echo "There is no '$(PYTHON)'. Install Python 3.11 or newer, or say make PYTHON=/path/to/python3." >&2; exit 1; }
@@ -30,8 +32,9 @@ $(READY): pyproject.toml
 	  echo "$(PYTHON) cannot make virtual environments. On Debian and Ubuntu: apt install python3-venv." >&2; exit 1; }
 	@echo "Installing into $(VENV); this takes a minute."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install -qq --upgrade 'pip>=25.1'
-	@$(BIN)/python -m pip install -qq --editable '.[solvers,fast,grid,llm,mcp]' --group dev
+	@$(BIN)/python -m pip install -qq --upgrade 'pip>=25.1' uv
+	@$(BIN)/uv pip install -q --python $(BIN)/python --compile-bytecode $(PACKAGES) || \
+	  $(BIN)/python -m pip install -qq $(PACKAGES)
 	@touch $@
 
 demo: $(READY) ## Run two problems of the corpus and show where their reports are
