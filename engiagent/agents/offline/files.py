@@ -65,17 +65,18 @@ _SUFFIXES: Final = {
     "tr": "TR",
 }
 _ENERGY: Final = {"kwh": "kWh", "mwh": "MWh"}
+_COUNTERS: Final = (
+    "hour", "h", "t", "period", "step", "interval", "index", "id", "no", "mtu", "slot", "time",
+    "time_step", "timestep", "hour_of_day", "hour_ending", "hour_beginning",
+)  # fmt: skip
 
 
 def _is_counter(column: object) -> bool:
     """Whether a column only numbers the rows, as ``hour`` with 0, 1, 2 and so on."""
     header = str(getattr(column, "header", "")).lower()
-    numbers = getattr(column, "values", ())
-    steps = {round(float(b - a), 9) for a, b in pairwise(numbers)}
-    return steps == {1.0} and header.strip() in (
-        "hour", "h", "t", "period", "step", "interval", "index", "id", "no", "mtu", "slot",
-        "time", "time_step", "timestep", "hour_of_day", "hour_ending", "hour_beginning",
-    )  # fmt: skip
+    if header.strip() not in _COUNTERS:
+        return False
+    return {round(float(b - a), 9) for a, b in pairwise(getattr(column, "values", ()))} == {1.0}
 
 
 def _times(name: str, file: object) -> Times:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 from engiagent.agents.offline.cards import lexicon
@@ -216,29 +217,37 @@ def apply_rules(draft: Draft, facts: frozenset[str] | None = None) -> None:
     for n, line in enumerate(draft.lines):
         if line.sentence.is_heading:
             continue
-        for rule in lexicon().rules:
-            if facts is not None and rule.fact not in facts:
+        for fact, match in _recognised(line.line):
+            if facts is not None and fact not in facts:
                 continue
-            for match in rule.regex.finditer(line.line):
-                if rule.fact.startswith("horizon") and _part_of_it(line.line, match):
-                    continue
-                if rule.fact == "final_equals_initial" and _NOT_EQUAL.search(match[0]):
-                    continue
-                if rule.fact == "sqrt_split" and not _LOSSES.search(line.line):
-                    continue
-                covered = line.covered(*match.span())
-                groups = {
-                    name.split("_")[0]: line.tokens[int(value)]
-                    for name, value in match.groupdict().items()
-                    if value is not None and value.isdigit()
-                }
-                words = {
-                    k: Token("word", v, (0, 0))
-                    for k, v in match.groupdict().items()
-                    if v is not None and not v.isdigit()
-                }
-                span = (line.tokens[covered[0]].span[0], line.tokens[covered[-1]].span[1])
-                draft.facts.append(Fact(rule.fact, n, span, {**groups, **words}, match[0]))
-                about_time = rule.fact in TIME_FACTS
-                free = [i for i in covered if about_time or line.tokens[i].amount is None]
-                draft.take(n, free)
+            covered = line.covered(*match.span())
+            groups = {
+                name.split("_")[0]: line.tokens[int(value)]
+                for name, value in match.groupdict().items()
+                if value is not None and value.isdigit()
+            }
+            words = {
+                k: Token("word", v, (0, 0))
+                for k, v in match.groupdict().items()
+                if v is not None and not v.isdigit()
+            }
+            span = (line.tokens[covered[0]].span[0], line.tokens[covered[-1]].span[1])
+            draft.facts.append(Fact(fact, n, span, {**groups, **words}, match[0]))
+            about_time = fact in TIME_FACTS
+            free = [i for i in covered if about_time or line.tokens[i].amount is None]
+            draft.take(n, free)
+
+
+@lru_cache(maxsize=1024)
+def _recognised(line: str) -> tuple[tuple[str, re.Match[str]], ...]:
+    """Return the facts that rules see in a line; every reader of a problem asks for them."""
+    return tuple(
+        (rule.fact, match)
+        for rule in lexicon().rules
+        for match in rule.regex.finditer(line)
+        if not (
+            (rule.fact.startswith("horizon") and _part_of_it(line, match))
+            or (rule.fact == "final_equals_initial" and _NOT_EQUAL.search(match[0]))
+            or (rule.fact == "sqrt_split" and not _LOSSES.search(line))
+        )
+    )

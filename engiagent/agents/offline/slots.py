@@ -157,11 +157,12 @@ def _best(
 
 
 def _holds(condition: str, place: Place, owners: Owners, merchant: bool) -> bool:
+    if not condition:
+        return True
     about = place.topic
     if condition == "topic":
         return about in (None, "battery") or (about == "grid" and "battery" in place.text)
     tests = {
-        "": True,
         "merchant": merchant and about in (None, "battery", "grid"),
         "heaters": bool({"heater", "cooler"} & owners.present),
         "zones": len(owners.instances("zone")) > 1,

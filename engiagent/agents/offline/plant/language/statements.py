@@ -44,6 +44,7 @@ def rules() -> tuple[Rule, ...]:
     )
 
 
+@lru_cache(maxsize=1024)
 def stated(said: frozenset[str], strange: bool = False) -> str | None:
     """Return the fact that concepts state; None when no rule, or more than one, covers them.
 
