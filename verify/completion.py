@@ -17,7 +17,7 @@ from engiagent.blueprint.document import Core
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.errors import EngiagentError
-from engiagent.verify import values
+from engiagent.verify import arithmetic
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.naming import Known
 from engiagent.verify.requirements import Requirements
@@ -186,7 +186,7 @@ def _add_rows(
         if name in one.names
     }
     for op, left, right in compared:
-        difference = values.add(left, right, -1.0)
+        difference = arithmetic.add(left, right, -1.0)
         if op != "==" or difference.degree != 1:
             continue
         entries: dict[int, dict[Entry, float]] = defaultdict(lambda: defaultdict(float))

@@ -18,7 +18,7 @@ from engiagent.blueprint.grammar import (
     Unary,
 )
 from engiagent.blueprint.units import parse_unit
-from engiagent.verify import values
+from engiagent.verify import arithmetic, values
 from engiagent.verify.clocks import within
 from engiagent.verify.frames import Bools, Elements, Environment, EvaluationError, Frame
 from engiagent.verify.places import Places, located
@@ -78,7 +78,7 @@ class Conditions(ABC):
 
     def _numbers(self, parts: Sequence[Node], frame: Frame) -> list[Value]:
         """Return the numbers of a comparison, none of which may depend on a variable."""
-        found = values.align_chain([self._clock_or_number(part, frame) for part in parts])
+        found = arithmetic.align_chain([self._clock_or_number(part, frame) for part in parts])
         if any(value.degree for value in found):
             raise EvaluationError("a condition may use indices and parameters only")
         return found

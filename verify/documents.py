@@ -14,7 +14,7 @@ from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.blueprint.values import unit_of
 from engiagent.errors import EngiagentError, InputError
-from engiagent.verify import values
+from engiagent.verify import arithmetic, values
 from engiagent.verify.evaluate import Evaluator
 from engiagent.verify.frames import (
     Bools,
@@ -208,7 +208,7 @@ class Bench:
         history = []
         for item in items:
             if isinstance(item, str):
-                value = values.adopt(self.evaluator.evaluate(item), unit)
+                value = arithmetic.adopt(self.evaluator.evaluate(item), unit)
             elif isinstance(item, int | float):
                 value = values.constant(np.array([float(item)]), unit)
             else:
@@ -218,7 +218,9 @@ class Bench:
                 )
             history.append(value)
         rows = np.arange(len(history))
-        return values.combine([(v, rows[k : k + 1]) for k, v in enumerate(history)], len(history))
+        return arithmetic.combine(
+            [(v, rows[k : k + 1]) for k, v in enumerate(history)], len(history)
+        )
 
     def _expression(self, name: str) -> Symbol | None:
         core = self.declarations.core
@@ -240,12 +242,14 @@ class Bench:
             part = self.evaluator.evaluate(definition.expression, frame.take(rows))
             spread = np.zeros(frame.size, dtype=np.int64)
             spread[rows] = np.arange(rows.size)
-            value = values.gather(part, spread) if rows.size else part
+            value = arithmetic.gather(part, spread) if rows.size else part
         else:
             value = self.evaluator.evaluate(definition.expression, frame)
         if definition.unit is not None:
             unit = parse_unit(definition.unit)
-            value = replace(values.align([values.constant(np.zeros(1), unit), value])[1], unit=unit)
+            value = replace(
+                arithmetic.align([values.constant(np.zeros(1), unit), value])[1], unit=unit
+            )
         self._open.discard(name)
         return Symbol(name, dims, value, defined=mask)
 

@@ -28,7 +28,7 @@ from engiagent.blueprint.grammar import (
 )
 from engiagent.blueprint.sets import IndexSet, is_timed
 from engiagent.blueprint.units import UnitError, parse_unit
-from engiagent.verify import functions, kinks, values
+from engiagent.verify import arithmetic, functions, kinks, values
 from engiagent.verify.conditions import Conditions
 from engiagent.verify.frames import (
     Bools,
@@ -126,7 +126,7 @@ class Evaluator(Conditions):
             node = parse(text)
             if not isinstance(node, Compare) or not set(node.ops) <= {"<=", ">=", "=="}:
                 raise EvaluationError(f"{text!r} is no comparison by <=, >= or ==")
-            return node.ops, values.align_chain(
+            return node.ops, arithmetic.align_chain(
                 [self.number(part, frame) for part in node.operands]
             )
         except (UnitError, GrammarError) as error:
@@ -159,21 +159,21 @@ class Evaluator(Conditions):
             return values.over(symbol.value, frame.size)
         span = self.places.span(node, symbol, frame)
         if span is not None:
-            return values.gather(symbol.value, span)
+            return arithmetic.gather(symbol.value, span)
         if symbol.before is None:
-            return values.gather(symbol.value, self.places.flat(node, symbol, frame))
+            return arithmetic.gather(symbol.value, self.places.flat(node, symbol, frame))
         history = symbol.before.data.size
         flat, early = self.places.flat_and_early(node, symbol, frame, history)
         now, then = np.flatnonzero(early == 0), np.flatnonzero(early)
-        known = values.gather(symbol.value, flat[now])
-        before = values.gather(symbol.before, early[then] - 1)
-        return values.combine([(known, now), (before, then)], frame.size)
+        known = arithmetic.gather(symbol.value, flat[now])
+        before = arithmetic.gather(symbol.before, early[then] - 1)
+        return arithmetic.combine([(known, now), (before, then)], frame.size)
 
     def _unary(self, node: Unary, frame: Frame) -> Value:
         if isinstance(node.operand, Number) and node.op == "-":  # as -40[degC], which is a point
             return self._literal(replace(node.operand, value=-node.operand.value), frame)
         value = self.number(node.operand, frame)
-        return value if node.op == "+" else values.negate(value)
+        return value if node.op == "+" else arithmetic.negate(value)
 
     def _binary(self, node: Binary, frame: Frame) -> Value:
         left = self.number(node.left, frame)
@@ -181,11 +181,11 @@ class Evaluator(Conditions):
             return self._power(left, node.right, frame)
         right = self.number(node.right, frame)
         if node.op in "+-":
-            return values.add(left, right, 1.0 if node.op == "+" else -1.0)
+            return arithmetic.add(left, right, 1.0 if node.op == "+" else -1.0)
         if node.op == "*":
-            return values.multiply(left, right)
+            return arithmetic.multiply(left, right)
         if node.op == "/":
-            return functions.finite(self, "the quotient", values.divide(left, right),
+            return functions.finite(self, "the quotient", arithmetic.divide(left, right),
                                     (left, right), frame)  # fmt: skip
         return _modulo(node.op, left, right)
 
@@ -198,7 +198,7 @@ class Evaluator(Conditions):
         inside = base
         if power != int(power):
             inside = functions.not_below_zero(self, f"a power of {power:g}", base, frame)
-        result = values.power(base, power, inside)
+        result = arithmetic.power(base, power, inside)
         return functions.finite(self, f"a power of {power:g}", result, (base,), frame)
 
     def _reduce(self, node: Reduce, frame: Frame) -> Value:
@@ -206,17 +206,19 @@ class Evaluator(Conditions):
             isinstance(part, Ref) and part.name in frame.names for part in walk(node)
         ):
             # The same on every row: once is enough.
-            return values.gather(self._reduce(node, Frame(1)), np.zeros(frame.size, dtype=np.int64))
+            return arithmetic.gather(
+                self._reduce(node, Frame(1)), np.zeros(frame.size, dtype=np.int64)
+            )
         inner, rows = self.inner(node, frame)
         if node.function == "first_index":
             return self._first_index(node, inner, rows, frame.size)
         body = self.number(node.body, inner)
         if node.function == "expect":
-            body = values.multiply(self.chances(node, inner), body)
+            body = arithmetic.multiply(self.chances(node, inner), body)
         if node.function == "sumsq":
-            body = values.power(body, 2.0)
+            body = arithmetic.power(body, 2.0)
         if node.function in ("sum", "expect", "sumsq"):
-            return values.segment_sum(body, rows, frame.size)
+            return arithmetic.segment_sum(body, rows, frame.size)
         return kinks.segment_extreme(body, rows, frame.size, node.function == "min")
 
     def inner(self, node: Reduce, frame: Frame) -> tuple[Frame, Ints]:
@@ -238,7 +240,7 @@ class Evaluator(Conditions):
             raise EvaluationError("expect runs over a scenario set")
         chances = functions.OF_ELEMENTS["prob"](elements[0])
         for element in elements[1:]:
-            chances = values.multiply(chances, functions.OF_ELEMENTS["prob"](element))
+            chances = arithmetic.multiply(chances, functions.OF_ELEMENTS["prob"](element))
         return chances
 
     def _first_index(self, node: Reduce, inner: Frame, rows: Ints, size: int) -> Value:
@@ -258,7 +260,7 @@ class Evaluator(Conditions):
         yes, no = np.flatnonzero(holds), np.flatnonzero(~holds)
         parts = [(self.number(then, frame.take(yes)), yes)]
         parts.append((self.number(otherwise, frame.take(no)), no))
-        return values.combine(parts, frame.size)
+        return arithmetic.combine(parts, frame.size)
 
     def _call(self, node: Call, frame: Frame) -> Value:
         if node.function == "prev":
@@ -273,7 +275,7 @@ class Evaluator(Conditions):
             return functions.piecewise(self, node, frame)
         arguments = [self.number(part, frame) for part in node.args]
         if node.function == "abs":
-            return kinks.extreme("max", [arguments[0], values.negate(arguments[0])])
+            return kinks.extreme("max", [arguments[0], arithmetic.negate(arguments[0])])
         if node.function in ("min", "max"):
             return kinks.extreme(node.function, arguments)
         if node.function not in functions.ELEMENTARY:
@@ -286,7 +288,7 @@ class Evaluator(Conditions):
         yes, no = np.flatnonzero(first), np.flatnonzero(~first)
         # The one looked back at comes first: its unit is that of the whole.
         earlier = self.number(moved, frame.take(no))
-        return values.combine(
+        return arithmetic.combine(
             [(earlier, no), (self.number(node.args[1], frame.take(yes)), yes)], frame.size
         )
 
@@ -335,7 +337,7 @@ def _plain(data: Floats) -> Value:
 
 
 def _modulo(op: str, left: Value, right: Value) -> Value:
-    left, right = values.align([left, right])
+    left, right = arithmetic.align([left, right])
     if left.degree or right.degree or not left.unit.is_dimensionless:
         raise EvaluationError(f"{op} takes plain numbers and no variables")
     with np.errstate(all="ignore"):

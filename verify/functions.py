@@ -8,7 +8,7 @@ import numpy as np
 
 from engiagent.blueprint.grammar import Call, Members, Node, Ref
 from engiagent.blueprint.units import Unit
-from engiagent.verify import clocks, kinks, values
+from engiagent.verify import arithmetic, clocks, kinks, values
 from engiagent.verify.frames import Elements, EvaluationError, Frame
 from engiagent.verify.tolerances import row_tolerance
 from engiagent.verify.values import ONE, Floats, Link, Value
@@ -52,12 +52,14 @@ ELEMENTARY: dict[str, Callable[[Floats], tuple[Floats, Floats]]] = {
 
 def elementary(evaluator: "Evaluator", node: Call, value: Value, frame: Frame) -> Value:
     """Return ``exp``, ``log`` and the like of a pure number."""
-    (argument,) = values.align([value, values.constant(np.ones(1), ONE)])[:1]
+    (argument,) = arithmetic.align([value, values.constant(np.ones(1), ONE)])[:1]
     inside = argument
     if node.function == "sqrt":
         inside = not_below_zero(evaluator, "sqrt", argument, frame)
     with np.errstate(all="ignore"):
-        result = values.function(node.function, argument, *ELEMENTARY[node.function](inside.data))
+        result = arithmetic.function(
+            node.function, argument, *ELEMENTARY[node.function](inside.data)
+        )
     return finite(evaluator, node.function, result, (argument,), frame)
 
 
@@ -118,7 +120,7 @@ def piecewise(evaluator: "Evaluator", node: Call, frame: Frame) -> Value:
     at = evaluator.number(node.args[0], frame)
     xs, unit = _points(evaluator, node.args[1], frame, None if at.bare else at)
     if at.bare:
-        at = values.align([values.constant(np.zeros(1), unit), at])[1]
+        at = arithmetic.align([values.constant(np.zeros(1), unit), at])[1]
     ys, result = _points(evaluator, node.args[2], frame, None)
     if xs.shape[1] != ys.shape[1] or xs.shape[1] < 2:
         raise EvaluationError(f"{xs.shape[1]} breakpoints and {ys.shape[1]} values are no table")
@@ -146,7 +148,7 @@ def _points(
         if any(item.degree for item in items):
             raise EvaluationError("the points of a table are no variables")
         first = [] if beside is None else [values.constant(np.zeros(1), beside.unit)]
-        aligned = values.align([*first, *items])
+        aligned = arithmetic.align([*first, *items])
         return np.array([[item.data[0] for item in aligned[len(first) :]]]), aligned[0].unit
     symbol = evaluator.environment.symbol(node.name) if isinstance(node, Ref) else None
     if symbol is None or symbol.value is None or symbol.value.degree or not symbol.dims:
@@ -154,7 +156,7 @@ def _points(
     assert isinstance(node, Ref)
     value = symbol.value
     if beside is not None:
-        value = values.align([beside, value])[1]
+        value = arithmetic.align([beside, value])[1]
     data = value.data.reshape(-1, symbol.dims[-1].size)
     if len(symbol.dims) > 1:
         data = data[evaluator.places.flat(node, replace(symbol, dims=symbol.dims[:-1]), frame)]

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from engiagent.blueprint.units import Unit, UnitError
-from engiagent.verify import values
+from engiagent.verify import arithmetic, values
 from engiagent.verify.values import ONE, Atom, Floats, Ints, Value
 
 
@@ -31,20 +31,20 @@ def table(value: Value, xs: Floats, ys: Floats, unit: Unit) -> Value:
     slope = (y1 - y0) / (x1 - x0)
     data = y0 + slope * (at - x0)
     size = np.maximum(np.maximum(np.abs(y0), np.abs(y1)), np.abs(data))
-    return values.mapped("piecewise", value, data, slope, unit, size, (xs, ys))
+    return arithmetic.mapped("piecewise", value, data, slope, unit, size, (xs, ys))
 
 
 def extreme(kind: str, arguments: Sequence[Value]) -> Value:
     """Return ``max`` or ``min`` of several values, row by row."""
-    aligned = values.align(arguments)
+    aligned = arithmetic.align(arguments)
     size = max(value.data.size for value in aligned)
     stacked = np.stack([np.broadcast_to(value.data, (size,)) for value in aligned])
     which = stacked.argmin(axis=0) if kind == "min" else stacked.argmax(axis=0)
     parts = []
     for place, value in enumerate(aligned):
         rows = np.flatnonzero(which == place)
-        parts.append((values.gather(value, rows), rows))
-    result = values.combine(parts, size)
+        parts.append((arithmetic.gather(value, rows), rows))
+    result = arithmetic.combine(parts, size)
     if not result.degree and not any(value.degree for value in aligned):
         return result
     return replace(result, degree=2, atom=Atom(kind, tuple(aligned)))
@@ -62,7 +62,7 @@ def segment_extreme(value: Value, rows: Ints, size: int, smallest: bool) -> Valu
         raise UnitError(f"the {'min' if smallest else 'max'} of nothing has no value")
     order = np.lexsort((value.data if smallest else -value.data, rows))
     first = np.diff(rows[order], prepend=-1) != 0
-    chosen = values.gather(value, order[first])
+    chosen = arithmetic.gather(value, order[first])
     if not value.degree:
         return chosen
     atom = Atom("min" if smallest else "max", (value,), rows)
@@ -77,7 +77,9 @@ def tail_mean(value: Value, weights: Floats, share: float, largest: bool) -> Val
     """
     taken = tail_weights(value.data, weights, share, largest)
     rows = np.zeros(value.data.size, dtype=np.int64)
-    result = values.segment_sum(values.multiply(values.constant(taken, ONE), value), rows, 1)
+    result = arithmetic.segment_sum(
+        arithmetic.multiply(values.constant(taken, ONE), value), rows, 1
+    )
     if not value.degree:
         return result
     atom = Atom("tail", (value,), rows, (weights, np.array([share, 1.0 if largest else -1.0])))

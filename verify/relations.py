@@ -22,7 +22,7 @@ from engiagent.blueprint.grammar import (
     parse,
 )
 from engiagent.blueprint.units import Unit, UnitError
-from engiagent.verify import values
+from engiagent.verify import arithmetic, values
 from engiagent.verify.evaluate import Compared, Evaluator
 from engiagent.verify.frames import Bools, EvaluationError, Frame
 from engiagent.verify.tolerances import row_tolerance
@@ -108,7 +108,7 @@ def comparison(evaluator: Evaluator, node: Node, frame: Frame) -> Compared:
     """
     if not isinstance(node, Compare) or not set(node.ops) <= {"<=", ">=", "=="}:
         raise EvaluationError(f"column {node.span[0] + 1}: no comparison by <=, >= or ==")
-    sides = values.align_chain([evaluator.number(part, frame) for part in node.operands])
+    sides = arithmetic.align_chain([evaluator.number(part, frame) for part in node.operands])
     return list(zip(node.ops, sides, sides[1:], strict=False))
 
 
@@ -134,7 +134,7 @@ def _parts(compared: Compared, frame: Frame, judge: Judge) -> list[Part]:
         unit = left.unit
         slack = values.wide(slack_of(op, left, right), frame.size)
         if judge.growth is not None:
-            slack = slack - judge.growth(values.add(left, right, -1.0))
+            slack = slack - judge.growth(arithmetic.add(left, right, -1.0))
         tolerance = values.wide(row_tolerance(left, right, judge.stated(unit)), frame.size)
         telling = bool(values.thin(left.data).any() and values.thin(right.data).any())
         found.append(Part(None, slack, tolerance, unit.difference(), telling))

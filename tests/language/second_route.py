@@ -9,7 +9,7 @@ from engiagent.blueprint.grammar import Compare, parse
 from engiagent.blueprint.units import parse_unit
 from engiagent.formulations.program import ColumnBlock, Program
 from engiagent.formulations.values import Floats
-from engiagent.verify import values
+from engiagent.verify import arithmetic
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.levels.robust import swung
 from engiagent.verify.series import Series
@@ -41,7 +41,7 @@ def compare_readings(program: Program, blueprint: Blueprint, folder: Path) -> No
         ops, sides = evaluator.sides(constraint.expression, frame)
         rows = slice(block.start, block.stop)
         limit = (program.row_lower if ops[0] == ">=" else program.row_upper)[rows]
-        excess = values.add(sides[0], sides[1], -1.0)
+        excess = arithmetic.add(sides[0], sides[1], -1.0)
         # Whatever is uncertain takes the value that is worst for the row.
         worst = uncertain.growth(excess) if uncertain else 0.0
         worst = -worst if ops[0] == ">=" else worst

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engiagent.blueprint.units import parse_unit
-from engiagent.verify import values
+from engiagent.verify import arithmetic, values
 from engiagent.verify.levels.bands import banded, bands_of, common_factor, tighten_band
 from engiagent.verify.levels.forms import Columns
 from engiagent.verify.levels.stated import ALIKE, _factor, _tighten
@@ -38,8 +38,8 @@ def sum_of(variables: tuple[Value, Value], terms: list[tuple[int, int, object]])
     total = values.repeated(1.5, ONE, SIZE)
     for which, start, factor in terms:
         weight = np.broadcast_to(np.asarray(factor, dtype=np.float64), (SIZE,))
-        part = values.gather(variables[which], slice(start, start + SIZE))
-        total = values.add(total, values.multiply(values.constant(weight, ONE), part), -1.0)
+        part = arithmetic.gather(variables[which], slice(start, start + SIZE))
+        total = arithmetic.add(total, arithmetic.multiply(values.constant(weight, ONE), part), -1.0)
     return total
 
 
@@ -67,7 +67,7 @@ def test_bands_are_multiples_where_the_matrices_are(
     variables = point()
     one = sum_of(variables, terms)
     chosen = sum_of(variables, terms if alike else others)
-    two = values.multiply(values.repeated(scale, ONE, SIZE), chosen)
+    two = arithmetic.multiply(values.repeated(scale, ONE, SIZE), chosen)
     starts = {variables[0].order: 0, variables[1].order: SIZE + 3}
     columns = Columns(starts, [v.data for v in variables])
     first, second = (banded(value, columns.starts) for value in (one, two))
@@ -105,10 +105,10 @@ def test_a_multiple_is_judged_on_every_block_of_rows() -> None:
     size = 2 * BLOCK + 7
     x = values.variable(np.linspace(0.0, 1.0, size), ONE)
     factors = np.full(size, 2.0)
-    one, two = (values.multiply(values.constant(f, ONE), x) for f in (factors, 3.0 * factors))
+    one, two = (arithmetic.multiply(values.constant(f, ONE), x) for f in (factors, 3.0 * factors))
     last = factors.copy()
     last[-1] = 2.5
-    other = values.multiply(values.constant(last, ONE), values.add(x, x, 1.0))
+    other = arithmetic.multiply(values.constant(last, ONE), arithmetic.add(x, x, 1.0))
     forms = [banded(value, {x.order: 0}) for value in (one, two, other)]
     assert forms[2] is None
     assert forms[0] is not None
@@ -117,7 +117,7 @@ def test_a_multiple_is_judged_on_every_block_of_rows() -> None:
     found = common_factor(forms[0], forms[1], columns.at, ALIKE)
     assert found is not None
     assert (found == 3.0).all()
-    shifted = values.add(two, values.constant(last - 2.0, ONE), 1.0)
+    shifted = arithmetic.add(two, values.constant(last - 2.0, ONE), 1.0)
     moved = banded(shifted, {x.order: 0})
     assert moved is not None
     assert common_factor(forms[0], moved, columns.at, ALIKE) is None
@@ -126,8 +126,8 @@ def test_a_multiple_is_judged_on_every_block_of_rows() -> None:
 def test_a_sum_over_rows_and_what_jumps_are_no_bands() -> None:
     x = values.variable(np.arange(4.0), ONE)
     rows = np.zeros(4, dtype=np.int64)
-    assert bands_of(values.segment_sum(x, rows, 1)) is None
-    assert bands_of(values.gather(x, np.array([2, 0]))) is None
-    single = bands_of(values.gather(x, np.array([2])))
+    assert bands_of(arithmetic.segment_sum(x, rows, 1)) is None
+    assert bands_of(arithmetic.gather(x, np.array([2, 0]))) is None
+    single = bands_of(arithmetic.gather(x, np.array([2])))
     assert single is not None
     assert [(band.order, band.start) for band in single] == [(x.order, 2)]

@@ -11,7 +11,7 @@ from engiagent.blueprint.grammar import parse_binder
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.errors import InputError
-from engiagent.verify import values
+from engiagent.verify import arithmetic, values
 from engiagent.verify.definitions.reading import DecisionEvaluator
 from engiagent.verify.documents import Declarations
 from engiagent.verify.frames import Environment, Frame, Symbol
@@ -137,4 +137,4 @@ def in_unit(value: Value, unit: Unit) -> Value:
         When it measures something else.
     """
     reference = Value(np.zeros(1), unit, np.zeros(1))
-    return values.align([reference, value])[1]
+    return arithmetic.align([reference, value])[1]

@@ -15,7 +15,7 @@ from engiagent.blueprint.grammar import (
     Ref,
 )
 from engiagent.blueprint.sets import IndexSet
-from engiagent.verify import values
+from engiagent.verify import arithmetic, values
 from engiagent.verify.clocks import placed
 from engiagent.verify.evaluate import Evaluator
 from engiagent.verify.frames import Bools, Elements, Environment, EvaluationError, Frame
@@ -57,7 +57,7 @@ class DecisionEvaluator(Evaluator):
         if self.places.is_element(left, frame) or self.places.is_element(right, frame):
             return result
         if self._labels(left, frame) is None and self._labels(right, frame) is None:
-            a, b = values.align([self._clock_or_number(p, frame) for p in (left, right)])
+            a, b = arithmetic.align([self._clock_or_number(p, frame) for p in (left, right)])
             gap = np.abs(a.data - b.data)
             near = (gap > 0.0) & (gap <= NEAR * (a.size + b.size))
             self.close_calls += int(near.sum())
@@ -74,8 +74,8 @@ class DecisionEvaluator(Evaluator):
         """Interpolate as a sum over the pieces of slope times the part of x that lies in each."""
         at = self.number(node.args[0], frame)
         xs, ys = (self._points(part, frame) for part in node.args[1:])
-        at, first = values.align([at, xs[0]])
-        tops = [values.align([first, x])[1] for x in xs]
+        at, first = arithmetic.align([at, xs[0]])
+        tops = [arithmetic.align([first, x])[1] for x in xs]
         result = ys[0]
         beyond = (at.data < tops[0].data) | (at.data > tops[-1].data)
         if beyond.any():
@@ -83,9 +83,9 @@ class DecisionEvaluator(Evaluator):
         for k in range(len(xs) - 1):
             low, width = tops[k].data, tops[k + 1].data - tops[k].data
             share = np.clip((at.data - low) / width, 0.0, 1.0)
-            rise = values.add(ys[k + 1], ys[k], -1.0)
-            part = values.multiply(values.constant(share, ONE), rise)
-            result = values.add(result, part, 1.0)
+            rise = arithmetic.add(ys[k + 1], ys[k], -1.0)
+            part = arithmetic.multiply(values.constant(share, ONE), rise)
+            result = arithmetic.add(result, part, 1.0)
         return result
 
     def _points(self, node: Node, frame: Frame) -> list[Value]:

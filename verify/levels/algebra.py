@@ -9,7 +9,7 @@ import numpy as np
 
 from engiagent.blueprint.document import Core
 from engiagent.blueprint.units import Unit
-from engiagent.verify import values
+from engiagent.verify import arithmetic, values
 from engiagent.verify.documents import Bench
 from engiagent.verify.findings import Violation, finite_or_none
 from engiagent.verify.frames import EvaluationError, Frame
@@ -201,7 +201,7 @@ def stated_tolerance(bench: Bench, rule: Rule, unit: Unit) -> float | None:
     """Return the absolute tolerance that a rule states, in SI."""
     if rule.tolerance is None:
         return None
-    value = values.adopt(bench.evaluator.evaluate(rule.tolerance), unit.difference())
+    value = arithmetic.adopt(bench.evaluator.evaluate(rule.tolerance), unit.difference())
     if value.unit.dimension != unit.dimension or value.unit.is_point:
         raise EvaluationError(f"the tolerance of {rule.id} is in {value.unit}, not in {unit}")
     return float(value.data[0])

@@ -10,7 +10,7 @@ from engiagent.blueprint.document import Blueprint, ObjectiveDef, ParameterDef
 from engiagent.blueprint.grammar import Ref, parse, walk
 from engiagent.blueprint.units import Unit, UnitError, parse_unit
 from engiagent.errors import EngiagentError, InputError
-from engiagent.verify import values
+from engiagent.verify import arithmetic, values
 from engiagent.verify.columns import read_again
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.evaluate import Evaluator
@@ -426,7 +426,7 @@ def _evaluate(relation: str, figures_: Mapping[str, Figure], unit: Unit) -> floa
         for key, f in figures_.items()
     }
     try:
-        value = values.adopt(Evaluator(Environment({}, symbols)).evaluate(relation), unit)
+        value = arithmetic.adopt(Evaluator(Environment({}, symbols)).evaluate(relation), unit)
     except (EvaluationError, InputError):
         return None
     if value.unit.dimension != unit.dimension:

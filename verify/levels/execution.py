@@ -11,7 +11,7 @@ from engiagent.blueprint.grammar import Binder, Node, Ref, children, parse
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.errors import EngiagentError
-from engiagent.verify import values
+from engiagent.verify import arithmetic, values
 from engiagent.verify.documents import Bench
 from engiagent.verify.frames import EvaluationError, Frame, MissingQuantity, whole_grid
 from engiagent.verify.plants import MODELS, entry_of
@@ -130,7 +130,7 @@ class Plant:
         if isinstance(written, int | float):
             return values.wide(np.array([float(written)]), frame.size)
         node = self._indexed(parse(str(written)), frame)
-        value = values.adopt(self.bench.evaluator.number(node, frame), wanted)
+        value = arithmetic.adopt(self.bench.evaluator.number(node, frame), wanted)
         _same(unit, written, value.unit, wanted)
         zero = wanted.origin
         return values.wide((values.thin(value.data) - zero) / wanted.scale, frame.size)

@@ -16,7 +16,7 @@ from engiagent.blueprint.document import (
 )
 from engiagent.blueprint.grammar import parse
 from engiagent.blueprint.units import Unit, UnitError, parse_unit
-from engiagent.verify import kinks, values
+from engiagent.verify import arithmetic, kinks, values
 from engiagent.verify.documents import Bench
 from engiagent.verify.findings import Violation
 from engiagent.verify.frames import EvaluationError, Frame
@@ -122,7 +122,7 @@ def _single(bench: Bench, core: Core, definition: ObjectiveDef, frame: Frame) ->
             parts[0] = _in_declared(parts[0], definition.unit)[0]
         value = parts[0]
         for part in parts[1:]:
-            value = values.add(value, part, 1.0)
+            value = arithmetic.add(value, part, 1.0)
     elif definition.expression is None:
         raise EvaluationError("the objective has neither an expression nor terms")
     else:
@@ -132,7 +132,7 @@ def _single(bench: Bench, core: Core, definition: ObjectiveDef, frame: Frame) ->
     soft = []
     for cost, entry in soft_costs(bench, core, unit):
         soft.append(entry)
-        value = values.add(value, cost, 1.0 if definition.sense == "minimize" else -1.0)
+        value = arithmetic.add(value, cost, 1.0 if definition.sense == "minimize" else -1.0)
     return Objective(_shown(value, unit), str(unit), definition.sense, value, (), tuple(soft))
 
 
@@ -141,9 +141,9 @@ def _weighted(bench: Bench, definition: ObjectiveDef, term: GoalDef, frame: Fram
     value = bench.evaluator.evaluate(term.expression, frame)
     if term.weight is not None:
         weight = bench.evaluator.evaluate(str(term.weight), frame)
-        value = values.multiply(weight, value)
+        value = arithmetic.multiply(weight, value)
     flipped = (term.sense or definition.sense) != definition.sense
-    return values.negate(value) if flipped else value
+    return arithmetic.negate(value) if flipped else value
 
 
 def _several(bench: Bench, definition: ObjectiveDef, frame: Frame) -> Objective:
@@ -167,7 +167,7 @@ def _term(bench: Bench, definition: ObjectiveDef, goal: GoalDef, frame: Frame) -
 
 def _in_declared(value: Value, declared: str | None) -> tuple[Value, Unit]:
     unit = value.unit if declared is None else parse_unit(declared)
-    value = values.adopt(value, unit)
+    value = arithmetic.adopt(value, unit)
     if value.unit.dimension != unit.dimension:
         raise EvaluationError(f"the objective is {value.unit}, declared is {unit}")
     return value, unit
@@ -196,8 +196,8 @@ def _over_scenarios(value: Value, risk: RiskDef | None, frame: Frame, sense: str
     # Weights that add up to one make a temperature of temperatures, though no sum of them is one.
     amount = replace(value, unit=value.unit.difference())
     if measure == "expected":
-        parts = values.multiply(values.constant(weights, ONE), amount)
-        return replace(values.segment_sum(parts, rows, 1), unit=value.unit)
+        parts = arithmetic.multiply(values.constant(weights, ONE), amount)
+        return replace(arithmetic.segment_sum(parts, rows, 1), unit=value.unit)
     if risk is None or risk.alpha is None or not 0.0 <= risk.alpha < 1.0:
         raise EvaluationError("a conditional value at risk needs its level alpha below 1")
     mean = kinks.tail_mean(amount, weights, 1.0 - risk.alpha, sense == "minimize")
@@ -258,9 +258,9 @@ def soft_cost(
     for op, left, right in pairs:
         slack = _slack(op, left, right, growth)
         slacks += float(slack.data.sum()) / measure.scale
-        charged = values.multiply(weight, values.power(slack, 2.0) if squared else slack)
-        cost = values.segment_sum(charged, rows, 1)
-        total = cost if total is None else values.add(total, cost, 1.0)
+        charged = arithmetic.multiply(weight, arithmetic.power(slack, 2.0) if squared else slack)
+        cost = arithmetic.segment_sum(charged, rows, 1)
+        total = cost if total is None else arithmetic.add(total, cost, 1.0)
     assert total is not None
     if total.unit.dimension != unit.dimension:
         raise EvaluationError(f"the penalty of {name} is {weight.unit}, needed is {unit} per {per}")
@@ -269,12 +269,12 @@ def soft_cost(
 
 def _slack(op: str, left: Value, right: Value, growth: Growth | None) -> Value:
     """Return by how much a comparison is broken, row by row, zero where it holds."""
-    over = values.add(left, right, -1.0) if op != ">=" else values.add(right, left, -1.0)
-    other = values.negate(over)
+    over = arithmetic.add(left, right, -1.0) if op != ">=" else arithmetic.add(right, left, -1.0)
+    other = arithmetic.negate(over)
     if growth is not None:
         more = growth(over)
         worse = Value(more, over.unit, np.abs(more))
-        over, other = values.add(over, worse, 1.0), values.add(other, worse, 1.0)
+        over, other = arithmetic.add(over, worse, 1.0), arithmetic.add(other, worse, 1.0)
     if op == "==":
         return kinks.extreme("max", [over, other])
     zero = values.constant(np.zeros(over.data.size), over.unit)

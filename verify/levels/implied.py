@@ -15,7 +15,7 @@ import numpy as np
 
 from engiagent.blueprint.document import Core
 from engiagent.errors import EngiagentError
-from engiagent.verify import values
+from engiagent.verify import arithmetic, values
 from engiagent.verify.documents import Bench
 from engiagent.verify.levels.algebra import rules_of_core
 from engiagent.verify.levels.variables import Bounds
@@ -71,7 +71,7 @@ def implied_bounds(
     _walk(blocks, lower, upper)
     if better is not None and better.objective.degree == 1:
         value = better.objective
-        excess = values.add(value, values.constant(value.shown, value.unit), -1.0)
+        excess = arithmetic.add(value, values.constant(value.shown, value.unit), -1.0)
         goal = _block(excess, "<=" if better.sign > 0 else ">=", starts, here, open_)
         if goal is not None and _cut(goal, lower, upper):
             _walk(blocks, lower, upper)
@@ -97,7 +97,7 @@ def _blocks(
         except EngiagentError:
             continue  # a row that cannot be read implies nothing
         for op, left, right in zip(ops, sides, sides[1:], strict=False):
-            value = values.add(left, right, -1.0)
+            value = arithmetic.add(left, right, -1.0)
             if value.degree == 1:
                 block = _block(value, op, starts, here, open_)
                 if block is not None:

@@ -17,7 +17,7 @@ import numpy as np
 from engiagent.blueprint.document import Core
 from engiagent.blueprint.grammar import Call, parse
 from engiagent.errors import EngiagentError
-from engiagent.verify import values
+from engiagent.verify import arithmetic, values
 from engiagent.verify.documents import Bench
 from engiagent.verify.findings import finite_or_none
 from engiagent.verify.frames import Bools
@@ -129,7 +129,7 @@ def _rows(bench: Bench, core: Core) -> Iterator[Row]:
             continue
         frame = bench.evaluator.frame(rule.forall, rule.where)
         for op, left, right in bench.evaluator.compared(rule.expression, frame):
-            excess = values.add(left, right, -1.0)
+            excess = arithmetic.add(left, right, -1.0)
             yield Row(rule, excess, op, np.zeros(excess.data.size))
 
 

@@ -21,7 +21,7 @@ from engiagent.blueprint.document import Core
 from engiagent.blueprint.grammar import Call, parse
 from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.errors import EngiagentError
-from engiagent.verify import values
+from engiagent.verify import arithmetic, values
 from engiagent.verify.documents import Bench
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.levels.algebra import Rule, rules_of_core
@@ -131,7 +131,7 @@ def rows_of(
             if chosen is None:
                 continue
             y = sign * _fit(chosen, frame.size, scale, unit)
-            yield made(rule, values.add(left, right, -1.0), op, y)
+            yield made(rule, arithmetic.add(left, right, -1.0), op, y)
 
 
 def _comparable(rule: Rule) -> bool:
@@ -159,8 +159,8 @@ def _range(
     low, middle, high = sides if op != ">=" else (sides[2], sides[1], sides[0])
     above, below = (">=", "<=") if op != "==" else ("==", "==")
     positive, negative = np.maximum(y, 0.0), np.minimum(y, 0.0)
-    yield made(rule, values.add(middle, low, -1.0), above, positive)
-    yield made(rule, values.add(middle, high, -1.0), below, negative)
+    yield made(rule, arithmetic.add(middle, low, -1.0), above, positive)
+    yield made(rule, arithmetic.add(middle, high, -1.0), below, negative)
 
 
 def _fit(multipliers: Multipliers, size: int, scale: Unit | None, unit: Unit) -> Floats:
@@ -413,7 +413,7 @@ def plain_contradiction(bench: Bench, core: Core) -> Proof | None:
         except EngiagentError:
             continue  # a row that cannot be read contradicts nothing
         for op, left, right in (*compared, *_ends(compared)):
-            excess = values.add(left, right, -1.0)
+            excess = arithmetic.add(left, right, -1.0)
             if excess.degree == 0:
                 signed = {"<=": excess.data, ">=": -excess.data}.get(op, np.abs(excess.data))
                 proof = _beyond(rule.id, signed, excess.size)

@@ -21,7 +21,7 @@ import numpy as np
 from engiagent.blueprint.document import Core
 from engiagent.blueprint.units import parse_unit
 from engiagent.errors import EngiagentError
-from engiagent.verify import values
+from engiagent.verify import arithmetic, values
 from engiagent.verify.documents import Bench
 from engiagent.verify.frames import Bools
 from engiagent.verify.levels.algebra import rules_of_core
@@ -176,7 +176,7 @@ def _build(
     bench: Bench, core: Core, objective: Objective, boxes: Mapping[str, Bounds] | None = None
 ) -> tuple[Relaxation, Floats, Columns] | str:
     sign = 1.0 if objective.sense == "minimize" else -1.0
-    goal = objective.node if sign == 1.0 else values.negate(objective.node)
+    goal = objective.node if sign == 1.0 else arithmetic.negate(objective.node)
     rows, equal = _rows(bench, core, objective)
     if boxes is None:
         boxes = {v.name: box_of(bench, v) for v in core.decision_variables}
@@ -235,9 +235,9 @@ def _rows(bench: Bench, core: Core, objective: Objective) -> tuple[list[Value], 
             continue
         for op, left, right in compared if frame.size else ():
             sides = (right, left) if op == ">=" else (left, right)
-            excess = values.add(*sides, -1.0)
+            excess = arithmetic.add(*sides, -1.0)
             if op == "==" and excess.degree > 1:
-                found += [excess, values.negate(excess)]
+                found += [excess, arithmetic.negate(excess)]
                 equal += [False, False]
             else:
                 found.append(excess)
@@ -247,7 +247,7 @@ def _rows(bench: Bench, core: Core, objective: Objective) -> tuple[list[Value], 
             unit = parse_unit(term.unit)
             limit = values.constant(np.array([term.limit]), unit)
             sides = (term.node, limit) if term.sense == "minimize" else (limit, term.node)
-            found.append(values.add(*sides, -1.0))
+            found.append(arithmetic.add(*sides, -1.0))
             equal.append(False)
     return found, equal
 

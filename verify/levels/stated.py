@@ -19,7 +19,7 @@ import numpy as np
 from engiagent.blueprint.document import ConstraintDef, Core, VariableDef
 from engiagent.blueprint.grammar import Reduce, Ref, parse, parse_binder, walk
 from engiagent.errors import EngiagentError
-from engiagent.verify import values
+from engiagent.verify import arithmetic, values
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.evaluate import Compared
 from engiagent.verify.levels.algebra import Rule, rules_of_core
@@ -132,7 +132,7 @@ def _boxes(
         for op, left, right in compared:
             if _is_bound(bench, boxes, owner, op, (left, right), done):
                 continue
-            excess = values.add(left, right, -1.0)
+            excess = arithmetic.add(left, right, -1.0)
             if not _is_loose_bound(bench, boxes, owner, op, excess):
                 others.append((rule, op, excess))
     return boxes, tuple(others)

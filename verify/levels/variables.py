@@ -11,7 +11,7 @@ import numpy as np
 
 from engiagent.blueprint.document import Core, VariableDef
 from engiagent.blueprint.units import Unit, UnitError, parse_unit
-from engiagent.verify import values
+from engiagent.verify import arithmetic, values
 from engiagent.verify.documents import Bench
 from engiagent.verify.frames import Bools, EvaluationError, Frame
 from engiagent.verify.levels.algebra import (
@@ -78,7 +78,7 @@ def _bound(bench: Bench, text: Any, frame: Frame, unit: Unit, default: float) ->
         return values.wide(np.array([default]), frame.size)
     if isinstance(text, int | float):
         return values.wide(np.array([values.in_si(float(text), unit)]), frame.size)
-    value = values.adopt(bench.evaluator.evaluate(str(text), frame), unit)
+    value = arithmetic.adopt(bench.evaluator.evaluate(str(text), frame), unit)
     if value.unit.dimension != unit.dimension or value.degree:
         raise EvaluationError(f"the bound {text!r} is {value.unit}, the variable {unit}")
     return value.data
@@ -226,7 +226,7 @@ def check_expressions(bench: Bench, core: Core, level: str = "algebra") -> Itera
             symbol = bench.evaluator.environment.symbol(definition.name)
             assert symbol.value is not None
             claimed = values.constant(bind(series, symbol.dims, series.unit), series.unit)
-            sides = values.align([claimed, symbol.value])
+            sides = arithmetic.align([claimed, symbol.value])
         except (EvaluationError, UnitError) as error:
             yield Outcome(record(rule, "unchecked", note=str(error)))
             continue

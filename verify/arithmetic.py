@@ -1,0 +1,348 @@
+"""What is done with values: sums, products and functions, rows picked and summed.
+
+All operations are linear maps over whole arrays; there is no loop over rows. Each says whether the
+units fit, how the result depends on what it was made of, and how far rounding may have moved it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from engiagent.blueprint.grammar import neighbours
+from engiagent.blueprint.units import Unit, UnitError
+from engiagent.verify.values import (
+    ONE,
+    Atom,
+    Floats,
+    Ints,
+    Link,
+    Sizes,
+    Value,
+    constant,
+    thin,
+    wide,
+)
+
+
+def adopt(value: Value, unit: Unit) -> Value:
+    """Return a bare literal in the unit of its neighbour."""
+    if not value.bare or (unit.is_dimensionless and not value.nought):
+        return value
+    return constant(value.data, unit)
+
+
+def _need(value: Value, unit: Unit) -> Value:
+    """Return ``value`` if it can stand where ``unit`` is needed.
+
+    Raises
+    ------
+    UnitError
+        When the dimension differs, or a temperature meets a difference.
+    """
+    value = adopt(value, unit)
+    if value.unit.dimension != unit.dimension:
+        raise UnitError(f"one side is {unit}, the other {value.unit}")
+    if value.unit.is_point != unit.is_point:
+        point = unit if unit.is_point else value.unit
+        raise UnitError(f"one side is a temperature in {point}, the other a difference")
+    return value
+
+
+def _alike(left: Value, right: Value) -> bool:
+    """Whether two values measure the same thing as they are, neither of them a bare literal."""
+    one, other = left.unit, right.unit
+    alike = one.dimension == other.dimension and one.is_point == other.is_point
+    return alike and not left.bare and not right.bare
+
+
+def align(values: Sequence[Value]) -> list[Value]:
+    """Return values that can be compared: one dimension, bare literals in the others' unit.
+
+    Raises
+    ------
+    UnitError
+        When they measure different things.
+    """
+    unit = next((v.unit for v in values if not v.bare), ONE)
+    return [_need(value, unit) for value in values]
+
+
+def align_chain(values: Sequence[Value]) -> list[Value]:
+    """Return the parts of a comparison, each bare literal in the unit of what it stands beside.
+
+    Raises
+    ------
+    UnitError
+        When they measure different things.
+    """
+    if len(values) == 2 and _alike(*values):
+        return list(values)
+    beside = neighbours([value.bare for value in values])
+    return align([adopt(value, values[k].unit) for value, k in zip(values, beside, strict=True)])
+
+
+def negate(value: Value) -> Value:
+    """Return ``-value``; the negative of a literal is a literal."""
+    if value.bare:
+        return replace(constant(-value.data, ONE, bare=True), nought=value.nought)
+    _refuse_point(value)
+    return Value(
+        wide(-thin(value.data), value.data.size),
+        value.unit,
+        value.sizes,
+        value.degree,
+        roundings=value.roundings + 1,
+        links=_each(value, -1.0),
+    )
+
+
+def add(left: Value, right: Value, sign: float) -> Value:
+    """Return ``left + sign * right``, points and differences kept apart.
+
+    Raises
+    ------
+    UnitError
+        When the dimensions differ or two temperatures are added.
+    """
+    if left.bare and right.bare:
+        return constant(left.data + sign * right.data, ONE, bare=True)
+    left, right, unit = _align_sum(left, right, sign)
+    rows = max(left.data.size, right.data.size)
+    join = np.add if sign == 1.0 else np.subtract
+    with np.errstate(all="ignore"):
+        data = join(thin(left.data), thin(right.data))
+    return Value(
+        wide(data, rows),
+        unit,
+        _sizes(left, right, np.add, rows),
+        max(left.degree, right.degree),
+        roundings=max(left.roundings, right.roundings) + 1,
+        links=_each(left, 1.0) + _each(right, sign),
+    )
+
+
+def _each(parent: Value, weight: Floats | float) -> tuple[Link, ...]:
+    """Return how a value depends on one that it was made of row by row."""
+    return (Link(parent, "each", None, weight),) if parent.degree else ()
+
+
+def _sizes(left: Value, right: Value, join: np.ufunc, size: int) -> Floats | Sizes:
+    """Return the sums or the products of the sizes of two values."""
+
+    def joined(rows: slice) -> Floats:
+        with np.errstate(all="ignore"):
+            return np.asarray(join(left.size_of(rows), right.size_of(rows)))
+
+    if _same(left.sizes) and _same(right.sizes):
+        return wide(joined(slice(0, 1)), size)
+    return joined
+
+
+def _same(sizes: Floats | Sizes) -> bool:
+    """Whether sizes are known to be the same on all rows."""
+    return isinstance(sizes, np.ndarray) and (sizes.size == 1 or sizes.strides == (0,))
+
+
+def _align_sum(left: Value, right: Value, sign: float) -> tuple[Value, Value, Unit]:
+    if _alike(left, right) and not left.unit.is_point:
+        return left, right, left.unit
+    if right.unit.is_point and sign < 0:
+        left = adopt(left, right.unit)
+        if not left.unit.is_point:
+            raise UnitError("an amount minus a temperature has no meaning")
+        return left, right, left.unit.difference()
+    if left.unit.is_point and right.unit.is_point:
+        raise UnitError("two temperatures cannot be added")
+    if left.unit.is_point:
+        return left, _need(right, left.unit.difference()), left.unit
+    if right.unit.is_point:
+        return _need(left, right.unit.difference()), right, right.unit
+    left, right = adopt(left, right.unit), adopt(right, left.unit)
+    return left, _need(right, left.unit), left.unit
+
+
+def multiply(left: Value, right: Value) -> Value:
+    """Return the product.
+
+    Raises
+    ------
+    UnitError
+        When a factor is a temperature and not a difference.
+    """
+    _refuse_point(left, right)
+    rows = max(left.data.size, right.data.size)
+    weights = thin(right.data), thin(left.data)
+    with np.errstate(all="ignore"):
+        data = wide(weights[1] * weights[0], rows)
+    return Value(
+        data,
+        left.unit * right.unit,
+        _sizes(left, right, np.multiply, rows),
+        min(left.degree + right.degree, 2),
+        left.bare and right.bare,
+        left.roundings + right.roundings + 1,
+        _each(left, weights[0]) + _each(right, weights[1]),
+        atom=Atom("product", (left, right)) if left.degree and right.degree else None,
+    )
+
+
+def divide(left: Value, right: Value) -> Value:
+    """Return the quotient; a division by zero gives a number that is not finite."""
+    _refuse_point(left, right)
+    with np.errstate(all="ignore"):
+        rows = max(left.data.size, right.data.size)
+        inverse = 1.0 / thin(right.data)
+        data = wide(thin(left.data) / thin(right.data), rows)
+        # Cancellation inside the divisor widens its relative error.
+        wider = np.abs(inverse) * np.maximum(1.0, thin(right.size) * np.abs(inverse))
+        size = wide(thin(left.size) * wider, rows)
+        weights = (inverse, -data * inverse if right.degree else inverse)
+    return Value(
+        data,
+        left.unit / right.unit,
+        size,
+        left.degree if right.degree == 0 else 2,
+        left.bare and right.bare,
+        left.roundings + right.roundings + 1,
+        _each(left, weights[0]) + _each(right, weights[1]),
+        atom=Atom("quotient", (left, right)) if right.degree else None,
+    )
+
+
+def power(base: Value, exponent: float, inside: Value | None = None) -> Value:
+    """Return ``base ** exponent``; only a whole exponent may be given to a value with a unit.
+
+    ``inside`` is the base moved into the function's domain, where that differs.
+    """
+    _refuse_point(base)
+    whole = exponent == int(exponent)
+    if not whole and not base.unit.is_dimensionless:
+        raise UnitError(f"{base.unit} ** {exponent:g} has no unit; the exponent must be whole")
+    at = base if inside is None else inside
+    with np.errstate(all="ignore"):
+        data = at.data**exponent
+        slope = exponent * at.data ** (exponent - 1)
+        size = at.size**exponent if exponent > 0 else np.abs(data)
+    unit = base.unit ** int(exponent) if whole else ONE
+    bent = bool(base.degree) and exponent not in (0, 1)
+    atom = Atom("power", (base,), None, (np.array([exponent]),)) if bent else None
+    degree = 2 if bent else base.degree
+    return Value(
+        data, unit, size, degree, base.bare, base.roundings + 1, _each(base, slope), atom=atom
+    )
+
+
+def mapped(
+    kind: str,
+    value: Value,
+    data: Floats,
+    slope: Floats,
+    unit: Unit,
+    size: Floats,
+    numbers: tuple[Floats, ...] = (),
+) -> Value:
+    """Return a function of a value that is not affine, given its numbers and derivatives."""
+    atom = Atom(kind, (value,), None, numbers) if value.degree else None
+    degree = 2 if value.degree else 0
+    links = _each(value, slope)
+    return Value(data, unit, size, degree, False, value.roundings + 1, links, atom=atom)
+
+
+def function(kind: str, value: Value, data: Floats, slope: Floats) -> Value:
+    """Return an elementary function of a pure number, given its values and derivatives."""
+    return mapped(kind, value, data, slope, ONE, np.abs(data))
+
+
+def gather(value: Value, rows: Ints | slice) -> Value:
+    """Return ``value[rows]``."""
+    if isinstance(rows, slice) and rows == slice(0, value.data.size):
+        return value
+    links = (Link(value, "gather", rows),) if value.degree else ()
+    sizes: Floats | Sizes
+    if isinstance(rows, slice) and not isinstance(value.sizes, np.ndarray):
+        sizes = partial(_sizes_from, value, rows.start)
+    else:
+        sizes = value.size[rows]
+    data, roundings = value.data[rows], value.roundings
+    return Value(
+        data, value.unit, sizes, value.degree, value.bare, roundings, links, nought=value.nought
+    )
+
+
+def _sizes_from(value: Value, start: int, rows: slice) -> Floats:
+    return value.size_of(slice(start + rows.start, start + rows.stop))
+
+
+def _size_of_sum(value: Value, rows: slice) -> Floats:
+    return np.array([value.size.sum()])[rows]
+
+
+def segment_sum(value: Value, rows: Ints, size: int) -> Value:
+    """Return the sums of ``value`` over the groups that ``rows`` names.
+
+    Raises
+    ------
+    UnitError
+        When temperatures would be summed.
+    """
+    _refuse_point(value)
+    absolute: Floats | Sizes
+    if size == 1:
+        # numpy sums in pairs: far fewer roundings than one after the other.
+        data = np.array([value.data.sum()])
+        absolute = partial(_size_of_sum, value)
+        added = 128 + (value.data.size + 1).bit_length() - 1
+    else:
+        data = np.bincount(rows, weights=value.data, minlength=size)
+        absolute = np.asarray(
+            np.bincount(rows, weights=value.size, minlength=size), dtype=np.float64
+        )
+        added = int(np.bincount(rows, minlength=1).max()) if rows.size else 0
+    links = (Link(value, "spread", rows if size > 1 else None),) if value.degree else ()
+    return Value(
+        data,
+        value.unit,
+        absolute,
+        value.degree,
+        value.bare,
+        value.roundings + min(added, value.data.size),
+        links,
+    )
+
+
+def combine(parts: Sequence[tuple[Value, Ints]], size: int) -> Value:
+    """Return one value of which each part fills its own rows; together they fill all.
+
+    Raises
+    ------
+    UnitError
+        When the parts measure different things.
+    """
+    values = [value for value, _ in parts]
+    bare = all(value.bare for value in values)  # then the unit is that of what it stands beside
+    aligned = values if bare else align(values)
+    data, absolute = np.zeros(size), np.zeros(size)
+    links = []
+    for value, (_, rows) in zip(aligned, parts, strict=True):
+        data[rows], absolute[rows] = value.data, value.size
+        if value.degree:
+            links.append(Link(value, "spread", rows))
+    return Value(
+        data,
+        aligned[0].unit,
+        absolute,
+        max(value.degree for value in aligned),
+        bare,
+        max(value.roundings for value in aligned),
+        tuple(links),
+    )
+
+
+def _refuse_point(*values: Value) -> None:
+    for value in values:
+        if value.unit.is_point:
+            raise UnitError(
+                f"a temperature in {value.unit} cannot be scaled or summed, only its differences"
+            )
