@@ -10,7 +10,6 @@ from pathlib import Path
 import click
 import pytest
 from click.shell_completion import get_completion_class
-from click.testing import CliRunner, Result
 
 from engiagent.cli.app import app
 from engiagent.cli.config import taken
@@ -18,6 +17,7 @@ from engiagent.cli.dressing import tree
 from engiagent.cli.examples import EXAMPLES
 from engiagent.config import SETTINGS, effective, project_file, strangers
 from engiagent.errors import InputError
+from tests.cli.asking import invoke
 
 COMMANDS = {" ".join(path): command for path, command in tree(app)}
 HEAVY = (
@@ -25,10 +25,6 @@ HEAVY = (
     "jsonschema", "jinja2", "ruamel", "mcp", "anthropic", "netCDF4", "pyarrow", "tomllib",
     "sqlite3", "asyncio",
 )  # fmt: skip
-
-
-def invoke(*args: object) -> Result:
-    return CliRunner().invoke(app, [str(arg) for arg in args])
 
 
 def test_every_command_teaches_by_examples() -> None:

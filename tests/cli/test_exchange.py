@@ -5,15 +5,10 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 from engiagent.blueprint import Blueprint
-from engiagent.cli.app import app
 from tests.cli import blueprints
-
-
-def invoke(*args: object) -> Result:
-    return CliRunner().invoke(app, [str(arg) for arg in args])
+from tests.cli.asking import invoke
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,12 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from engiagent.cli.app import app
 from engiagent.problems import corpus_root
 from engiagent.runfolder import read_record
+from tests.cli.asking import answer, invoke
 
 HOURS = "\n".join(
     f"2025-07-01T{hour:02d}:00,{price}" for hour, price in enumerate([20, 30, 90, 80, 10, 70])
@@ -27,16 +25,6 @@ Europe/Berlin). It charges with at most 50 kW and discharges with at most 50 kW.
 efficiency is 95 % and the discharging efficiency is 95 %. It holds 100 kWh at the start.
 Maximise the income in EUR.
 """
-
-
-def invoke(*args: object) -> Result:
-    return CliRunner().invoke(app, [str(arg) for arg in args])
-
-
-def answer(result: Result) -> dict[str, Any]:
-    value = json.loads(result.stdout)
-    assert isinstance(value, dict)
-    return value
 
 
 def small(folder: Path, text: str = TEXT, prices: str = HOURS) -> Path:

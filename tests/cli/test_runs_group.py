@@ -6,16 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from engiagent.cli.app import app
 from engiagent.comparison import changes, compare_runs
+from tests.cli.asking import invoke
 
 TEXT = Path(__file__).parents[2] / "problems/battery/merchant_day"
-
-
-def invoke(*args: object) -> Result:
-    return CliRunner().invoke(app, [str(arg) for arg in args])
 
 
 @pytest.fixture(scope="module")
