@@ -13,6 +13,7 @@ and a general parser would read ``5 M`` as five molar.
 20.0
 """
 
+import math
 import re
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -64,7 +65,7 @@ class Unit:
 
     def __post_init__(self) -> None:
         # Units are few and asked for these with every operation on numbers.
-        object.__setattr__(self, "scale", float(self.factor))
+        object.__setattr__(self, "scale", _as_float(self))
         object.__setattr__(self, "origin", float(self.zero or 0))
         object.__setattr__(self, "is_point", self.zero is not None)
         object.__setattr__(self, "is_dimensionless", not self.dimension)
@@ -106,6 +107,16 @@ class Unit:
                     f"{unit} is a temperature scale, so it cannot be multiplied, divided or raised "
                     f"to a power; take a difference first, as (T - 20[{unit}])"
                 )
+
+
+def _as_float(unit: Unit) -> float:
+    try:
+        scale = float(unit.factor)
+    except OverflowError:
+        scale = math.inf
+    if not 0.0 < scale < math.inf:
+        raise UnitError(f"{unit} in SI units is beyond what a number can hold")
+    return scale
 
 
 @lru_cache(maxsize=4096)

@@ -131,6 +131,8 @@ def test_every_other_spelling_is_read(name: str) -> None:
 
 
 HOSTILE = {
+    "beyond what a float holds": "*".join(["TWh^9"] * 3),
+    "nearer to zero than a float": "1/" + "/".join(["TWh^9"] * 3),
     "huge power": "m**9999999999",
     "power tower": "9**9**9*m",
     "long product": "*".join(["kWh"] * 20_000),
