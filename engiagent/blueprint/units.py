@@ -349,7 +349,7 @@ _AMBIGUOUS = {
 }
 
 _NAME = r"[A-Za-z_%$€£¥°℃℉Ω¢][A-Za-z_%$€£¥°²³.0-9]*|1"
-_FACTOR = re.compile(rf"({_NAME})\s*(?:\^\s*(-?\d))?")
+_FACTOR = re.compile(rf"({_NAME})\s*(?:\^\s*(-?\d{{1,3}}))?")
 MAX_LENGTH = 60
 
 

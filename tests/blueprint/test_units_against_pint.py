@@ -119,6 +119,13 @@ def test_a_written_product_reads_as_the_product_of_its_parts(parts: list[tuple[s
     assert (again.factor, again.dimension) == (expected.factor, expected.dimension)
 
 
+def test_powers_of_powers_read_as_what_they_are() -> None:
+    eighth = parse_unit("GWh") ** 8
+    assert str(eighth * eighth) == "GWh^16"
+    assert parse_unit("GWh^16") == eighth * eighth
+    assert (eighth * eighth) / eighth == eighth
+
+
 @pytest.mark.parametrize("name", sorted(units._AMBIGUOUS))
 def test_an_ambiguous_spelling_is_refused_with_advice(name: str) -> None:
     with pytest.raises(UnitError, match=r"ambiguous.*write"):
