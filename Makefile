@@ -33,8 +33,9 @@ $(READY): pyproject.toml
 	@echo "Installing into $(VENV); this takes a minute."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install -qq --upgrade 'pip>=25.1' uv
-	@$(BIN)/uv pip install -q --python $(BIN)/python --compile-bytecode $(PACKAGES) || \
-	  $(BIN)/python -m pip install -qq $(PACKAGES)
+	@$(BIN)/uv pip install -q --python $(BIN)/python --compile-bytecode $(PACKAGES) || { \
+	  echo "uv could not install; pip does it, which takes longer." >&2; \
+	  $(BIN)/python -m pip install -qq $(PACKAGES); }
 	@touch $@
 
 demo: $(READY) ## Run two problems of the corpus and show where their reports are
