@@ -15,9 +15,9 @@ import pytest
 from engiagent.blueprint.document import Blueprint
 from engiagent.formulations import compile_blueprint, emit_pyomo, expand
 from engiagent.problems import Problem
-from engiagent.runs import run_problem
 from engiagent.solvers import load_solution, solve, to_dataset
 from engiagent.verify import check
+from tests.cli.asking import invoke
 
 ROOT = Path(__file__).parents[1]
 PROBLEMS = ("battery/merchant_day", "thermal/two_zone_workshop", "planning/rooftop_pv")
@@ -55,7 +55,7 @@ def everything(out: Path) -> None:
     for name in PROBLEMS:
         print(name, artefacts(name))
     for name in TEXTS:
-        run_problem(ROOT / "problems" / name, out=out / name)
+        assert invoke("run", ROOT / "problems" / name, "--out", out / name).exit_code == 0
 
 
 def test_two_processes_with_other_hash_seeds_give_the_same_bytes(tmp_path: Path) -> None:

@@ -142,7 +142,7 @@ def _sizes(left: Value, right: Value, join: np.ufunc, size: int) -> Floats | Siz
 
 def _same(sizes: Floats | Sizes) -> bool:
     """Whether sizes are known to be the same on all rows."""
-    return isinstance(sizes, np.ndarray) and (sizes.size == 1 or sizes.strides == (0,))
+    return isinstance(sizes, np.ndarray) and thin(sizes).size == 1
 
 
 def _align_sum(left: Value, right: Value, sign: float) -> tuple[Value, Value, Unit]:

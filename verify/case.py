@@ -161,7 +161,7 @@ def _known_states(plant: Plant) -> tuple[dict[str, tuple[float, int]], dict[str,
             scale = parse_unit(SERIES[unit.model][word].unit)
             for name in plant.names(unit, word):
                 if known is not None:
-                    start = float(known[0]) * scale.scale + scale.origin
+                    start = scale.to_si(float(known[0]))
                     first[name] = (start, len(known))
                 if capacity is not None and word == "state_of_charge":
                     capacities[name] = float(capacity[0]) * scale.scale

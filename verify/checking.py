@@ -380,7 +380,7 @@ def _middles(declarations: Declarations) -> dict[str, Series]:
         with np.errstate(invalid="ignore"):
             middle = np.where(np.isfinite(ends).all(axis=0), 0.5 * ends.sum(axis=0), 0.0)
         inside = np.clip(middle, np.where(np.isfinite(ends[0]), ends[0], middle), None)
-        shown = (inside - unit.origin) / unit.scale
+        shown = unit.from_si(inside)
         points[variable.name] = Series(variable.name, shown.reshape(shape), unit, names)
     return points
 

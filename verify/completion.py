@@ -296,7 +296,7 @@ def _as_series(
             continue
         data = np.full(one.exists.size, np.nan)
         data[places] = [found[one.name, place] for place in places]
-        shown = (data - one.unit.origin) / one.unit.scale
+        shown = one.unit.from_si(data)
         shape = tuple(dim.size for dim in one.dims)
         dims = tuple(dim.name for dim in one.dims)
         full = Series(one.names[-1], shown.reshape(shape), one.unit, dims)

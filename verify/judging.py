@@ -158,7 +158,7 @@ def _recomputed(
     if found.value is None:
         return []
     # A temperature counts from the zero of its own scale.
-    return [((found.value - unit.origin) / unit.scale, how)]
+    return [(unit.from_si(found.value), how)]
 
 
 def _closes(options: Sequence[tuple[float, str]], own: Objective) -> bool:

@@ -180,15 +180,9 @@ def wide(data: Many, size: int) -> Many:
     return many
 
 
-def in_si(number: float, unit: Unit) -> float:
-    """Return a number of ``unit`` in coherent SI units."""
-    converted = number * unit.scale
-    return converted + unit.origin if unit.is_point else converted
-
-
 def repeated(number: float, unit: Unit, size: int, bare: bool = False) -> Value:
     """Return the same number on every row."""
-    converted = in_si(float(number), unit)
+    converted = unit.to_si(float(number))
     data = np.array([converted, abs(converted)])
     return Value(
         wide(data[:1], size), unit, wide(data[1:], size), bare=bare, nought=bare and number == 0.0

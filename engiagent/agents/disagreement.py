@@ -81,7 +81,7 @@ def _forms(value: float, unit: object) -> tuple[float, ...]:
         known = None
     if known is None:
         return (abs(value),)
-    base = abs(value * known.scale + known.origin)
+    base = abs(known.to_si(value))
     fraction = known.dimension == DIMENSIONLESS and known.factor != 1
     return (base,) if fraction else (abs(value), base)
 

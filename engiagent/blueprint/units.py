@@ -18,13 +18,20 @@ import re
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
+from typing import TYPE_CHECKING, TypeVar
 
 from engiagent.errors import EngiagentError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 Dimension = tuple[tuple[str, int], ...]
 """Base dimensions with their non-zero exponents, sorted by name."""
 
 DIMENSIONLESS: Dimension = ()
+
+Number = TypeVar("Number", float, "npt.NDArray[np.float64]")
 
 
 class UnitError(EngiagentError):
@@ -75,6 +82,15 @@ class Unit:
 
     def __str__(self) -> str:
         return self.text or "1"
+
+    def to_si(self, number: Number) -> Number:
+        """Return a number, or an array of them, in coherent SI units."""
+        converted = number * self.scale
+        return converted + self.origin if self.is_point else converted
+
+    def from_si(self, number: Number) -> Number:
+        """Return a number of coherent SI units, or an array of them, in this unit."""
+        return (number - self.origin) / self.scale
 
     def difference(self) -> "Unit":
         """Return the unit of the difference of two values: K for degC, itself for an amount."""

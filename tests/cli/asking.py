@@ -1,11 +1,15 @@
 """What the tests of commands share: a command line in this process, and what it prints."""
 
 import json
+import sys
 from typing import Any
 
+import pytest
 from click.testing import CliRunner, Result
 
 from engiagent.cli.app import app
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="needs what only Linux has")
 
 
 def invoke(*args: object) -> Result:

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 from engiagent.cli import exit_codes
 from engiagent.cli.app import app
 from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.output import print_json, summary, tightest
+from tests.cli.asking import invoke
 
 KEYS = [
     "schema",
@@ -26,10 +26,6 @@ KEYS = [
     "violations",
     "run",
 ]
-
-
-def invoke(*args: str) -> Result:
-    return CliRunner().invoke(app, [str(arg) for arg in args])
 
 
 def engiagent(*args: object, **more: Any) -> "subprocess.CompletedProcess[str]":

@@ -16,9 +16,7 @@ from engiagent.runfolder import read_record
 from engiagent.runs import solve_blueprint
 from engiagent.solvers import Progress, load_solution
 from tests.cli import blueprints
-from tests.cli.asking import answer, invoke
-
-linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+from tests.cli.asking import answer, invoke, linux
 
 
 def test_a_time_limit_without_a_schedule_exits_with_5_and_says_so(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from engiagent.problems import corpus_root
 from engiagent.runfolder import read_record
 from engiagent.solvers import load_solution
 from tests.cli import blueprints
-from tests.cli.asking import answer, invoke
+from tests.cli.asking import answer, invoke, linux
 
 KEYS = [
     "schema",
@@ -36,7 +36,6 @@ WHOLE = [
     "report.html",
     "trace.jsonl",
 ]
-linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 
 @pytest.fixture(scope="module")

@@ -161,6 +161,5 @@ def _merit(bench: Bench, design: DesignDef) -> tuple[float | None, float, str]:
         from engiagent.blueprint.units import parse_unit
 
         unit = parse_unit(design.unit)
-    zero = unit.origin
     merit = float(value.data[0])
-    return merit, (merit - zero) / unit.scale, design.unit or str(unit)
+    return merit, unit.from_si(merit), design.unit or str(unit)

@@ -55,9 +55,9 @@ class Lagrangian:
         series: dict[str, Series] = dict(bench.series)
         for name, value in bench.variables.items():
             start, unit = self.point.starts[value.order], value.unit
-            data = x[start : start + value.data.size] - unit.origin
+            data = unit.from_si(x[start : start + value.data.size])
             dims = bench.evaluator.environment.symbol(name).dims
-            shaped = (data / unit.scale).reshape(tuple(dim.size for dim in dims))
+            shaped = data.reshape(tuple(dim.size for dim in dims))
             series[name] = Series(name, shaped, unit, tuple(dim.name for dim in dims))
         there = Bench(bench.declarations, series)
         try:

@@ -18,7 +18,7 @@ from engiagent.verify.figures import Figure, figures, lone_units, only_currency,
 from engiagent.verify.findings import Report
 from engiagent.verify.frames import Environment, EvaluationError, Symbol
 from engiagent.verify.levels.coverage import uncovered, used_names, written_in
-from engiagent.verify.levels.literals import Tracing, check_literals, close_to, in_si
+from engiagent.verify.levels.literals import Tracing, check_literals, close_to
 from engiagent.verify.levels.sources import (
     ProblemLike,
     Source,
@@ -218,8 +218,7 @@ def _compare_arrays(
         row = int(np.argmax(off))
         unit = symbol.value.unit
         shown = symbol.value.shown
-        zero = unit.origin
-        there = (source[row] - zero) / unit.scale
+        there = unit.from_si(source[row])
         tracing.accuse(
             name, f"value {row + 1} is {shown[row]:.10g} {unit}, {where} says {there:.10g} {unit}"
         )
@@ -317,7 +316,7 @@ def _agrees(value: float, unit: Unit, figure: Figure) -> bool:
         return False
     if unit.is_point != figure.unit.is_point:  # "2 °C warmer" is a difference
         return close_to(value * unit.scale, figure.value * figure.unit.scale)
-    return close_to(in_si(value, unit), in_si(figure.value, figure.unit))
+    return close_to(unit.to_si(value), figure.unit.to_si(figure.value))
 
 
 def _is_part(found: Unit | None, wanted: Unit) -> bool:

@@ -132,8 +132,7 @@ class Plant:
         node = self._indexed(parse(str(written)), frame)
         value = arithmetic.adopt(self.bench.evaluator.number(node, frame), wanted)
         _same(unit, written, value.unit, wanted)
-        zero = wanted.origin
-        return values.wide((values.thin(value.data) - zero) / wanted.scale, frame.size)
+        return values.wide(wanted.from_si(values.thin(value.data)), frame.size)
 
     def _indexed(self, node: Node, frame: Frame) -> Node:
         """Give the bare name of a series the index of its period."""
@@ -189,7 +188,7 @@ class Plant:
                 raise EvaluationError(f"{unit.name}: {name} is no row of numbers")
             target = parse_unit(wanted)
             _same(unit, written, symbol.value.unit, target)
-            numbers = (symbol.value.data - target.origin) / target.scale
+            numbers = target.from_si(symbol.value.data)
             return tuple(map(float, numbers))
         return tuple(float(self.number(unit, item, wanted)[0]) for item in _items(written))
 
@@ -252,9 +251,7 @@ class Plant:
             raise EvaluationError(f"{name} does not run over {over.name}")
         if symbol.value.unit.dimension != wanted.dimension:
             raise EvaluationError(f"{name} is {symbol.value.unit}, needed is {wanted}")
-        zero = wanted.origin
-        data = symbol.value.data - zero if zero else symbol.value.data
-        return np.asarray(data / wanted.scale)
+        return wanted.from_si(symbol.value.data)
 
     def member(self, name: str, label: str, over: IndexSet, unit_text: str) -> Floats | None:
         """Return one row of a quantity over labels and a set; None when the plan has none."""
@@ -268,7 +265,7 @@ class Plant:
         wanted = parse_unit(unit_text)
         rows = np.asarray(symbol.value.data).reshape(len(labels), over.size)
         row = rows[list(labels).index(label)]
-        return np.asarray((row - wanted.origin) / wanted.scale)
+        return np.asarray(wanted.from_si(row))
 
     # -- running --------------------------------------------------------------------------------
 

@@ -174,7 +174,7 @@ def _in_declared(value: Value, declared: str | None) -> tuple[Value, Unit]:
 
 
 def _shown(value: Value, unit: Unit) -> float:
-    return (float(value.data[0]) - unit.origin) / unit.scale
+    return unit.from_si(float(value.data[0]))
 
 
 # --- scenarios ---------------------------------------------------------------------------------

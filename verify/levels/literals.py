@@ -173,14 +173,9 @@ def _same(value: float, unit: Unit | None, figure: Figure) -> bool:
         return any(close_to(value, candidate) for candidate in scaled)
     if without_counts(unit.dimension) != without_counts(figure.unit.dimension):
         return False
-    return close_to(in_si(value, unit), in_si(figure.value, figure.unit)) or close_to(
+    return close_to(unit.to_si(value), figure.unit.to_si(figure.value)) or close_to(
         value * unit.scale, figure.value * figure.unit.scale
     )
-
-
-def in_si(value: float, unit: Unit) -> float:
-    """Return a value in coherent SI units."""
-    return value * unit.scale + unit.origin
 
 
 def close_to(a: float, b: float) -> bool:

@@ -77,7 +77,7 @@ def _bound(bench: Bench, text: Any, frame: Frame, unit: Unit, default: float) ->
     if text is None:
         return values.wide(np.array([default]), frame.size)
     if isinstance(text, int | float):
-        return values.wide(np.array([values.in_si(float(text), unit)]), frame.size)
+        return values.wide(np.array([unit.to_si(float(text))]), frame.size)
     value = arithmetic.adopt(bench.evaluator.evaluate(str(text), frame), unit)
     if value.unit.dimension != unit.dimension or value.degree:
         raise EvaluationError(f"the bound {text!r} is {value.unit}, the variable {unit}")
@@ -177,7 +177,7 @@ def _check_whole(
         f"{definition.name} is a whole number",
     )
     frame = bench.grid(definition.index)
-    shown = (value.data - value.unit.origin) / value.unit.scale
+    shown = value.unit.from_si(value.data)
     slack = np.where(bounds.exists, -np.abs(shown - np.rint(shown)), 0.0)
     tolerance = np.full(frame.size, TOLERANCES["integrality"])
     return outcome(rule, level, frame, worst_of(Part(None, slack, tolerance, values.ONE)))
