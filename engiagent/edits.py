@@ -15,7 +15,9 @@ Json = dict[str, Any]
 BOUNDS: Final = ("lower", "upper")
 
 
-def set_value(document: Json, name: str, value: Any, unit: str | None = None) -> Any:
+def set_value(
+    document: Json, name: str, value: Any, unit: str | None = None, note: str | None = None
+) -> Any:
     """Put a value into the place that a name leads to, and return what stood there.
 
     Parameters
@@ -30,6 +32,8 @@ def set_value(document: Json, name: str, value: Any, unit: str | None = None) ->
         mapping from their labels. A bound may be an expression.
     unit
         Of the value; None for the unit of the place.
+    note
+        What the provenance says of it; None for the value itself.
 
     Raises
     ------
@@ -42,14 +46,14 @@ def set_value(document: Json, name: str, value: Any, unit: str | None = None) ->
     component = _named(core.get("components", []), name.partition(".")[0])
     variable = _named(core.get("decision_variables", []), owner)
     if parameter is not None:
-        return _fill(parameter, value, unit)
+        return _fill(parameter, value, unit, note)
     if variable is not None and last in BOUNDS:
-        return _bound(variable, last, value, unit)
+        return _bound(variable, last, value, unit, note)
     if component is not None and owner == component["name"]:
         target = _named(core.get("parameters", []), component["parameters"].get(last))
         if target is not None:
-            return _fill(target, value, unit)
-        return _fill_slot(component, last, value, unit)
+            return _fill(target, value, unit, note)
+        return _fill_slot(component, last, value, unit, note)
     known = _known(core)
     close = get_close_matches(name, known, n=3, cutoff=0.5) or known[:8]
     raise InputError(f"there is no parameter {name!r}", expected=", ".join(close) or None)
@@ -66,7 +70,7 @@ def _known(core: Json) -> list[str]:
     return names
 
 
-def _fill(parameter: Json, value: Any, unit: str | None) -> Any:
+def _fill(parameter: Json, value: Any, unit: str | None, note: str | None) -> Any:
     """Put a value, in the parameter's own unit, in the place of whatever is there."""
     name = parameter["name"]
     indexed = bool(parameter.get("index"))
@@ -81,11 +85,11 @@ def _fill(parameter: Json, value: Any, unit: str | None) -> Any:
     for key in ("data", "keys", "status", "unit_override"):
         parameter.pop(key, None)
     parameter["value"] = given
-    parameter["source_reference"] = _said(f"set to {_shown(value)} {unit or own}")
+    parameter["source_reference"] = _said(note or f"set to {_shown(value)} {unit or own}")
     return before
 
 
-def _fill_slot(component: Json, slot: str, value: Any, unit: str | None) -> Any:
+def _fill_slot(component: Json, slot: str, value: Any, unit: str | None, note: str | None) -> Any:
     from engiagent.formulations.components import MODELS
 
     known = MODELS[component["model"]].slots if component["model"] in MODELS else {}
@@ -99,11 +103,11 @@ def _fill_slot(component: Json, slot: str, value: Any, unit: str | None) -> Any:
     number = _each(value, float, name)  # its dimension is for static analysis: it knows the money
     before = component["parameters"].get(slot)
     component["parameters"][slot] = f"{number!r}[{unit or own}]"
-    component["source_reference"] = _said(f"{slot} set to {value} {unit or own}")
+    component["source_reference"] = _said(note or f"{slot} set to {value} {unit or own}")
     return before
 
 
-def _bound(variable: Json, side: str, value: Any, unit: str | None) -> Any:
+def _bound(variable: Json, side: str, value: Any, unit: str | None, note: str | None) -> Any:
     before = variable.get(side)
     own = variable.get("unit") or "1"
     if value is None:
@@ -117,7 +121,7 @@ def _bound(variable: Json, side: str, value: Any, unit: str | None) -> Any:
             f"{variable['name']}.{side} cannot be set so",
             expected="a number, an expression, or None for no bound",
         )
-    variable["source_reference"] = _said(f"{side} bound set to {value} {unit or own}")
+    variable["source_reference"] = _said(note or f"{side} bound set to {value} {unit or own}")
     return before
 
 

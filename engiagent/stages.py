@@ -15,24 +15,12 @@ from engiagent.solvers.result import OnProgress, Progress, SolveOptions, SolverR
 if TYPE_CHECKING:
     import xarray
 
-    from engiagent.agents.offline.results import Analysis
     from engiagent.explain import Explanation
     from engiagent.formulations.program import Program
     from engiagent.problems import Problem
 
 EXPLAIN_SECONDS: Final = 10.0
 """For what is solved again to explain why there is no plan or no best one."""
-
-
-def gaps(analysis: "Analysis") -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of missing values, and what was not, or not only in one way, understood."""
-    missing = tuple(
-        item.slot if "." in item.slot or not item.component else f"{item.component}.{item.slot}"
-        for item in analysis.missing
-    )
-    unclear = [item.text for item in analysis.not_understood]
-    unclear += [f"{item.text} ({item.message})" for item in analysis.ambiguous]
-    return missing, tuple(unclear)
 
 
 def explained(

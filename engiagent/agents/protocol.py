@@ -3,8 +3,8 @@
 An agent is deterministic code around at most one question to an engine. It reads the
 :class:`Board`, which is never changed in place, and returns an :class:`Outcome` with what it found
 or made; the coordinator lays that on the board and chooses who comes next. An engine answers what
-needs judgement: the offline engine by rules, a language model by words. Nothing that an engine says
-counts until the checker agrees.
+needs judgement: a language model by words; the offline engine only hands on what is stated as a
+plant block or stored as a reading. Nothing that an engine says counts until the checker agrees.
 """
 
 import re

@@ -1,11 +1,6 @@
-"""Whether a problem says enough to be solved, and whether what it says can hold."""
+"""Whether a blueprint has all that is needed to solve it, and whether its requirements can hold."""
 
-from engiagent.audit.auditing import (
-    audit_blueprint,
-    audit_path,
-    audit_problem,
-    quick_audit,
-)
+from engiagent.audit.auditing import audit_blueprint, audit_path, audit_problem
 from engiagent.audit.findings import Audit, Finding
 from engiagent.explain.places import Part, Place
 
@@ -17,5 +12,4 @@ __all__ = [
     "audit_blueprint",
     "audit_path",
     "audit_problem",
-    "quick_audit",
 ]

@@ -1,7 +1,10 @@
 """What a blueprint does not give: values, files, columns, rows, an objective, a horizon."""
 
+import difflib
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from engiagent.audit.findings import Finding
 from engiagent.blueprint import Blueprint
@@ -9,6 +12,13 @@ from engiagent.blueprint.document import ParameterDef
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.errors import EngiagentError
 from engiagent.explain.places import Text
+from engiagent.problems import Problem
+from engiagent.tabular import SUFFIXES
+
+_FILE: Final = re.compile(
+    r"(?<![\w./\\-])[\w-][\w./-]*?(?:" + "|".join(re.escape(s) for s in SUFFIXES) + r")(?![\w-])",
+    re.I,
+)
 
 
 def blueprint_gaps(blueprint: Blueprint, folder: Path, text: Text) -> Iterator[Finding]:
@@ -72,3 +82,26 @@ def _series(
         suggestion="complete the file, or correct its name, column or length",
         places=tuple(text.cells(file, column or None, ())),
     )
+
+
+def missing_files(problem: Problem, text: Text) -> Iterator[Finding]:
+    """Yield the data files that the text names and that do not lie beside it."""
+    seen: set[str] = set()
+    for match in _FILE.finditer(problem.text, problem.body_start):
+        name = match[0]
+        known = name in problem.data or (problem.folder / name).is_file()
+        if known or name in seen or name == problem.path.name:
+            continue
+        seen.add(name)
+        beside = sorted(p.name for p in problem.folder.iterdir() if p.suffix.lower() in SUFFIXES)
+        close = difflib.get_close_matches(name, beside, 1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        yield Finding(
+            code="missing-file",
+            severity="missing",
+            component="data",
+            quantity=name,
+            explanation=f"the file {name} does not lie beside the problem",
+            suggestion=f"put it there{hint}",
+            places=(text.at(match.span()),),
+        )

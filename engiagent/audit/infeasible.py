@@ -14,7 +14,7 @@ from engiagent.audit.findings import Finding
 from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError
 from engiagent.explain.conflicts import Statements
-from engiagent.explain.places import Part, Span, Text
+from engiagent.explain.places import Part, Text
 from engiagent.explain.relaxed import without_gaps
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ def examine(
     text: Text,
     *,
     understood: bool = True,
-    doubtful: Sequence[Span] = (),
     seconds: float,
 ) -> Examined:
     """Return the sets of demands of a blueprint that cannot hold together.
@@ -50,8 +49,6 @@ def examine(
     understood
         Whether the blueprint stands for all of the text. If not, a set that rests on a balance
         could be resolved by what was not understood, and is only noted.
-    doubtful
-        Places of the text whose reading is not certain; what rests on them is left out.
     """
     from engiagent.formulations import compile_blueprint, expand
     from engiagent.solvers.iis import irreducible_set, without
@@ -59,7 +56,7 @@ def examine(
     if blueprint.kind == "definitions":
         return Examined()
     try:
-        demands = without_gaps(expand(blueprint), doubtful)
+        demands = without_gaps(expand(blueprint))
         program: Program = compile_blueprint(demands, folder)
     except EngiagentError as error:
         return Examined(notes=(f"whether the requirements can hold was not examined: {error}",))

@@ -8,9 +8,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.agents.offline.cards import Slot, lexicon
 from engiagent.audit.findings import Finding
-from engiagent.audit.tables import Ratio, ranges
+from engiagent.audit.tables import Range, Ratio, ranges, ratios
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.document import ComponentDef, ParameterDef
 from engiagent.blueprint.elaborate import Elaboration
@@ -64,37 +63,34 @@ def components_of(blueprint: Blueprint, folder: Path) -> tuple[Known, ...]:
 
 def odd_parameters(known: tuple[Known, ...], text: Text) -> Iterator[Finding]:
     """Yield parameters of components outside what is usual, or possible, for their slot."""
-    cards = {card.model: card for card in lexicon().cards.values()}
     for item in known:
-        card = cards.get(item.component.model)
-        slot = card.slots.get(item.slot) if card is not None else None
-        if slot is not None:
-            yield from _odd(item, slot, text)
+        found = ranges().get((item.component.model, item.slot))
+        if found is not None:
+            yield from _odd(item, found, text)
 
 
-def _odd(item: Known, slot: Slot, text: Text) -> Iterator[Finding]:
-    numbers = _in_unit(item, slot.range_unit)
+def _odd(item: Known, known: Range, text: Text) -> Iterator[Finding]:
+    numbers = _in_unit(item, known.unit)
     if numbers is None:
         return
-    usual = slot.options.get("usual", (slot.low, slot.high))
-    low, high = max(float(usual[0]), slot.low), min(float(usual[1]), slot.high)
+    low, high = known.usual
     wrong = np.flatnonzero(~((numbers >= low - 1e-12) & (numbers <= high + 1e-12)))
     if not wrong.size:
         return
-    worst = int(wrong[np.argmax(np.abs(numbers[wrong]))])
-    possible = bool(slot.low - 1e-12 <= numbers[worst] <= slot.high + 1e-12)
-    because = str(slot.options.get("because", ""))
+    worst = float(numbers[wrong[np.argmax(np.abs(numbers[wrong]))]])
+    possible = known.possible[0] - 1e-12 <= worst <= known.possible[1] + 1e-12
+    if not possible:
+        low, high = known.possible
     reference = item.parameter.source_reference if item.parameter is not None else None
     yield Finding(
         code="unusual-value" if possible else "implausible-value",
         severity="suspicious",
         component=item.component.name,
         quantity=item.slot,
-        explanation=f"{shown(float(numbers[worst]), slot.range_unit)} "
-        f"{'is unusual for' if possible else 'cannot be'} the {slot.said}; "
+        explanation=f"{shown(worst, known.unit)} "
+        f"{'is unusual for' if possible else 'cannot be'} the {known.said}; "
         f"{'usual are' if possible else 'possible are'} "
-        f"{shown(low, slot.range_unit)} to {shown(high, slot.range_unit)}"
-        + (f": {because}" if because else ""),
+        f"{shown(low, known.unit)} to {shown(high, known.unit)}: {known.because}",
         suggestion="check number and unit",
         places=text.of(reference, [int(k) for k in wrong[:LISTED]]),
     )
@@ -102,7 +98,7 @@ def _odd(item: Known, slot: Slot, text: Text) -> Iterator[Finding]:
 
 def odd_ratios(known: tuple[Known, ...], text: Text) -> Iterator[Finding]:
     """Yield components two of whose parameters are out of proportion."""
-    for ratio in ranges().ratios:
+    for ratio in ratios():
         names = dict.fromkeys(
             item.component.name for item in known if item.component.model == ratio.component
         )

@@ -1,5 +1,1 @@
-"""Measurements of the product itself: how much of a corpus an engine answers, and how rightly."""
-
-from engiagent.bench.corpus import Row, Tally, bench_corpus
-
-__all__ = ["Row", "Tally", "bench_corpus"]
+"""Measuring engiagent itself: suites of runs, injected faults, scripted servers."""

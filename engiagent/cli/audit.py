@@ -28,7 +28,7 @@ _STYLES = {
     "--blueprint",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Audit this blueprint of the problem instead of what the offline engine reads.",
+    help="Audit this blueprint of the problem instead of the one that it states.",
 )
 @click.option(
     "--set",
@@ -63,9 +63,10 @@ def audit(
 ) -> int:
     """Say whether PROBLEM gives enough to be solved, and whether what it gives can hold.
 
-    PROBLEM is a problem file or folder, or a blueprint. It makes no schedule. A text is complete,
-    suspicious (a number looks like a slip), missing (something is not given), contradictory, or
-    undecided (a sentence was not understood).
+    PROBLEM is a problem file or folder, or a blueprint. It makes no schedule, and it reads no
+    prose: audited are the plant block or the stored reading of the problem and its data files. They
+    are complete, suspicious (a number looks like a slip), missing (something is not given),
+    contradictory, or undecided (there is neither block nor reading, or it leaves something open).
     Exit code 3 when a contradiction is proven, 4 when something is missing, contradictory without
     such a proof, or not understood, 1 when something is suspicious and --fail-on asks for it.
     """
@@ -73,7 +74,7 @@ def audit(
     from engiagent.cli.run import parse_settings
 
     if blueprint is not None and settings:
-        raise click.UsageError("--set belongs to the offline engine, not to --blueprint")
+        raise click.UsageError("--set belongs to a problem, not to --blueprint")
     found = audit_path(problem, blueprint, parse_settings(settings), time_limit)
     code = exit_code(found, fail_on)
     tell(found)

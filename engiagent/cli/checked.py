@@ -116,16 +116,15 @@ def undecided_result(
 
 
 def read_offline(path: Path, problem: "Problem") -> CheckResult:
-    """Return what the offline engine makes of a problem that has no blueprint."""
-    from engiagent.agents.offline import analyse
-    from engiagent.stages import gaps
+    """Return what the plant block of a problem without a blueprint leaves open."""
+    from engiagent.readings.read import read
 
-    missing, not_understood = gaps(analyse(problem, {}))
+    found = read(problem)
     return CheckResult(
         path=str(path),
         code=ExitCode.UNDECIDED,
         problem=problem.id,
-        verdict="undecided" if missing or not_understood else None,
-        missing=missing,
-        reason="no blueprint; read by the offline engine",
+        verdict=None if found.complete else "undecided",
+        missing=found.lacking,
+        reason="no blueprint of the experts; read by the offline engine",
     )

@@ -208,22 +208,20 @@ class Examiner(Judge):
         return expert_result(self, path, problem, problem.expert, taken)
 
     def _foreign(self, path: Path, problem: "Problem") -> CheckResult:
-        """Check somebody's schedule with the expert's blueprint, or what can be read offline."""
-        from engiagent.agents.offline import analyse
+        """Check somebody's schedule with the expert's blueprint, or the problem's own reading."""
         from engiagent.certify import without_schedule
-        from engiagent.stages import gaps
+        from engiagent.readings.read import read
 
         expert = problem.expert
         if expert is not None and (expert / BLUEPRINT).is_file():
             return self.schedule(path, problem, Blueprint.load(expert / BLUEPRINT))
         if expert is not None and (expert / REQUIREMENTS).is_file():
             return self.schedule(path, problem, None)
-        analysis = analyse(problem, {})
-        missing, not_understood = gaps(analysis)
-        if analysis.blueprint is None or missing:
-            nothing = without_schedule(problem, analysis.blueprint, missing, not_understood)
+        found = read(problem)
+        if found.blueprint is None or found.missing:
+            nothing = without_schedule(problem, found.blueprint, found.lacking, found.unclear)
             return of_certificate(path, nothing)
-        return self.schedule(path, problem, analysis.blueprint, tuple(not_understood))
+        return self.schedule(path, problem, found.blueprint, found.unclear)
 
 
 def _disturbances(path: Path) -> "Disturbances | None":

@@ -86,8 +86,8 @@ def engines(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--model", metavar="NAME", help="Who answers, for every agent."),
         click.option(
             "--engine", type=click.Choice(ENGINES),
-            help="Who reads the problem: rules (offline, the default), or a language model, with "
-            "the key in ANTHROPIC_API_KEY.",
+            help="Who reads the problem: nobody (offline, the default: its plant block or its "
+            "stored reading counts), or a language model, with the key in ANTHROPIC_API_KEY.",
         ),
     ):  # fmt: skip
         command = option(command)

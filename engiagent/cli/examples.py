@@ -74,8 +74,6 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
     "bench": (("a suite of problems, engines and repetitions", "engiagent bench suite.yaml"),),
     "bench suite": (("the same, with results elsewhere",
                      "engiagent bench suite suite.yaml --out results"),),
-    "bench corpus": (("read the packaged problems from their text alone",
-                      "engiagent bench corpus --time-limit 60"),),
     "bench messages": (("over HTTP, against a server that knows the experts' answers",
                         "engiagent bench messages --quick"),),
     "bench faults": (("how the agents mend planted mistakes, quickly",

@@ -56,26 +56,25 @@ class Rehearsed:
 def rehearse_problem(
     path: Path, overrides: dict[str, str], options: "SolveOptions", out: Path | None
 ) -> Rehearsed:
-    """Read a problem offline and compile what was read.
+    """Take the plant block or the stored reading of a problem and compile it.
 
     Raises
     ------
     EngiagentError
         When it cannot be read or compiled.
     """
-    from engiagent.agents.offline import analyse
     from engiagent.problems import Problem
-    from engiagent.stages import gaps
+    from engiagent.readings.read import read
 
     problem = Problem.load(path)
-    analysis = analyse(problem, overrides)
-    missing, unclear = gaps(analysis)
+    found = read(problem, overrides)
+    missing, unclear, blueprint = found.lacking, found.unclear, found.blueprint
     place = PLACE if out is None else str(out)
-    if analysis.blueprint is None or missing:
-        kind = None if analysis.blueprint is None else analysis.blueprint.kind
+    if blueprint is None or missing:
+        kind = None if blueprint is None else blueprint.kind
         return Rehearsed(problem.id, kind, missing, unclear, None, (), place)
-    program, choice = _compiled(analysis.blueprint, problem.folder, options)
-    return Rehearsed(problem.id, analysis.blueprint.kind, missing, unclear, program, choice, place)
+    program, choice = _compiled(blueprint, problem.folder, options)
+    return Rehearsed(problem.id, blueprint.kind, missing, unclear, program, choice, place)
 
 
 def rehearse_blueprint(path: Path, options: "SolveOptions", out: Path | None) -> Rehearsed:

@@ -51,7 +51,7 @@ def probe(as_json: bool) -> int:
     "--blueprint",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Check against this blueprint; by default the expert's, or what is read offline.",
+    help="Check against this blueprint; by default the expert's, or that of the plant block.",
 )
 @click.option(
     "--out",
@@ -107,7 +107,7 @@ def run(
 def _against(problem: "Problem") -> "tuple[Blueprint | None, tuple[str, ...]]":
     """Return what a schedule is held to beside annotations, and what of the text is open.
 
-    It is the expert's blueprint, or what the offline engine reads.
+    It is the expert's blueprint, or that of the plant block or of the stored reading.
     """
     from engiagent.blueprint import Blueprint
     from engiagent.runfolder import BLUEPRINT, REQUIREMENTS
@@ -117,12 +117,10 @@ def _against(problem: "Problem") -> "tuple[Blueprint | None, tuple[str, ...]]":
         return Blueprint.load(expert / BLUEPRINT), ()
     if expert is not None and (expert / REQUIREMENTS).is_file():
         return None, ()
-    from engiagent.agents.offline import analyse
-    from engiagent.stages import gaps
+    from engiagent.readings.read import read
 
-    analysis = analyse(problem, {})
-    missing, unclear = gaps(analysis)
-    return (None if missing else analysis.blueprint), (*missing, *unclear)
+    found = read(problem)
+    return (None if found.missing else found.blueprint), (*found.lacking, *found.unclear)
 
 
 def _keep(

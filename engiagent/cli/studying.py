@@ -64,7 +64,8 @@ def study_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def read_source(source: Path, settings: tuple[str, ...]) -> tuple["Blueprint", Path, str]:
     """Return the blueprint that a path stands for, the folder of its data, and its name.
 
-    A JSON file is a blueprint, a run folder has one, and a problem is read by the offline engine.
+    A JSON file is a blueprint, a run folder has one, and of a problem its plant block or its stored
+    reading is taken.
 
     Raises
     ------
@@ -89,23 +90,21 @@ def read_source(source: Path, settings: tuple[str, ...]) -> tuple["Blueprint", P
 
 
 def _understood(source: Path, settings: tuple[str, ...]) -> tuple["Blueprint", Path, str]:
-    from engiagent.agents.offline import analyse
     from engiagent.problems import Problem
-    from engiagent.stages import gaps
+    from engiagent.readings.read import read
 
     problem = Problem.load(source)
-    analysis = analyse(problem, parse_settings(settings))
-    missing, unclear = gaps(analysis)
-    if analysis.blueprint is None or missing or unclear:
-        said = [f"missing: {', '.join(missing)}"] if missing else []
-        said += [f"not understood: {text}" for text in unclear[:5]]
+    found = read(problem, parse_settings(settings))
+    if found.blueprint is None or not found.complete:
+        said = [f"missing: {', '.join(found.lacking)}"] if found.missing else []
+        said += [f"not understood: {text}" for text in found.unclear[:5]]
         raise EngiagentError(
             "\n  ".join(
                 [f"{problem.id} is not understood in full, so that a study would mislead", *said,
                  "give values with --set, or a blueprint instead of the problem"]
             )
         )  # fmt: skip
-    return analysis.blueprint, problem.folder, problem.id
+    return found.blueprint, problem.folder, problem.id
 
 
 def setting_of(folder: Path, name: str, certify: bool, given: dict[str, Any]) -> "Setting":

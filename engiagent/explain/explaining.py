@@ -136,17 +136,15 @@ def _of_file(path: Path) -> Given:
 def _explain_problem(
     path: Path, overrides: Mapping[str, str] | None, options: "SolveOptions", seconds: float
 ) -> Explanation:
-    from engiagent.agents.offline import understand
     from engiagent.problems import Problem
-    from engiagent.stages import gaps
+    from engiagent.readings.read import read
 
     problem = Problem.load(path)
-    analysis = understand(problem, overrides).analysis
-    missing, unclear = gaps(analysis)
-    if missing or unclear or analysis.blueprint is None:
+    found = read(problem, overrides)
+    if found.blueprint is None or not found.complete:
         notes = [
-            *(f"missing: {name}" for name in missing),
-            *(f"not understood: {t}" for t in unclear),
+            *(f"missing: {name}" for name in found.lacking),
+            *(f"not understood: {text}" for text in found.unclear),
         ]
         return Explanation(
             problem=problem.id,
@@ -156,7 +154,7 @@ def _explain_problem(
             notes=tuple(notes),
         )
     given = Given(
-        blueprint=analysis.blueprint, folder=problem.folder, problem=problem, name=problem.id
+        blueprint=found.blueprint, folder=problem.folder, problem=problem, name=problem.id
     )
     return _solved(given, options, seconds)
 

@@ -106,8 +106,8 @@ class Problem(PlainProblem):
         Parameters
         ----------
         engine
-            ``offline`` reads by rules, ``anthropic`` asks a language model, ``expert`` takes the
-            reference that lies with a problem of the corpus.
+            ``offline`` takes the plant block or the stored reading, ``anthropic`` asks a language
+            model, ``expert`` takes the reference that lies with a problem of the corpus.
         values
             What the text does not give, as ``{"battery.charge_efficiency": "0.95"}``.
         asking

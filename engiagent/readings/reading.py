@@ -23,6 +23,11 @@ class Missing:
     quantity: str
     reason: str
 
+    @property
+    def name(self) -> str:
+        """What ``--set`` calls it, as ``battery.charge_efficiency``."""
+        return f"{self.component}.{self.quantity}" if self.component else self.quantity
+
 
 @dataclass(frozen=True)
 class Gap:
@@ -38,6 +43,9 @@ class Gap:
 
     quotes: tuple[str, ...]
     reason: str
+
+    def __str__(self) -> str:
+        return f"{' / '.join(self.quotes)} ({self.reason})" if self.quotes else self.reason
 
 
 @dataclass(frozen=True)
@@ -65,3 +73,13 @@ class Reading:
         """Whether a plan can be made of it."""
         open_points = (*self.missing, *self.contradictions, *self.not_understood)
         return self.blueprint is not None and not open_points
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """The names of the missing values."""
+        return tuple(item.name for item in self.missing)
+
+    @property
+    def unclear(self) -> tuple[str, ...]:
+        """What was not understood and what contradicts itself, a line each."""
+        return tuple(str(gap) for gap in (*self.contradictions, *self.not_understood))

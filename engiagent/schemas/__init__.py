@@ -64,7 +64,6 @@ PRINTED: Final[Mapping[str, Form]] = {
     "study": Form(listings.study, "study; study.json"),
     "study-result": Form(listings.study_result, "sweep, pareto, sensitivity"),
     "bench-suite": Form(listings.bench_suite, "bench suite; figures.json"),
-    "bench-corpus": Form(listings.bench_corpus, "bench corpus"),
     "bench-messages": Form(listings.bench_messages, "bench messages"),
     "bench-faults": Form(listings.bench_faults, "bench faults"),
 }

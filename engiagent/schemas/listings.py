@@ -273,16 +273,6 @@ def bench_suite() -> Json:
     })  # fmt: skip
 
 
-def bench_corpus() -> Json:
-    """Return the schema of what an engine makes of a corpus."""
-    return output("bench-corpus/1", "what an engine makes of a corpus", {
-        "engine": said(TEXT, "who read"), "problems": said(COUNT, "how many"),
-        "numerical": said(COUNT, "with a number as answer"), "right": said(COUNT, "how many"),
-        "wrong": said(COUNT, "how many"), "undecided": said(COUNT, "how many"),
-        "seconds": said(NUMBER, "in all [s]"), "rows": said(list_of(OBJECT), "one for each"),
-    })  # fmt: skip
-
-
 def bench_messages() -> Json:
     """Return the schema of the bench over HTTP."""
     return output("bench-messages/1", "problems solved over HTTP against a scripted server", {

@@ -121,23 +121,22 @@ def _loaded(problem: "Problem") -> Outcome:
     needs=("problem",),
 )
 def analyse(state: State, arguments: Json) -> Outcome:
-    """Read the problem's text into a blueprint with the offline engine.
+    """Take the blueprint that the problem's plant block or its stored reading gives.
 
-    What is not understood or missing is named and nothing is guessed.
+    What is not understood or missing is named and nothing is guessed; prose is not read.
     """
-    from engiagent.agents.offline import analyse as read
-    from engiagent.stages import gaps
+    from engiagent.readings.read import read
 
     posed = state.get("problem")
     if posed.problem is None:
         raise InputError("there is no text to read: a blueprint was loaded, not a problem")
-    analysis = read(posed.problem, arguments.get("values") or {})
-    missing, unclear = gaps(analysis)
+    found = read(posed.problem, arguments.get("values") or {})
+    missing, unclear = found.lacking, found.unclear
     content: Json = {"missing": list(missing), "not_understood": list(unclear)}
-    if analysis.blueprint is None:
+    if found.blueprint is None:
         return Outcome({**content, "blueprint": None})
-    drafted = Drafted(analysis.blueprint, missing, unclear)
-    content |= {"blueprint": analysis.blueprint.sha256, "elements": summary_of(analysis.blueprint)}
+    drafted = Drafted(found.blueprint, missing, unclear)
+    content |= {"blueprint": found.blueprint.sha256, "elements": summary_of(found.blueprint)}
     return Outcome(content, {"blueprint": drafted})
 
 

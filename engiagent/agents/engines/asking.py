@@ -151,11 +151,11 @@ class Asking:
 
 
 def _sketch(problem: "Problem") -> "Blueprint | None":
-    """Return what the rules read of a problem, for the structure of exemplars; None if nothing."""
-    from engiagent.agents.offline import understand
+    """Return what is read without asking, for the structure of exemplars; None if nothing."""
+    from engiagent.readings.read import read
 
     try:
-        return understand(problem, {}).analysis.blueprint
+        return read(problem).blueprint
     except EngiagentError:
         return None
 

@@ -1,68 +1,67 @@
-"""The offline engine behind the protocol: it reads problems by rules, and judges nothing."""
+"""The offline engine behind the protocol: plant blocks and stored readings; it judges nothing."""
 
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-from engiagent.agents.protocol import Answer, Fault, Question, Usage
+from engiagent.agents.protocol import Answer, Board, Fault, Question, Usage
 from engiagent.jsontext import loads_strict
+from engiagent.problems import Problem
+from engiagent.readings import Reading
+from engiagent.readings.read import read
 
 
 @dataclass(frozen=True)
 class OfflineEngine:
-    """Deterministic; the same text gives the same answer, so that it is never asked twice."""
+    """Deterministic; the same problem gives the same answer, so that it is never asked twice.
+
+    Attributes
+    ----------
+    source
+        What is read instead of the board's problem: the original of a copy, which alone has its
+        stored reading beside it.
+    """
 
     name: str = "offline"
     judges: bool = False
+    source: Problem | None = None
 
     def ask(self, question: Question) -> Answer:
-        """Return what the rules read; every other question is refused."""
+        """Return the reading of the board's problem; every other question is refused."""
         if question.kind != "analyse":
-            said = f"the offline engine has no answer to '{question.kind}'"
-            return Answer(None, Usage(), Fault("engine-refused", said))
+            message = f"the offline engine has no answer to '{question.kind}'"
+            return Answer(None, Usage(), Fault("engine-refused", message))
         begun = perf_counter()
-        value = reading(question)
+        value = self._analysis(question.board)
         return Answer(value, Usage(calls=1, seconds=perf_counter() - begun))
 
-
-def reading(question: Question) -> dict[str, Any]:
-    """Return the offline engine's analysis of a problem, with the audit of its text."""
-    from engiagent.agents.offline import understand
-    from engiagent.audit import quick_audit
-
-    board = question.board
-    assert board.problem is not None
-    found = understand(board.problem, dict(board.overrides))
-    analysis, audit = found.analysis, quick_audit(board.problem, found)
-    unclear = [{"quote": e.text, "why": e.reason} for e in analysis.not_understood]
-    unclear += [{"quote": e.text, "why": e.message} for e in analysis.ambiguous]
-    missing = [
-        {
-            "component": item.component if "." not in item.slot else item.slot.split(".")[0],
-            "quantity": item.slot.split(".")[-1],
-            "why": item.message,
+    def _analysis(self, board: Board) -> dict[str, Any]:
+        problem = self.source or board.problem
+        assert problem is not None
+        found = read(problem, board.overrides)
+        blueprint = found.blueprint
+        return {
+            "sufficiency": _sufficiency(found),
+            "missing": [
+                {"component": m.component, "quantity": m.quantity, "why": m.reason}
+                for m in found.missing
+            ],
+            "contradictions": [
+                {"quotes": list(gap.quotes), "why": gap.reason} for gap in found.contradictions
+            ],
+            "not_understood": [
+                {"quote": quote, "why": gap.reason}
+                for gap in found.not_understood
+                for quote in gap.quotes or ("",)
+            ],
+            "blueprint": None if blueprint is None else loads_strict(blueprint.to_json()),
+            "notes": list(found.notes),
         }
-        for item in analysis.missing
-    ]
-    clashes = [
-        {"quotes": [p.quote for p in f.places if p.quote], "why": f.explanation}
-        for f in audit.of("contradictory")
-    ]
-    slips = [f"{f.severity}: {f.explanation}" for f in audit.of("suspicious")]
-    blueprint = analysis.blueprint
-    if missing:
-        said = "missing"
-    elif clashes:
-        said = "contradictory"
-    else:
-        said = "undecided" if unclear or blueprint is None else "complete"
-    if said == "undecided" and not unclear:
-        unclear = [{"quote": board.problem.title, "why": "no blueprint could be written"}]
-    return {
-        "sufficiency": said,
-        "missing": missing,
-        "contradictions": clashes,
-        "not_understood": unclear,
-        "blueprint": None if blueprint is None else loads_strict(blueprint.to_json()),
-        "notes": list(dict.fromkeys([*slips, *analysis.assumptions, *analysis.notes])),
-    }
+
+
+def _sufficiency(found: Reading) -> str:
+    if found.missing:
+        return "missing"
+    if found.contradictions:
+        return "contradictory"
+    return "complete" if found.complete else "undecided"

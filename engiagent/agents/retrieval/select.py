@@ -1,6 +1,6 @@
 """Which worked problems go into a prompt: ranked, cut off where relevance breaks, filtered.
 
-Words of the texts, and what a first sketch of the blueprint is made of, are ranked by BM25; an
+Words of the texts, and what a blueprint that is there already is made of, are ranked by BM25; an
 embedding may be added. The problem itself and near copies of it are never among them, so that what
 is measured with exemplars is no recollection of an answer.
 """
@@ -62,7 +62,7 @@ def exemplars(
     most
         How many at most.
     sketch
-        A first blueprint of the new problem, as of the offline engine, for its structure.
+        A blueprint of the new problem that is there already, for its structure.
     embed
         Embeddings of texts, whose cosine counts as much as the words do.
 

@@ -1,1 +1,0 @@
-"""The reader of placements: how much fits where, when what is placed deviates by chance."""

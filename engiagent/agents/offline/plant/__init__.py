@@ -1,1 +1,0 @@
-"""Plants of any units: what sentences say as concepts, and units on balances of energy."""

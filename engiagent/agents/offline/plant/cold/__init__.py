@@ -1,1 +1,0 @@
-"""Cold: what makes it, keeps it and needs it."""

@@ -1,1 +1,0 @@
-"""Machines: what they draw, burn and give, and how they are switched."""

@@ -1,1 +1,0 @@
-"""What is bought, sold, promised and paid."""

@@ -1,1 +1,0 @@
-"""Stores: batteries, vehicles and tanks, what limits them and what wears them."""

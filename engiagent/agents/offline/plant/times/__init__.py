@@ -1,1 +1,0 @@
-"""Times in a text: the horizon, grids, and limits that hold at some times only."""

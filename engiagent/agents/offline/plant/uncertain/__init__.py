@@ -1,1 +1,0 @@
-"""What is not known yet: scenarios, stages, commitments and risk."""
