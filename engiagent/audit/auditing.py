@@ -128,7 +128,7 @@ def _stated(reading: Reading, problem: "Problem", text: Text) -> Iterator[Findin
         yield Finding(
             code="missing-value", severity="missing", component=item.component or "parameter",
             quantity=item.quantity, explanation=item.reason,
-            suggestion=f"add it, or give it with --set {item.name}=VALUE",
+            suggestion="add it to the problem",
         )  # fmt: skip
     for gap in reading.contradictions:
         starts = [(problem.text.find(quote), len(quote)) for quote in gap.quotes]

@@ -81,7 +81,11 @@ def _override(document: dict[str, Any], name: str, text: str) -> None:
         raise InputError(
             f"--set {name}: this is no number", found=repr(text), expected="as 5, or '5 kW'"
         )
-    set_value(document, name, float(quantity[1]), quantity[2], note=f"--set {name}={text}")
+    setting = f"--set {name}={text}"
+    try:
+        set_value(document, name, float(quantity[1]), quantity[2], note=setting)
+    except InputError as error:
+        raise replace(error, message=f"{setting}: {error.message}") from None
 
 
 def _names(blueprint: Blueprint, name: str) -> set[str]:
@@ -104,7 +108,10 @@ def _without_value(blueprint: Blueprint) -> list[Missing]:
         for slot, value in component.parameters.items()
         if isinstance(value, str)
     }
-    return [
-        Missing(*places.get(name, ("", name)), f"{parameter.description or name} has no value")
-        for name, parameter in absent.items()
-    ]
+    found = []
+    for name, parameter in absent.items():
+        component, quantity = places.get(name, ("", name))
+        setting = f"--set {f'{component}.' if component else ''}{quantity}=VALUE"
+        reason = f"{parameter.description or name} has no value; give it in {parameter.unit or '1'}"
+        found.append(Missing(component, quantity, f"{reason} with {setting}"))
+    return found

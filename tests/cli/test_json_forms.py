@@ -32,7 +32,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("check", "check runs/a"),
     ("check", "check runs/a runs/a"),
     ("study", "study bp.json --out s"),
-    ("sweep", "sweep bp.json --vary battery_energy_capacity=20,21[MWh] --out sweep"),
+    ("sweep", "sweep bp.json --vary E_max=20,21[MWh] --out sweep"),
     ("lint", "lint bp.json"),
     ("trace", "trace runs/a"),
     ("trace", "trace runs/a --again"),
@@ -57,7 +57,6 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("runs clean", "runs clean --keep 0 --dry-run"),
     ("new", "new battery fresh"),
     ("new", "new --list"),
-    ("bench corpus", f"bench corpus {SMALL} --time-limit 20"),
 )  # fmt: skip
 ELSEWHERE = {
     "view": "serves until it is stopped; tests/view",
@@ -89,7 +88,7 @@ def checked(found: dict[str, Any]) -> str:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("forms")
-    shutil.copytree(SMALL, place / "day", ignore=shutil.ignore_patterns("expert"))
+    shutil.copytree(SMALL, place / "day")
     (place / "model.lp").write_text(LP)
     (place / "prices.csv").write_text("price\n" + "\n".join(["10", "20", "80"] * 730) + "\n")
     with pytest.MonkeyPatch.context() as patch:

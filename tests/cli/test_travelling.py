@@ -145,7 +145,7 @@ CHANGES: dict[str, tuple[Callable[[Path], None], str]] = {
         "$.inputs.requirements",
     ),
     "blueprint": (
-        lambda run: edit(run / "blueprint.json", "far too", "much too"),
+        lambda run: edit(run / "blueprint.json", "energy when full", "energy if full"),
         "$.inputs.blueprint",
     ),
     "schedule": (lambda run: bump(run / "solution.nc", "battery_charge"), "$.inputs.schedule"),
