@@ -23,14 +23,15 @@ problem = Problem.load("merchant_day")  # a folder, a file, or a name of the cor
 problem
 
 # %% [markdown]
-# Does the text say enough? The audit looks before anything is modelled.
+# Is everything there? The audit looks at numbers, data files and requirements before anything is
+# solved.
 
 # %%
 problem.audit()
 
 # %% [markdown]
-# The offline engine reads the text by rules. Every number of the blueprint says which words it
-# comes from; what is missing or not understood would stand here too.
+# Without a language model the plant block or the stored reading of the problem counts. Every number
+# of the blueprint says which words it comes from; what is missing would stand here too.
 
 # %%
 blueprint = problem.analyse()

@@ -26,14 +26,27 @@ hours = np.arange(24)
 load = 120 + 260 * np.clip(np.sin((hours - 7) / 12 * np.pi), 0, None)  # kW of cold
 price = np.where((hours >= 13) & (hours < 19), 0.42, 0.16)  # EUR/kWh
 
-site = Site(start="2025-07-21T00:00", step="1 h", periods=24, zone="Europe/Rome",
-            title="Cold for an office tower")
+site = Site(
+    start="2025-07-21T00:00",
+    step="1 h",
+    periods=24,
+    zone="Europe/Rome",
+    title="Cold for an office tower",
+)
 site.add("grid", "grid", bus="site", import_power_max="160 kW", export_power_max=0)
 site.add("offices", "load", bus="cold", power=load.round(1).tolist())
 site.add("old", "chiller", bus="site", cooling_bus="cold", rated_capacity="260 kW", rated_cop=3.4)
 site.add("new", "chiller", bus="site", cooling_bus="cold", rated_capacity="180 kW", rated_cop=5.2)
-site.add("ice", "ice_tank", cooling_bus="cold", energy_capacity="900 kWh", initial_energy=0,
-         charge_power_max="150 kW", discharge_power_max="200 kW", self_discharge=0.002)
+site.add(
+    "ice",
+    "ice_tank",
+    cooling_bus="cold",
+    energy_capacity="900 kWh",
+    initial_energy=0,
+    charge_power_max="150 kW",
+    discharge_power_max="200 kW",
+    self_discharge=0.002,
+)
 site.minimise_cost({"grid": price.tolist()})
 
 # %%

@@ -45,7 +45,9 @@ solution.plot("solar")
 for highest in (4.25, 4.29, 4.33, 4.37):
     plan = blueprint.set("highest", highest, "kV").solve(progress=False)
     energy = float(plan["node.solar_power"].sum())  # hours of one hour: kW are kWh
-    print(f"up to {highest} kV: {energy:7.1f} kWh of solar power, {plan.objective:8.2f} {plan.unit}")
+    print(
+        f"up to {highest} kV: {energy:7.1f} kWh of solar power, {plan.objective:8.2f} {plan.unit}"
+    )
 
 # %% [markdown]
 # The plan as a table, with units in its heads and the time in the problem's own clock:

@@ -34,9 +34,17 @@ site.parameter("tariff", price[:24].tolist(), "EUR/kWh")
 site.parameter("demand", load[:24].tolist(), "kW")
 site.add("grid", "grid", bus="house", import_power_max="12 kW", export_power_max=0)
 site.add("load", "load", bus="house", power="demand")
-site.add("battery", "battery", bus="house", energy_capacity="10 kWh", initial_energy="stored",
-         charge_power_max=4, discharge_power_max=4, charge_efficiency=0.97,
-         discharge_efficiency=0.97)
+site.add(
+    "battery",
+    "battery",
+    bus="house",
+    energy_capacity="10 kWh",
+    initial_energy="stored",
+    charge_power_max=4,
+    discharge_power_max=4,
+    charge_efficiency=0.97,
+    discharge_efficiency=0.97,
+)
 site.minimise_cost({"grid": "tariff"})
 blueprint = Blueprint.of(site.blueprint())
 blueprint.solve().plot("balance")

@@ -45,7 +45,7 @@ solution.explain()
 
 # %%
 blueprint = solution.blueprint
-cooler = blueprint.set("zone_lowest_temperature_1", 19.5, "degC")
+cooler = blueprint.set("T_low_day", 19.5, "degC")
 plans = {"20.5 °C": solution, "19.5 °C": cooler.solve()}
 for name, plan in plans.items():
     print(name, round(plan.objective, 3), plan.unit, plan.certificate.verdict)
@@ -54,7 +54,7 @@ for name, plan in plans.items():
 # A sweep over the size of the heat pump. Where there is no plan, there is no point.
 
 # %%
-sizes = blueprint.sweep("heat_pump_electric_power_max=2,3,3.5,4,4.5,6,8[kW]")
+sizes = blueprint.sweep("P_max=2,3,3.5,4,4.5,6,8[kW]")
 sizes
 
 # %% [markdown]
@@ -62,14 +62,17 @@ sizes
 
 # %%
 blueprint.sensitivity(
-    "price", "zone_resistance", "zone_capacitance", "heat_pump_cop",
-    "zone_lowest_temperature_1=20..21[degC]",
+    "price",
+    "R",
+    "C",
+    "COP",
+    "T_low_day=20..21[degC]",
 ).plot()
 
 # %% [markdown]
 # Below some size there is no plan at all, and then the question is why:
 
 # %%
-too_small = blueprint.set("heat_pump_electric_power_max", 1.0, "kW").solve()
+too_small = blueprint.set("P_max", 1.0, "kW").solve()
 print(too_small)
 too_small.explain()

@@ -31,11 +31,37 @@ stored energy. At the start of the day it holds 20 kWh, and at the end it must h
 On 5 March 2025 (Europe/Paris), power is bought and sold for 24 hours at the prices in prices.csv,
 one row an hour. Maximise the profit of the day in EUR.
 """
-prices = pd.DataFrame({
-    "time": pd.date_range("2025-03-05", periods=24, freq="h").strftime("%Y-%m-%d %H:%M"),
-    "price_eur_per_mwh": [62, 58, 55, 54, 57, 70, 96, 118, 104, 80, 61, 48,
-                          41, 39, 45, 63, 92, 131, 142, 126, 101, 84, 73, 66],
-})
+prices = pd.DataFrame(
+    {
+        "time": pd.date_range("2025-03-05", periods=24, freq="h").strftime("%Y-%m-%d %H:%M"),
+        "price_eur_per_mwh": [
+            62,
+            58,
+            55,
+            54,
+            57,
+            70,
+            96,
+            118,
+            104,
+            80,
+            61,
+            48,
+            41,
+            39,
+            45,
+            63,
+            92,
+            131,
+            142,
+            126,
+            101,
+            84,
+            73,
+            66,
+        ],
+    }
+)
 problem = Problem.from_text(text, {"prices.csv": prices})
 problem.audit()
 

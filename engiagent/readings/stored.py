@@ -1,19 +1,21 @@
 """Readings that are stored beside their problem, and hold as long as its words do."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from engiagent.blueprint import Blueprint
 from engiagent.problems import Problem
 from engiagent.readings.reading import Reading
-from engiagent.runfolder import BLUEPRINT
+
+STORED: Final = "expert/blueprint.json"
+"""Where a reading lies beside the problem."""
 
 
 def reread(problem: Problem) -> Reading | None:
     """Return the stored reading of a problem; None without one, or where its words have changed."""
-    if problem.expert is None or not (problem.expert / BLUEPRINT).is_file():
+    if problem.expert is None or not (problem.folder / STORED).is_file():
         return None
-    blueprint = Blueprint.load(problem.expert / BLUEPRINT)
+    blueprint = Blueprint.load(problem.folder / STORED)
     for span, quote in _quotes(blueprint.to_dict()):
         if problem.text[slice(*span)] != quote:
             return None

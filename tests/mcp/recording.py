@@ -40,8 +40,8 @@ _CHANGES: Final = ("sha256", "blueprint")
 
 
 def workspace(folder: Path) -> Path:
-    """Return a folder with one problem in it, and no answer."""
-    without = shutil.ignore_patterns("expert")
+    """Return a folder with one problem and its reading in it, and no answer."""
+    without = shutil.ignore_patterns("requirements.yaml", "answer.json")
     shutil.copytree(ROOT / "problems" / PROBLEM, folder / "brewery", ignore=without)
     return folder
 

@@ -237,13 +237,14 @@ def cell() -> str:
 DATA = corpus_root() / "battery" / "merchant_day"
 
 
-def test_a_cell_is_a_problem_with_its_audit_and_blueprint() -> None:
+def test_a_cell_is_a_problem_with_its_audit_and_what_keeps_it_from_a_plan() -> None:
     name, found = read_cell(f"day --data '{DATA}'", cell())
     assert name == "day"
     assert found.problem.id == "merchant_day"
     assert found.audit is not None
-    assert found.audit.verdict == "complete"
-    assert found.solve().certificate.verdict in ("certified", "feasible")
+    assert found.audit.verdict == "undecided"  # prose alone, nothing is stored beside it
+    assert found.blueprint is None
+    assert "engiagent new" in found.trouble
 
 
 def test_the_magic_binds_its_name_in_the_notebook() -> None:

@@ -37,7 +37,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> list[list[Any]]:
 
 def test_what_a_cell_returns_is_shown_as_html_and_formulas(outputs: list[list[Any]]) -> None:
     (shown,) = [out for out in outputs[0] if out.output_type == "execute_result"]
-    assert "battery_energy_capacity" in shown.data["text/html"]
+    assert "E_max" in shown.data["text/html"]
     assert shown.data["text/latex"].startswith("$$")
 
 

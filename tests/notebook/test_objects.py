@@ -1,6 +1,7 @@
 """What a user does in a notebook, in the order in which it is done."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -124,7 +125,7 @@ def test_a_blueprint_file_is_at_home_where_its_data_lie(solution: Solution) -> N
 
 def test_an_edit_returns_another_blueprint_in_the_unit_of_the_place(blueprint: Blueprint) -> None:
     larger = blueprint.set("battery.energy_capacity", 30_000, "kWh")
-    value = next(p for p in larger.core.parameters if p.name == "battery_energy_capacity").value
+    value = next(p for p in larger.core.parameters if p.name == "E_max").value
     assert value == 30.0  # MWh, as the text has it
     assert blueprint != larger
     assert larger.home.edits == ("battery.energy_capacity = 30000 kWh",)
@@ -140,7 +141,7 @@ def test_an_edit_returns_another_blueprint_in_the_unit_of_the_place(blueprint: B
         ("battery.energy_capacity", [1.0, 2.0], "MWh", "wrong shape"),
         ("battery.energy_capacity", float("nan"), "MWh", "finite"),
         ("battery.energy_capasity", 30, "MWh", "energy_capacity"),
-        ("energy_capacity", 30, "MWh", "battery_energy_capacity"),
+        ("energy_capacity", 30, "MWh", "battery.energy_capacity"),
     ],
 )
 def test_an_edit_that_makes_no_sense_says_why(
@@ -209,12 +210,14 @@ def test_an_edited_plan_is_certified_against_what_was_edited(blueprint: Blueprin
     assert plan.check(against="problem").verdict == "violated"
 
 
-def test_what_only_a_language_model_has_read_is_not_certified() -> None:
-    problem = Problem.from_text(TEXT, {"prices.csv": prices()})
+def test_what_only_a_language_model_has_read_is_not_certified(tmp_path: Path) -> None:
+    folder = corpus_root() / "battery" / "merchant_day"
+    without = shutil.ignore_patterns("requirements.yaml", "answer.json")
+    problem = Problem.load(shutil.copytree(folder, tmp_path / "day", ignore=without))
     read = problem.analyse()
     assert read.home.missing == ()
-    assert read.solve().certificate.verdict in ("certified", "feasible")
     written = Blueprint.of(read, replace(read.home, by_model=True))
+    assert read.solve().certificate.verdict in ("certified", "feasible")
     found = written.solve().certificate
     assert found.verdict == "undecided"
     assert any("only the blueprint's author has read" in text for text in found.not_understood)
@@ -297,7 +300,7 @@ def test_runs_of_two_blueprints_are_compared(blueprint: Blueprint, tmp_path: Pat
     runs = [item.run(tmp_path / str(k)) for k, item in enumerate((blueprint, edited))]
     assert [run.verdict for run in runs] == ["certified", "certified"]
     found = runs[0].diff(runs[1])
-    assert any("charge_power_max" in change.where for change in found.changes)
+    assert any("P_charge" in change.where for change in found.changes)
     assert any(change.where == "objective" for change in found.changes)
 
 

@@ -21,6 +21,7 @@ pytestmark = CONFINED
 
 FOLDER = ROOT / "problems/battery/merchant_day"
 BLUEPRINT = FOLDER / "expert/blueprint.json"
+WITHOUT = shutil.ignore_patterns("requirements.yaml", "answer.json")
 ANSWER = json.loads((FOLDER / "expert/answer.json").read_text())["objective"]["value"]
 
 
@@ -96,9 +97,9 @@ def test_a_kept_certificate_says_the_layers_and_can_be_made_again(tmp_path: Path
     assert [entry["place"] for entry in again["differences"]] == ["$.versions.sandbox"]
 
 
-def test_a_problem_without_annotations_is_read_offline(tmp_path: Path) -> None:
+def test_a_schedule_is_held_to_the_reading_of_a_problem_without_annotations(tmp_path: Path) -> None:
     """A script's schedule is judged as the same schedule from a file is."""
-    shutil.copytree(FOLDER, tmp_path / "p", ignore=shutil.ignore_patterns("expert"))
+    shutil.copytree(FOLDER, tmp_path / "p", ignore=WITHOUT)
     out = tmp_path / "kept"
     code, said = invoke(
         "sandbox", "run", SCRIPTS / "merchant_pyomo.txt", tmp_path / "p", "--out", out

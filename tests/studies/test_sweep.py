@@ -249,10 +249,8 @@ def run(*arguments: object) -> Result:
     return CliRunner().invoke(app, [str(a) for a in arguments])
 
 
-def test_a_problem_is_swept_from_its_text(tmp_path: Path) -> None:
-    folder = shutil.copytree(
-        PROBLEMS / "battery/merchant_day", tmp_path / "p", ignore=lambda *_: ["expert"]
-    )
+def test_a_problem_is_swept_from_its_reading(tmp_path: Path) -> None:
+    folder = shutil.copytree(PROBLEMS / "battery/merchant_day", tmp_path / "p")
     out = tmp_path / "out"
     result = run("sweep", folder, "--vary", "battery.energy_capacity=20,30[MWh]", "--out", out,
                  "--json")  # fmt: skip

@@ -24,7 +24,8 @@ PARTS = ("problem", "blueprint", "program", "solution", "certificate")
 @pytest.fixture
 def session(tmp_path: Path) -> Session:
     """Return a session in a folder with a problem that has no expert's answer."""
-    shutil.copytree(PROBLEM, tmp_path / "brewery", ignore=shutil.ignore_patterns("expert"))
+    without = shutil.ignore_patterns("requirements.yaml", "answer.json")
+    shutil.copytree(PROBLEM, tmp_path / "brewery", ignore=without)
     return Session(tmp_path)
 
 
