@@ -91,7 +91,7 @@ def unread(board: "Board") -> tuple[str, ...]:
     A blueprint of an author who may misread is no evidence for itself: without requirements that
     were read apart from it, its own optimum is not the problem's.
     """
-    if not board.by_model or board.problem is None or board.problem.expert is not None:
+    if not board.by_model or board.problem is None or _annotated(board.problem):
         return ()
     if board.requirements is None:
         return ("the requirements of the text, which only the blueprint's author has read",)
@@ -105,6 +105,10 @@ def unread(board: "Board") -> tuple[str, ...]:
     if board.result is not None and board.result.status == "infeasible":
         return gaps  # a demand that nobody models makes nothing feasible
     return (*gaps, *_excused(board.blueprint, board))
+
+
+def _annotated(problem: "Problem") -> bool:
+    return problem.expert is not None and (problem.expert / FILE).is_file()
 
 
 def doubts(blueprint: "Blueprint", reading: Extraction | None) -> tuple[str, ...]:

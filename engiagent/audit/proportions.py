@@ -1,5 +1,6 @@
 """The numbers of a blueprint's components: usual or not, alone and in proportion to each other."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,8 @@ from engiagent.explain.places import Text
 
 Floats = npt.NDArray[np.float64]
 LISTED: Final = 6
+_QUANTITY: Final = re.compile(r"\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*\[([^\]]+)\]\s*")
+"""A number with its unit in the slot itself, as ``200[kWh]``."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,10 @@ def components_of(blueprint: Blueprint, folder: Path) -> tuple[Known, ...]:
         for slot, given in component.parameters.items():
             parameter = named.get(given) if isinstance(given, str) else None
             try:
-                if parameter is None:
+                inline = _QUANTITY.fullmatch(given) if isinstance(given, str) else None
+                if inline is not None:
+                    values, unit = np.array([float(inline[1])]), inline[2]
+                elif parameter is None:
                     values, unit = np.array([float(given)]), ""
                 elif parameter.status == "missing":
                     continue

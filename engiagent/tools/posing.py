@@ -83,12 +83,8 @@ def pose_problem(state: State, arguments: Json) -> Outcome:
     repeatable=False,
 )
 def copy_problem(state: State, arguments: Json) -> Outcome:
-    """Copy a problem that comes with engiagent, without its worked answer, to look at or change.
-
-    The stored reading comes with it.
-    """
+    """Copy a problem that comes with engiagent, without its worked answer, to look at or change."""
     from engiagent.problems import Problem, corpus_root
-    from engiagent.readings.stored import STORED
 
     root = corpus_root()
     found = inside(root, arguments["name"])
@@ -97,8 +93,6 @@ def copy_problem(state: State, arguments: Json) -> Outcome:
     problem = Problem.load(found)
     contents = {name: open_inside(problem.folder, name) for name in problem.data}
     contents[TEXT_FILE] = open_inside(problem.folder, problem.path.name)
-    if (problem.folder / STORED).is_file():
-        contents[STORED] = open_inside(problem.folder, STORED)
     return _written(state.root, arguments["folder"], contents, overwrite=False)
 
 

@@ -149,7 +149,6 @@ def test_resources_show_problems_runs_and_the_language_and_nothing_else(tmp_path
     folder = workspace(tmp_path / "inner")
     (folder / ".env").write_text("KEY=secret")
     (folder / "notes.csv").write_text("secret")
-    (folder / "brewery/expert").mkdir()
     (folder / "brewery/expert/answer.json").write_text("{}")
     (tmp_path / "out.md").write_text("secret")
     (folder / "link.md").symlink_to(tmp_path / "out.md")

@@ -130,7 +130,7 @@ def test_an_edit_returns_another_blueprint_in_the_unit_of_the_place(blueprint: B
     assert blueprint != larger
     assert larger.home.edits == ("battery.energy_capacity = 30000 kWh",)
     (value_row, source_row) = blueprint.diff(larger).changes
-    assert (value_row.before, value_row.after) == ("20.0", "30.0")
+    assert (value_row.before, value_row.after) == ("20", "30.0")
     assert "given by the user" in source_row.after
 
 

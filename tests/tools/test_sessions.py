@@ -145,11 +145,11 @@ def test_who_insists_gets_the_old_plan_checked_against_the_new_blueprint(session
         ({"name": "battery.energy_capacity", "value": 1, "unit": "kW"}, "different things"),
         ({"name": "nothing", "value": 1, "unit": "kW"}, "no parameter 'nothing'"),
         ({"name": "battery.nothing", "value": 1, "unit": "kW"}, "cannot be set"),
-        ({"name": "load_power", "value": 1, "unit": "kW"}, "wrong shape"),
-        ({"name": "demand_charge", "value": [1, 2], "unit": "$/kW"}, "wrong shape"),
-        ({"name": "demand_charge", "value": "1", "unit": "$/kW"}, "value"),
-        ({"name": "demand_charge", "value": 1}, "unit"),
-        ({"name": "demand_charge", "value": 1, "unit": "florins"}, "florins"),
+        ({"name": "load", "value": 1, "unit": "kW"}, "wrong shape"),
+        ({"name": "price_demand", "value": [1, 2], "unit": "$/kW"}, "wrong shape"),
+        ({"name": "price_demand", "value": "1", "unit": "$/kW"}, "value"),
+        ({"name": "price_demand", "value": 1}, "unit"),
+        ({"name": "price_demand", "value": 1, "unit": "florins"}, "florins"),
     ],
 )
 def test_a_value_that_does_not_fit_changes_nothing(
@@ -189,7 +189,7 @@ def test_a_patch_that_does_not_fit_changes_nothing(
 
 def test_a_patch_that_makes_the_problem_easier_is_found_out(session: Session) -> None:
     through(session)
-    place = "/core_model_elements/parameters/battery_energy_capacity/value"
+    place = "/core_model_elements/parameters/E_max/value"
     done(session, "patch_blueprint", operations=[{"op": "replace", "path": place, "value": 9000}])
     for name in ("compile", "solve"):
         done(session, name)
@@ -284,8 +284,13 @@ def test_a_stored_graph_runs_again_to_the_same_answers(session: Session) -> None
     assert again == session.graph
     assert again.to_json() == text
     assert replay(again, session.root).same
-    problem = session.root / "brewery/problem.md"
-    problem.write_text(problem.read_text().replace("900 kWh", "800 kWh"))
+    for name, one, other in (
+        ("problem.md", "900 kWh", "800 kWh"),
+        ("expert/blueprint.json", "900 kWh", "800 kWh"),
+        ("expert/blueprint.json", '"value": 900', '"value": 800'),
+    ):
+        file = session.root / "brewery" / name
+        file.write_text(file.read_text().replace(one, other))
     changed = replay(again, session.root)
     assert 0 in changed.differences
     assert 4 in changed.differences
