@@ -142,11 +142,6 @@ class Quantity:
     ambiguous: str = ""
     date: str | None = None
 
-    @property
-    def is_datum(self) -> bool:
-        """Whether the number is data: everything but labels."""
-        return self.kind != "label"
-
     def __repr__(self) -> str:
         unit = f" {self.unit or self.unit_text}" if self.unit or self.unit_text else ""
         return f"Quantity({self.value:g}{unit}, {self.kind}, {self.text!r} at {self.span[0]})"

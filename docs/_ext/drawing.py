@@ -57,7 +57,7 @@ def _width(text: str) -> float:
 
 
 def _span(group: Group) -> float:
-    inner = sum(_width(name) for name in group) + 8 * (len(group) - 1)
+    inner = sum(_width(name) for name in sorted(group)) + 8 * (len(group) - 1)
     return inner + (16 if len(group) > 1 else 0)
 
 

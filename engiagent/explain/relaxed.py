@@ -12,7 +12,6 @@ from engiagent.blueprint import Blueprint
 from engiagent.blueprint.document import ConstraintDef, Core, ObjectiveDef, VariableDef
 from engiagent.blueprint.grammar import GrammarError, Ref, parse, walk
 
-Span = tuple[int, int]
 NOTHING = ObjectiveDef(name="nothing", sense="minimize", expression="0", unit="1")
 
 
@@ -26,15 +25,14 @@ def names_in(text: object) -> set[str]:
         return set()
 
 
-def without_gaps(blueprint: Blueprint, doubtful: Collection[Span] = ()) -> Blueprint:
+def without_gaps(blueprint: Blueprint) -> Blueprint:
     """Return an expanded blueprint without objective, wishes, and all that rests on missing values.
 
     A constraint that cannot be evaluated is left out, and so is a bound; a set or expression that
-    rests on a missing value takes what uses it along. What was read in a ``doubtful`` place of the
-    text counts as missing.
+    rests on a missing value takes what uses it along.
     """
     core = blueprint.core
-    gone = _gone(core, doubtful)
+    gone = _gone(core)
     variables = tuple(
         _unbounded(v, gone)
         for v in core.decision_variables
@@ -44,10 +42,7 @@ def without_gaps(blueprint: Blueprint, doubtful: Collection[Span] = ()) -> Bluep
     constraints = tuple(
         c
         for c in core.constraints
-        if c.hard is not False
-        and c.penalty is None
-        and not _uses(c, gone)
-        and not _rests_on(c.source_reference, doubtful)
+        if c.hard is not False and c.penalty is None and not _uses(c, gone)
     )
     small = Core(
         sets=tuple(s for s in core.sets if s.name not in gone),
@@ -86,12 +81,8 @@ def only(blueprint: Blueprint, constraints: Collection[str], bounds: Collection[
     )
 
 
-def _gone(core: Core, doubtful: Collection[Span]) -> set[str]:
-    gone = {
-        p.name
-        for p in core.parameters
-        if p.status == "missing" or _rests_on(p.source_reference, doubtful)
-    }
+def _gone(core: Core) -> set[str]:
+    gone = {p.name for p in core.parameters if p.status == "missing"}
     uses: dict[str, set[str]] = {}
     for parameter in core.parameters:
         uses[parameter.name] = names_in(parameter.value) | _sets_of(parameter.index)
@@ -104,22 +95,6 @@ def _gone(core: Core, doubtful: Collection[Span]) -> set[str]:
     while more := {name for name, used in uses.items() if name not in gone and used & gone}:
         gone |= more
     return gone
-
-
-def _rests_on(reference: Any, doubtful: Collection[Span]) -> bool:
-    """Whether one of the places that a source reference names lies in a doubtful one."""
-    if isinstance(reference, list | tuple):
-        return any(_rests_on(part, doubtful) for part in reference)
-    if not hasattr(reference, "get") or not doubtful:
-        return False
-    spans = [reference.get("span"), *(s["span"] for s in reference.get("spans") or ())]
-    inside = any(
-        start <= int(span[0]) and int(span[1]) <= end
-        for span in spans
-        if span is not None
-        for start, end in doubtful
-    )
-    return inside or _rests_on(reference.get("of") or (), doubtful)
 
 
 def _sets_of(index: Collection[str]) -> set[str]:
