@@ -20,7 +20,8 @@ period; both are recomputed. Powers are means of their periods at the terminals,
 """
 NOTES: Mapping[str, str] = {
     "battery": """Losses by power are the quadratic ones or the table; they take the place of the
-efficiencies. `capacity_loss` is there where ageing is declared, `loss` where losses are.""",
+efficiencies. `capacity_loss` is there where ageing is declared, `loss` where losses are: it is the
+converter's, without what `self_discharge` takes from the content.""",
     "chp": "Heat may be thrown away where the plan has a series `dumped`.",
     "cooling_tower": "The tower of YorkCalc.",
     "ev": """One vehicle. Its state of charge counts while it is plugged in; sessions begin with the
