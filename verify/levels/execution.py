@@ -22,9 +22,6 @@ from engiagent.verify.series import Series
 from engiagent.verify.values import Floats
 from engiagent.verify.vocabulary import SERIES
 
-SCHEMES = {"feeder": "linear"}
-"""What a component declares that does not say so; all others are solved exactly."""
-
 
 def dynamics_of(core: Core) -> tuple[Dynamics, ...]:
     """Return the components of a blueprint as physical units."""
@@ -43,7 +40,7 @@ def dynamics_of(core: Core) -> tuple[Dynamics, ...]:
 
 def _scheme(component: ComponentDef) -> str:
     options: Mapping[str, Any] = component.options or {}
-    return str(options.get("scheme", SCHEMES.get(component.model, "exact")))
+    return str(options.get("scheme", "exact"))
 
 
 def _parameters(component: ComponentDef) -> Mapping[str, Any]:
