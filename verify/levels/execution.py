@@ -55,6 +55,8 @@ def _parameters(component: ComponentDef) -> Mapping[str, Any]:
 class Plant:
     """The declared units with their numbers; ``unchecked`` says what could not be run.
 
+    ``notes`` says what a reader should know of what was run.
+
     Attributes
     ----------
     noise
@@ -65,6 +67,7 @@ class Plant:
     bench: Bench
     units: Sequence[Dynamics]
     unchecked: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     noise: Mapping[tuple[str, str], Floats] = field(default_factory=dict)
     _runs: dict[str, Run | EngiagentError] = field(default_factory=dict)
 
@@ -263,6 +266,11 @@ class Plant:
         rows = np.asarray(symbol.value.data).reshape(len(labels), over.size)
         row = rows[list(labels).index(label)]
         return np.asarray(wanted.from_si(row))
+
+    def note(self, text: str) -> None:
+        """Add a note, once."""
+        if text not in self.notes:
+            self.notes.append(text)
 
     # -- running --------------------------------------------------------------------------------
 

@@ -82,7 +82,7 @@ def check_physics(
         "results": [gap for run in runs for result in run.results for gap in _gap(result)],
         "checks": findings.records,
         "rules_on_recomputed_states": replayed,
-        "notes": plant.unchecked,
+        "notes": [*plant.unchecked, *plant.notes],
     }
     if truth is not None:
         body["plant"] = truth
