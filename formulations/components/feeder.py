@@ -316,7 +316,7 @@ def _feeder(reader: Reader) -> "Feeder":
     try:
         return Feeder(
             buses=tuple(
-                Bus(name=str(name), nominal_voltage=_number(reader, value, "kV"))
+                Bus(name=str(name), nominal_voltage=_number(reader, value, "kV", f"buses.{name}"))
                 for name, value in buses.items()
             ),
             source=str(source),
@@ -340,20 +340,23 @@ def _parts(reader: Reader, group: str, units: Mapping[str, str]) -> list[dict[st
         if not isinstance(part, Mapping) or odd is not None or not {"from", "to"} <= set(part):
             raise wrong(reader.component, f"cannot read {name} of {group}", found=odd,
                         expected=", ".join(("from", "to", *units)))  # fmt: skip
-        numbers = {key: _number(reader, part[key], unit) for key, unit in units.items()
-                   if key in part}  # fmt: skip
+        numbers = {
+            key: _number(reader, part[key], unit, f"{group}.{name}.{key}")
+            for key, unit in units.items()
+            if key in part
+        }
         ends = {"name": str(name), "from_bus": str(part["from"]), "to_bus": str(part["to"])}
         result.append({**ends, **numbers})
     return result
 
 
-def _number(reader: Reader, written: Json, unit: str) -> float:
+def _number(reader: Reader, written: Json, unit: str, what: str) -> float:
     """Return a number of a part; a bare one has the unit of its field already."""
     if isinstance(written, int | float) and not isinstance(written, bool):
         return float(written)
     if unit == "uS":  # no unit of the language
-        return 1e6 * number(reader, str(written), "A/V")
-    return number(reader, str(written), unit)
+        return 1e6 * number(reader, str(written), "A/V", what)
+    return number(reader, str(written), unit, what)
 
 
 MODEL = Model(

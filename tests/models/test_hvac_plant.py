@@ -410,6 +410,6 @@ def test_bad_plant_says_what_to_give() -> None:
         )  # fmt: skip
     with pytest.raises(ParameterError, match="the heating load is nan"):
         PUMP.operate(float("nan"), source=0.0, sink=35.0)
+    everywhere = replace(MCQUAY, capacity_curve=Biquadratic(MCQUAY.capacity_curve.coefficients))
     with pytest.raises(ParameterError, match="the capacity by its curve is -"):
-        far = replace(MCQUAY, capacity_curve=Biquadratic(MCQUAY.capacity_curve.coefficients))
-        far.operate(10.0, leaving=60.0, entering=26.0)
+        everywhere.operate(10.0, leaving=60.0, entering=26.0)
