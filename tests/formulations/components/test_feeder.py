@@ -161,11 +161,11 @@ def test_feed_in_is_held_by_voltage_and_by_the_line() -> None:
         ({"lines": {"L": {"from": "a"}}}, "cannot read L of lines"),
         (
             {"buses": {"a": "0.4 kV", "b": 0.4}},
-            "cannot read buses.a; found '0.4 kV', expected 0.4[kV]",
+            "buses.a; found '0.4 kV'; expected 0.4[kV]",
         ),
         (
             {"lines": {"L": {"from": "a", "to": "b", "resistance": "1 ohm", "reactance": 1}}},
-            "cannot read lines.L.resistance; found '1 ohm', expected 1[ohm]",
+            "cannot read lines.L.resistance; found '1 ohm'; expected 1[ohm]",
         ),
         ({"lines": {"L": {"from": "a", "to": "c", "resistance": 1}}}, "its parts do not fit"),
         ({"lines": {"L": {"from": "a", "to": "b", "colour": 1}}}, "found colour"),
