@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from engiagent.verify.opinions import Opinion
     from engiagent.verify.requirements import Requirements
 
+_NOTABLE: Final = 1e-4  # share of a result by which execution differs worth a line
+
 GIVEN: Final = {"kind": "user", "note": "given in the blueprint; there is no problem text"}
 
 
@@ -258,6 +260,27 @@ def tightest(certificate: Mapping[str, Any], count: int = 3) -> list[Tight]:
         )
         rows.append((0.0 if found.at_limit else found.slack, not entry.get("quote"), found))
     return [found for *_, found in sorted(rows, key=lambda row: row[:2])[:count]]
+
+
+def executed(certificate: Mapping[str, Any]) -> list[str]:
+    """Return by how much results come out another way than the plan's own scheme has them.
+
+    One line for each quantity at its worst period, powers and energies first.
+    """
+    physics = (certificate.get("levels") or {}).get("physics") or {}
+    rows = []
+    for entry in physics.get("results") or []:
+        planned, found = entry.get("planned"), entry.get("executed")
+        unit = "" if entry.get("unit") in (None, "1") else f" {entry['unit']}"
+        if planned is None or found is None:
+            rows.append((False, 0.0, f"{entry['quantity']}: no solution at {entry.get('at')}"))
+            continue
+        size = max(abs(planned), abs(found))
+        if abs(found - planned) > _NOTABLE * size:
+            text = f"{planned:.6g}{unit} planned, {found:.6g}{unit} when executed, {entry['at']}"
+            share = abs(found - planned) / size
+            rows.append((not unit, -share, f"{entry['quantity']}: {text}"))
+    return [text for *_, text in sorted(rows)]
 
 
 def not_shown(certificate: Mapping[str, Any]) -> list[str]:

@@ -1,6 +1,6 @@
 """A blueprint, or the declarations of a requirements file, as the checker sees it."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -135,11 +135,19 @@ class Bench:
         The blueprint or the requirements.
     series
         Numbers by variable name and by quantity.
+    recomputed
+        Quantities whose numbers stand for the expressions that the blueprint has for them.
     """
 
-    def __init__(self, declarations: Declarations, series: Mapping[str, Series]) -> None:
+    def __init__(
+        self,
+        declarations: Declarations,
+        series: Mapping[str, Series],
+        recomputed: Collection[str] = (),
+    ) -> None:
         self.declarations = declarations
         self.series = series
+        self.recomputed = recomputed
         self.variables: dict[str, Value] = {}
         self._open: set[str] = set()
         self._symbols: dict[str, Symbol] = {}
@@ -230,6 +238,8 @@ class Bench:
         )
         if definition is None:
             return None
+        if definition.quantity in self.recomputed and definition.quantity is not None:
+            return self._quantity(definition.quantity)
         if name in self._open:
             raise EvaluationError(f"the expression {name} is defined by itself")
         self._open.add(name)

@@ -149,8 +149,11 @@ def tariff(
     from engiagent.files import write_atomic
     from engiagent.runinputs import problem_folder_of
 
+    charges = read_urdb(rate)
+    for text in charges.assumptions:
+        say(f"assumed: {text}")
     full = with_tariff(
-        Blueprint.load(blueprint), read_urdb(rate), imported=imported, exported=exported, time=time,
+        Blueprint.load(blueprint), charges, imported=imported, exported=exported, time=time,
         folder=problem_folder_of(blueprint),
     )  # fmt: skip
     if output is None:

@@ -147,6 +147,7 @@ def say_verdict(
 
         say_items("not shown", not_shown(certificate or {}))
     say_items("tightest", tightest(certificate or {}))
+    say_items("executed", executed(certificate or {}))
     from engiagent.proofs import proof_lines
 
     say_items("proof", proof_lines(certificate or {}))
@@ -187,3 +188,10 @@ def tightest(certificate: Mapping[str, Any]) -> list[str]:
         f"{f' at {tight.where}' if tight.where else ''}"
         for tight in certify.tightest(certificate)
     ]
+
+
+def executed(certificate: Mapping[str, Any]) -> list[str]:
+    """Return what comes out another way when the plan is executed, as lines."""
+    from engiagent import certify
+
+    return certify.executed(certificate)

@@ -146,8 +146,13 @@ def _joined(full: Blueprint, writer: "TariffParts") -> Blueprint:
     objective = core.objective_function
     if objective is not None and (objective.sense != "minimize" or objective.terms):
         raise InputError("a tariff is added to one cost that is minimised; this objective is not")
-    total = ExpressionDef(name=f"{name}_cost", expression=" + ".join(writer.costs) or "0",
-                          unit=currency, description="bill of the tariff")  # fmt: skip
+    assumed = "; ".join(writer.tariff.assumptions)
+    total = ExpressionDef(
+        name=f"{name}_cost",
+        expression=" + ".join(writer.costs) or "0",
+        unit=currency,
+        description=f"bill of the tariff; assumed: {assumed}" if assumed else "bill of the tariff",
+    )
     changed: dict[str, Any] = {
         "sets": core.sets + tuple(writer.sets),
         "parameters": core.parameters + tuple(writer.parameters),

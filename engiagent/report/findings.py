@@ -76,6 +76,8 @@ def levels(run: Run) -> list[Level]:
         level = _mapping(found[name])
         symbol, tone, status = _status(level.get("status"))
         notes = [finding.text for finding in map(_finding, _sequence(level.get("findings")))]
+        if name == "physics":
+            notes += certify.executed(run.certificate)
         notes += [f"{key.replace('_', ' ')}: {value}" for key, value in _plain(level)]
         rows.append(Level(name, question, symbol, tone, status, tuple(notes[:MOST])))
     return rows
@@ -131,7 +133,7 @@ def tightest(run: Run, count: int) -> list[str]:
 
 
 def _is_check(item: Any) -> bool:
-    return isinstance(item, Mapping) and "worst" in item
+    return isinstance(item, Mapping) and isinstance(item.get("worst"), Mapping)
 
 
 def violations(run: Run) -> list[Finding]:

@@ -35,7 +35,7 @@ def extras(cost: str) -> dict[str, Slot]:
         "proportional_loss": Slot("1", low=0, default="0", meaning="loss per power"),
         "quadratic_loss": Slot("1", low=0, default="0", meaning="loss per power squared over the "
                                "rated power"),
-        "rated_power": Slot("kW", low=0, above=True, default="the discharge limit",
+        "rated_power": Slot("kW", low=0, above=True, default="the larger power limit",
                             meaning="of the converter"),
         "loss_power": Slot("kW", table=True, low=0, meaning="powers of a table of losses, from 0"),
         "loss": Slot("kW", table=True, low=0, meaning="losses at these powers"),
@@ -72,13 +72,21 @@ def losses(reader: Reader) -> tuple[Fragment, str]:
     if reader.given("proportional_loss"):
         terms.append(f"{reader.text('proportional_loss')}*({into} + {out})")
     if reader.given("quadratic_loss"):
-        rated = reader.optional("rated_power") or reader.optional("discharge_power_max")
-        if rated is None:
-            raise wrong(reader.component, "the parameter rated_power is not given",
-                        expected="a value in kW, for quadratic_loss")  # fmt: skip
+        rated = reader.optional("rated_power") or _larger_limit(reader)
         terms.append(f"{reader.text('quadratic_loss')}/{rated}*({into}**2 + {out}**2)")
     text = " + ".join(terms).replace("+ -", "- ")
     return helper + expression(reader, "loss", "kW", text, "loss"), f"{name}_loss[t]"
+
+
+def _larger_limit(reader: Reader) -> str:
+    """Return the larger of the two power limits, which the converter is rated for."""
+    found = [reader.optional(f"{way}_power_max") for way in ("charge", "discharge")]
+    numbers = sorted({text for text in found if text is not None and "[t]" not in text})
+    if None in found or not numbers or any("[t]" in text for text in found if text):
+        raise wrong(reader.component, "the parameter rated_power is not given",
+                    expected="a value in kW, for quadratic_loss; it may be left out where both "
+                    "power limits are single numbers")  # fmt: skip
+    return numbers[0] if len(numbers) == 1 else f"max({', '.join(numbers)})"
 
 
 def limits(reader: Reader, around: Surroundings) -> Fragment:

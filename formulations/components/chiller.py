@@ -6,8 +6,9 @@ r"""A chiller, or several alike: electric power in, cooling out, heat to the con
     \qquad \dot Q^{rej}_t = \dot Q_t + \kappa P_t
 
 with the curves of EnergyPlus by the temperatures of leaving chilled and entering condenser water
-(or outdoor air). A plan keeps to the range of part load: it switches the machine off where the
-simulation would let it cycle. See ``partload`` for curves, and for several alike that are counted.
+(or outdoor air), held at the ends of the ranges in which they were fitted. A plan keeps to the
+range of part load: it switches the machine off where the simulation would let it cycle. See
+``partload`` for curves, and for several alike that are counted.
 """
 
 from engiagent.blueprint.document import ComponentDef
@@ -31,7 +32,7 @@ from engiagent.formulations.components.parts import (
     expression,
     row,
 )
-from engiagent.formulations.components.temperatures import plain, surface
+from engiagent.formulations.components.temperatures import held, plain, surface
 
 SLOTS = {
     "rated_capacity": Slot("kW", required=True, series=True, low=0, above=True,
@@ -47,6 +48,9 @@ SLOTS = {
     "leaving_temperature": Slot("degC", series=True, default="7", meaning="of the chilled water"),
     "entering_temperature": Slot("degC", series=True, default="29",
                                  meaning="of the condenser's water or air"),
+    "leaving_range": Slot("degC", table=True, default="everywhere", meaning="two temperatures: "
+                          "where the curves were fitted; beyond it they hold their value"),
+    "entering_range": Slot("degC", table=True, default="everywhere", meaning="the same"),
     **LIMITS,
     **TABLE,
     "heat_to_condenser": Slot("1", low=0, high=1, default="1",
@@ -91,8 +95,10 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
 def _ratings(reader: Reader) -> tuple[Fragment, str, str]:
     """Return capacity and full-load power in period ``t``, and the parameters they come from."""
     capacity, cop = reader.text("rated_capacity"), reader.text("rated_cop")
-    leaving = plain(reader.optional("leaving_temperature") or "7[degC]")
-    entering = plain(reader.optional("entering_temperature") or "29[degC]")
+    leaving, entering = (
+        held(reader, f"{side}_range", plain(reader.optional(f"{side}_temperature") or usual))
+        for side, usual in (("leaving", "7[degC]"), ("entering", "29[degC]"))
+    )
     helper, slots = Fragment(), ("leaving_temperature", "entering_temperature")
     if reader.given("capacity_curve"):
         text = f"{capacity}*{surface(reader, 'capacity_curve', leaving, entering)}"

@@ -6,10 +6,11 @@ r"""A radial distribution feeder: voltages and line limits between the buses tha
     V_{\min}^2 \le v_j \le V_{\max}^2
 
 with the flows :math:`P, Q` into the branch from :math:`i` to :math:`j`, the squares :math:`v` of
-the voltage and :math:`\ell` of the current. Scheme ``linear`` (LinDistFlow) leaves the losses out,
-:math:`\ell = 0`, and keeps apparent powers inside a polygon of 16 sides in the circle of the
-rating, by at most 2 % too strict. Scheme ``socp`` has them by the relaxation
-:math:`\ell_j v_i \ge P_j^2 + Q_j^2`, exact where more losses never pay.
+the voltage and :math:`\ell` of the current. Scheme ``socp`` has the losses by the relaxation
+:math:`\ell_j v_i \ge P_j^2 + Q_j^2`, exact where more losses never pay. Scheme ``linear``
+(LinDistFlow) leaves them out, :math:`\ell = 0`, and keeps apparent powers inside a polygon of 16
+sides in the circle of the rating, by at most 2 % too strict. It is for screening: the checker
+executes every plan by AC power flow, where the losses have to be bought.
 
 Source: M. E. Baran and F. F. Wu, doi:10.1109/61.25627.
 """
@@ -101,7 +102,7 @@ class Layout:
 def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
     """Return the algebra of a feeder."""
     reader = Reader(component, around, SLOTS, OPTIONS, CONNECTIONS)
-    lossy = reader.scheme(("linear", "socp")) == "socp"
+    lossy = reader.scheme(("socp", "linear")) == "socp"
     layout = _layout(reader)
     result = _variables(reader, layout, lossy)
     for branch in layout.branches:
@@ -315,7 +316,7 @@ def _feeder(reader: Reader) -> "Feeder":
     try:
         return Feeder(
             buses=tuple(
-                Bus(name=str(name), nominal_voltage=_number(reader, value, "kV"))
+                Bus(name=str(name), nominal_voltage=_number(reader, value, "kV", f"buses.{name}"))
                 for name, value in buses.items()
             ),
             source=str(source),
@@ -339,20 +340,23 @@ def _parts(reader: Reader, group: str, units: Mapping[str, str]) -> list[dict[st
         if not isinstance(part, Mapping) or odd is not None or not {"from", "to"} <= set(part):
             raise wrong(reader.component, f"cannot read {name} of {group}", found=odd,
                         expected=", ".join(("from", "to", *units)))  # fmt: skip
-        numbers = {key: _number(reader, part[key], unit) for key, unit in units.items()
-                   if key in part}  # fmt: skip
+        numbers = {
+            key: _number(reader, part[key], unit, f"{group}.{name}.{key}")
+            for key, unit in units.items()
+            if key in part
+        }
         ends = {"name": str(name), "from_bus": str(part["from"]), "to_bus": str(part["to"])}
         result.append({**ends, **numbers})
     return result
 
 
-def _number(reader: Reader, written: Json, unit: str) -> float:
+def _number(reader: Reader, written: Json, unit: str, what: str) -> float:
     """Return a number of a part; a bare one has the unit of its field already."""
     if isinstance(written, int | float) and not isinstance(written, bool):
         return float(written)
     if unit == "uS":  # no unit of the language
-        return 1e6 * number(reader, str(written), "A/V")
-    return number(reader, str(written), unit)
+        return 1e6 * number(reader, str(written), "A/V", what)
+    return number(reader, str(written), unit, what)
 
 
 MODEL = Model(
@@ -360,7 +364,7 @@ MODEL = Model(
     summary="radial distribution feeder with voltage bands and line limits",
     quantities={"flow": "kW", "reactive_flow": "kvar", "square_voltage": "1",
                 "square_current": "1", "<bus>.voltage": "1", "import": "kW", "losses": "kW"},
-    problem_class="LP (LinDistFlow); SOCP with the scheme `socp`",
+    problem_class="SOCP; LP with the scheme `linear` (LinDistFlow)",
     leaves_out="with `linear` losses; phases that differ; reactive power as a decision",
-    exact_against="grids.lindistflow.lindistflow (linear) and grids.Feeder.flow (socp)",
+    exact_against="grids.Feeder.flow (socp) and grids.lindistflow.lindistflow (linear)",
 )  # fmt: skip

@@ -32,6 +32,14 @@ def surface(reader: Reader, slot: str, x: str, y: str) -> str:
     return f"({text})"
 
 
+def held(reader: Reader, slot: str, number: str) -> str:
+    """Return a number of degrees Celsius held within the range in a slot, where one is given."""
+    if not reader.given(slot):
+        return number
+    low, high = (plain(end) if "[" in end else end for end in coefficients(reader, slot, 2, 2))
+    return f"max({low}, min({number}, {high}))"
+
+
 def plain(temperature: str) -> str:
     """Return a temperature as a number of degrees Celsius."""
     return f"(({temperature} - 0[degC])/1[K])"

@@ -1,5 +1,6 @@
 """The exact step of rooms that exchange heat: numbers of the matrix exponential as parameters."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -123,6 +124,9 @@ def _matrices(rooms: Mapping[str, Room]) -> tuple[Floats, Floats]:
     return transition, np.stack([b[:, 1:] for _, b in pairs])[which]
 
 
+_UNBRACKETED = re.compile(r"\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*([^\W\d][^\s\[\]]*)\s*")
+
+
 def numbers_of(core: Core) -> Core:
     """Return the sets and parameters alone."""
     return replace(
@@ -131,8 +135,13 @@ def numbers_of(core: Core) -> Core:
     )  # fmt: skip
 
 
-def number(reader: Reader, text: str, unit: str) -> float:
+def number(reader: Reader, text: str, unit: str, what: str = "") -> float:
     """Return the value of an expression over parameters in a unit, without any data file.
+
+    Parameters
+    ----------
+    what
+        What it is the value of, for messages: ``buses.house``.
 
     Raises
     ------
@@ -145,9 +154,17 @@ def number(reader: Reader, text: str, unit: str) -> float:
     try:
         return float(Elaboration(core).table("wanted__").values)
     except EngiagentError as error:
+        unbracketed = _UNBRACKETED.fullmatch(text)
+        if unbracketed is not None:
+            raise wrong(
+                reader.component,
+                f"cannot read {what or 'a number'}",
+                found=repr(text),
+                expected=f"{unbracketed[1]}[{unbracketed[2]}], with the unit in square brackets, "
+                f"or a bare number in {unit}",
+            ) from None
         raise wrong(
-            reader.component,
-            f"the exact scheme of coupled zones needs the value of {text} [{unit}]: {error}",
+            reader.component, f"the value of {what or text} [{unit}] has to be known here: {error}"
         ) from None
 
 

@@ -3,8 +3,10 @@ r"""LinDistFlow: voltages of a radial feeder as a linear function of the powers.
 .. math:: v_j = v_i - 2 (r_{ij} P_{ij} + x_{ij} Q_{ij}), \qquad v = |V|^2
 
 with the flows :math:`P, Q` the sums of the demands behind the branch: losses are left out, and
-line charging and shunts count as at nominal voltage. Losses only add to the flows, so that without
-feed-in LinDistFlow never says less than the true voltage.
+line charging and shunts count as at nominal voltage. Losses only add to what a branch carries, so
+that without line charging and shunts the true voltage is never above LinDistFlow's, whether buses
+draw or feed in. Charging grows with the square of the voltage: above nominal voltage LinDistFlow
+has too little of it, and the true voltage may be higher.
 
 Source: M. E. Baran and F. F. Wu, doi:10.1109/61.25627.
 """

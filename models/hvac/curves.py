@@ -2,7 +2,8 @@
 
 Polynomials have the order of the coefficients of EnergyPlus (Input Output Reference, group
 performance curves), so that published sets can be typed in as they stand. Outside its range a curve
-answers by its formula; :meth:`valid` says where that is.
+holds the value of the nearest point in it, as EnergyPlus does; :meth:`valid` says where that is. A
+curve without a range has its formula everywhere.
 """
 
 from dataclasses import dataclass
@@ -57,7 +58,7 @@ class Polynomial:
     coefficients
         From the constant upwards, one to eight.
     x_range
-        Where the curve was fitted.
+        Where the curve was fitted; a point outside counts as the nearest end.
 
     Examples
     --------
@@ -72,17 +73,17 @@ class Polynomial:
         _checked(self.coefficients, tuple(range(1, 9)), self.x_range)
 
     def at(self, x: npt.ArrayLike) -> Floats:
-        """Return the value of the polynomial, also beyond its range."""
-        where = numbers(x, "the point on a curve")
+        """Return the value of the polynomial, at the nearest end beyond its range."""
+        where = np.clip(numbers(x, "the point on a curve"), *self.x_range)
         value = np.zeros_like(where)
         for coefficient in reversed(self.coefficients):
             value = value * where + coefficient
         return np.asarray(value)
 
     def slope(self, x: npt.ArrayLike) -> Floats:
-        """Return the derivative at ``x``."""
+        """Return the derivative at ``x``, 0 beyond the range."""
         factors = tuple(n * c for n, c in enumerate(self.coefficients))[1:]
-        return Polynomial(factors or (0.0,)).at(x)
+        return np.where(self.valid(x), Polynomial(factors or (0.0,)).at(x), 0.0)
 
     def valid(self, x: npt.ArrayLike) -> Mask:
         """Return where ``x`` lies in the range of the curve."""
@@ -100,11 +101,13 @@ class Biquadratic:
     coefficients
         Six or ten, in the order of EnergyPlus.
     x_range, y_range
-        Where the curve was fitted.
+        Where the curve was fitted; a point outside counts as the nearest one inside.
 
     Examples
     --------
     >>> float(Biquadratic((1.0, 2.0, 0.0, 3.0, 0.0, 0.5)).at(2.0, 4.0))
+    21.0
+    >>> float(Biquadratic((1.0, 2.0, 0.0, 3.0, 0.0, 0.5), y_range=(0.0, 4.0)).at(2.0, 9.0))
     21.0
     """
 
@@ -116,8 +119,9 @@ class Biquadratic:
         _checked(self.coefficients, (6, 10), self.x_range, self.y_range)
 
     def at(self, x: npt.ArrayLike, y: npt.ArrayLike) -> Floats:
-        """Return the value of the polynomial, also beyond its ranges."""
-        a, b = numbers(x, "the point on a curve"), numbers(y, "the point on a curve")
+        """Return the value of the polynomial, at the nearest point beyond its ranges."""
+        a = np.clip(numbers(x, "the point on a curve"), *self.x_range)
+        b = np.clip(numbers(y, "the point on a curve"), *self.y_range)
         c = self.coefficients
         value = c[0] + a * (c[1] + c[2] * a + c[5] * b) + b * (c[3] + c[4] * b)
         if len(c) == 10:

@@ -21,12 +21,16 @@ lookbackpercent, lookbackrange                  ``Ratchet(months=…)``
 coincidentratestructure                         ``CoincidentCharge``
 demandwindow                                    ``Tariff(demand_window_hours=…)``
 fixedchargefirstmeter, fixedchargeunits         ``FixedCharge(per_month=…)`` or ``per_day``
+fixedmonthlycharge                              ``FixedCharge(per_month=…)``
 mincharge, minchargeunits                       ``Tariff(minimum_per_month=…)`` or ``_per_year``
+minmonthlycharge, annualmincharge               ``minimum_per_month``, ``minimum_per_year``
 dgrules, usenetmetering                         ``NetMetering`` or ``NetBilling``
 ==============================================  ====================================================
 
-Tiers that all periods share in a month are ``tiers_by="share"`` (monthly netting, as SAM bills it)
-or ``"total"`` (in the order of time). Reactive power and demand in kVA have no place here.
+Tiers that all periods share in a month are ``tiers_by="total"`` with net billing (in the order of
+time) and ``"share"`` with net metering (by the month's net energy), as SAM bills both. What a rate
+leaves open stands in ``Tariff(assumptions=…)``; fields that are unknown, reactive power and demand
+in kVA are refused.
 """
 
 from engiagent.models.tariffs.billing import Bill, bill

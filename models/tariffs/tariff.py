@@ -48,6 +48,8 @@ class Tariff:
         Day on which a billing month starts. 1 to 28.
     currency
         Name for reports.
+    assumptions
+        What its source leaves open and was chosen, in words.
     """
 
     fixed: tuple[FixedCharge, ...] = ()
@@ -62,6 +64,7 @@ class Tariff:
     demand_sliding: bool = False
     billing_day: int = 1
     currency: str = "EUR"
+    assumptions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         within(self.minimum_per_month, "the minimum per month", "", finite=False)

@@ -1,11 +1,22 @@
-"""Rates of the Utility Rate Database (URDB, versions 7 and 8) as tariffs.
+"""Rates of the Utility Rate Database (URDB, versions 7 and 8, and charges as older ones name them).
 
-What the database says and no tariff here can is refused by the name of its field, so that no bill
-leaves a charge out unnoticed.
+Every field of a rate is either used, known to describe only, or refused by its name, so that no
+bill leaves a charge out unnoticed. Names are read without regard to case (the database's own pages
+write ``lookbackPercent``).
+
+What a rate leaves open and its bill depends on is chosen as follows and stated in
+:attr:`Tariff.assumptions`:
+
+* Tiers that several periods of a month share are filled in the order of time with net billing, and
+  by the periods' shares of the month's net energy with net metering or no rule: so SAM bills both.
+* A surplus of net metering goes on to later months in kWh, for its own period, without an end and
+  without payment; a credit of net billing counts in its own month, whose bill it may turn negative.
+* One meter is billed; ``fixedchargeeaaddl``, for further meters, is not.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, Final, Literal
 
 from engiagent.models.ranges import ParameterError
 from engiagent.models.tariffs.charges import (
@@ -22,6 +33,26 @@ from engiagent.models.tariffs.schedules import Schedule
 from engiagent.models.tariffs.tariff import Tariff
 
 REFUSED: Final = ("coincidentratestructure", "demandreactivepowercharge")
+USED: Final = (
+    "items", "energyratestructure", "energyweekdayschedule", "energyweekendschedule",
+    "fueladjustmentsmonthly", "flatdemandstructure", "flatdemandmonths", "flatdemandunit",
+    "demandratestructure", "demandweekdayschedule", "demandweekendschedule", "demandrateunit",
+    "demandunits", "demandratchetpercentage", "lookbackpercent", "lookbackrange", "lookbackmonths",
+    "demandwindow", "fixedchargefirstmeter", "fixedchargeunits", "fixedmonthlycharge", "mincharge",
+    "minchargeunits", "minmonthlycharge", "annualmincharge", "dgrules", "usenetmetering",
+    *REFUSED,
+)  # fmt: skip
+DESCRIPTIVE: Final = (
+    "label", "utility", "name", "uri", "approved", "startdate", "enddate", "effectivedate",
+    "supercedes", "supersedes", "sector", "description", "source", "sourceparent", "servicetype",
+    "basicinformationcomments", "voltagecategory", "phasewiring", "voltageminimum",
+    "voltagemaximum", "peakkwcapacitymin", "peakkwcapacitymax", "peakkwcapacityhistory",
+    "peakkwhusagemin", "peakkwhusagemax", "peakkwhusagehistory", "demandcomments", "demandattrs",
+    "energycomments", "energyattrs", "fixedattrs", "fixedchargeeaaddl", "coincidentrateschedule",
+    "coincidentrateunit", "country", "is_default", "eiaid", "eia", "revisions", "latest_update",
+    "version", "zipcode", "address", "openei_url", "rateid", "getpage", "demandratcheting",
+)  # fmt: skip
+TIER_FIELDS: Final = ("rate", "adj", "max", "unit", "sell")
 _TIER_UNITS: Final = {
     "kwh": "kWh", "kwh daily": "kWh/day", "kwh/kw": "kWh/kW", "kwh/kw daily": "kWh/kW/day",
 }  # fmt: skip
@@ -48,7 +79,7 @@ def from_urdb(rate: Mapping[str, Any]) -> Tariff:
     >>> from_urdb(rate).energy[0].periods[0][0].price
     0.12000000000000001
     """
-    given = _one(rate)
+    given = _fields(_one(rate))
     for name in REFUSED:
         if given.get(name):
             raise ParameterError(f"the rate has {name}, which a tariff cannot say")
@@ -69,7 +100,52 @@ def from_urdb(rate: Mapping[str, Any]) -> Tariff:
         minimum_per_year=_minimum(given, "year"),
         demand_window_hours=None if not window else float(window) / 60,
         currency="USD",
+        assumptions=tuple(_assumptions(given, energy, export)),
     )
+
+
+def _fields(rate: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a rate by their names in lower case; unknown ones are refused."""
+    found: dict[str, Any] = {}
+    for written, value in rate.items():
+        name = str(written).lower()
+        if name in found:
+            raise ParameterError(f"the rate has {name} twice, in upper and lower case; give one")
+        if name not in USED and name not in DESCRIPTIVE:
+            near = get_close_matches(name, USED, n=1, cutoff=0.6)
+            raise ParameterError(
+                f"the rate has the field {written!r}, which the database does not know; "
+                + (f"did you mean {near[0]}?" if near else "leave it out if it charges nothing")
+            )
+        found[name] = value
+    for name in ("energyratestructure", "flatdemandstructure", "demandratestructure"):
+        for tier in (tier for tiers in found.get(name) or () for tier in tiers):
+            odd = next((key for key in tier if key not in TIER_FIELDS), None)
+            if odd is not None:
+                raise ParameterError(
+                    f"a tier of {name} has the field {odd!r}; it takes {', '.join(TIER_FIELDS)}"
+                )
+    return found
+
+
+def _assumptions(
+    given: Mapping[str, Any],
+    energy: Sequence[EnergyCharge],
+    export: NetBilling | NetMetering | None,
+) -> Iterator[str]:
+    """Yield what was chosen where the rate leaves it open."""
+    if any(charge.tiers_by == "total" for charge in energy):
+        yield "tiers that periods share are filled in the order of time, as SAM bills net billing"
+    if any(charge.tiers_by == "share" for charge in energy):
+        yield "tiers that periods share are filled by their shares of the month's net energy"
+    if isinstance(export, NetMetering):
+        yield "a surplus goes on to later months in kWh for its own period, without end or payment"
+    elif isinstance(export, NetBilling):
+        yield "a credit for export counts in its own month, whose bill may be negative"
+    elif energy:
+        yield "power fed in is given away: the rate has no rule and no price for it"
+    if _number(given, "fixedchargeeaaddl"):
+        yield "there is one meter; fixedchargeeaaddl is not charged"
 
 
 def _one(rate: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -91,14 +167,16 @@ def _energy(given: Mapping[str, Any], price: str, name: str) -> tuple[EnergyChar
         tuple(_energy_tier(tier, price, k + 1 == len(tiers)) for k, tier in enumerate(tiers))
         for tiers in structure
     )
-    tiered = any(len(tiers) > 1 for tiers in periods)
     schedule = _schedule(given, "energy")
+    by: Literal["period", "share", "total"] = "period"
+    if any(len(tiers) > 1 for tiers in periods) and schedule.periods > 1:
+        by = "total" if _net_billing(given) else "share"
     return (
         EnergyCharge(
             periods=periods,
             schedule=schedule,
             name=name,
-            tiers_by="share" if tiered and schedule.periods > 1 else "period",
+            tiers_by=by,
         ),
     )
 
@@ -137,9 +215,9 @@ def _demands(given: Mapping[str, Any]) -> tuple[DemandCharge, ...]:
         tiers = given.get(structure)
         if not tiers:
             continue
-        unit = given.get("flatdemandunit" if name == "demand" else "demandrateunit") or "kW"
-        if unit != "kW":
-            raise ParameterError(f"demand is in {unit!r}; a tariff has kW")
+        for field in ("flatdemandunit" if name == "demand" else "demandrateunit", "demandunits"):
+            if str(given.get(field) or "kW").lower() != "kw":
+                raise ParameterError(f"{field} is {given[field]!r}; a tariff has demand in kW")
         if name == "demand":
             months = given.get("flatdemandmonths") or [0] * 12
             schedule = Schedule.by_month(int(number) for number in months)
@@ -178,9 +256,14 @@ def _ratchet(given: Mapping[str, Any]) -> Ratchet | None:
 
 def _fixed(given: Mapping[str, Any]) -> tuple[FixedCharge, ...]:
     amount = _number(given, "fixedchargefirstmeter")
-    if not amount:
-        return ()
+    older = _number(given, "fixedmonthlycharge")
     unit = str(given.get("fixedchargeunits") or "$/month")
+    if older and amount and (older, "$/month") != (amount, unit):
+        raise ParameterError(
+            f"fixedmonthlycharge is {older:g} and fixedchargefirstmeter {amount:g} {unit}; give one"
+        )
+    if not amount:
+        return (FixedCharge(per_month=older),) if older else ()
     if unit == "$/month":
         return (FixedCharge(per_month=amount),)
     if unit == "$/day":
@@ -191,11 +274,26 @@ def _fixed(given: Mapping[str, Any]) -> tuple[FixedCharge, ...]:
 
 
 def _minimum(given: Mapping[str, Any], span: str) -> float:
+    older = _number(given, "minmonthlycharge" if span == "month" else "annualmincharge")
     amount = _number(given, "mincharge")
     unit = str(given.get("minchargeunits") or "$/month")
     if amount and unit not in ("$/month", "$/year"):
         raise ParameterError(f"minchargeunits is {unit!r}; give $/month or $/year")
-    return amount if amount and unit == f"$/{span}" else float("-inf")
+    # Two rules of one span: the higher minimum keeps both.
+    return max(older or float("-inf"), amount if amount and unit == f"$/{span}" else float("-inf"))
+
+
+def _net_billing(given: Mapping[str, Any]) -> bool:
+    """Whether export is credited at prices of its own."""
+    rules = given.get("dgrules")
+    return rules in ("Net Billing Instantaneous", "Net Billing Hourly") or (
+        rules is None and not given.get("usenetmetering") and _sells(given)
+    )
+
+
+def _sells(given: Mapping[str, Any]) -> bool:
+    structure = given.get("energyratestructure") or ()
+    return any(tier.get("sell") for tiers in structure for tier in tiers)
 
 
 def _export(given: Mapping[str, Any]) -> NetBilling | NetMetering | None:
@@ -204,9 +302,7 @@ def _export(given: Mapping[str, Any]) -> NetBilling | NetMetering | None:
         rules = "Net Metering" if given.get("usenetmetering") else None
     if rules == "Net Metering":
         return NetMetering()
-    if rules is None and not any(
-        tier.get("sell") for tiers in given.get("energyratestructure") or () for tier in tiers
-    ):
+    if rules is None and not _sells(given):
         return None
     if rules not in (None, "Net Billing Instantaneous", "Net Billing Hourly"):
         raise ParameterError(f"dgrules is {rules!r}, which a tariff cannot say")

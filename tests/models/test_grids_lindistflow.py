@@ -34,13 +34,27 @@ def test_published_linear_voltage_of_baran_and_wu() -> None:
     assert lindistflow(feeder, ACTIVE, REACTIVE)[0, 17] == pytest.approx(np.sqrt(square), abs=1e-12)
 
 
-def test_without_feed_in_the_linear_voltage_is_never_below_the_true_one() -> None:
+@pytest.mark.parametrize("feed_in", [False, True])
+def test_without_charging_the_linear_voltage_is_never_below_the_true_one(feed_in: bool) -> None:
     feeder = baran_wu()
     share = np.linspace(0, 1.5, 7)[:, None]
-    linear = lindistflow(feeder, share * ACTIVE, share * REACTIVE)
-    true = feeder.flow(share * ACTIVE, share * REACTIVE).voltage
+    sign = np.where(np.arange(33) % 3 == 0, -2.0, 1.0) if feed_in else 1.0
+    active, reactive = share * ACTIVE * sign, share * REACTIVE
+    linear = lindistflow(feeder, active, reactive)
+    true = feeder.flow(active, reactive).voltage
     assert (linear >= true - 1e-12).all()
     assert linear[0] == pytest.approx(1.0)
+
+
+def test_with_charging_above_nominal_voltage_the_true_one_may_be_higher() -> None:
+    cable = {"name": "c", "from_bus": "a", "to_bus": "b", "resistance": 0.5, "reactance": 2.0}
+    feeder = Feeder(
+        buses=tuple(Bus(name=name, nominal_voltage=20.0) for name in "ab"),
+        source="a", source_voltage=1.1, lines=(Line(**cable, susceptance=5000.0),),
+    )  # fmt: skip
+    nothing = np.zeros((1, 2))
+    linear, true = lindistflow(feeder, nothing), feeder.flow(nothing).voltage
+    assert true[0, 1] > linear[0, 1] + 1e-4  # no power at all, let alone any feed-in
 
 
 def test_the_error_shrinks_with_the_square_of_the_demand() -> None:

@@ -1,5 +1,7 @@
 """Heat pumps, chillers, boilers, cooling towers, fans and pumps."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from CoolProp.CoolProp import PropsSI
@@ -181,8 +183,14 @@ def test_maps_say_where_they_end() -> None:
         TableMap(x=(1.0, 1.0), y=(0.0, 1.0), values=((0.0, 0.0), (0.0, 0.0)))
     with pytest.raises(ParameterError, match="a curve has 5 coefficients; give 6 or 10"):
         Biquadratic((1.0,) * 5)
-    with pytest.raises(ParameterError, match="the COP by its map is -"):
-        PUMP.full_load_cop(60.0, 180.0)
+    # A curve holds its value beyond its range, as in EnergyPlus; without a range it may fall to
+    # where no machine is.
+    curve = Biquadratic((1.0, 0.0, 0.0, -0.01, 0.0, 0.0), y_range=(20.0, 60.0))
+    assert curve.at(0.0, [10.0, 30.0, 180.0]) == pytest.approx([0.8, 0.7, 0.4])
+    assert curve.valid(0.0, [10.0, 30.0, 180.0]).tolist() == [False, True, False]
+    bent = Polynomial((0.0, 0.0, 1.0), x_range=(0.0, 2.0))
+    assert bent.at([-1.0, 1.0, 3.0]).tolist() == [0.0, 1.0, 4.0]
+    assert bent.slope([-1.0, 1.0, 3.0]).tolist() == [0.0, 2.0, 0.0]
 
 
 def test_a_bicubic_is_that_of_energyplus() -> None:
@@ -402,5 +410,6 @@ def test_bad_plant_says_what_to_give() -> None:
         )  # fmt: skip
     with pytest.raises(ParameterError, match="the heating load is nan"):
         PUMP.operate(float("nan"), source=0.0, sink=35.0)
+    everywhere = replace(MCQUAY, capacity_curve=Biquadratic(MCQUAY.capacity_curve.coefficients))
     with pytest.raises(ParameterError, match="the capacity by its curve is -"):
-        MCQUAY.operate(10.0, leaving=60.0, entering=26.0)
+        everywhere.operate(10.0, leaving=60.0, entering=26.0)

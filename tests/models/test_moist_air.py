@@ -2,6 +2,7 @@ import numpy as np
 import psychrolib
 import pytest
 from CoolProp.CoolProp import PropsSI
+from CoolProp.HumidAirProp import HAPropsSI
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -120,3 +121,24 @@ def test_water_is_as_iapws_says_within_the_stated_errors() -> None:
     assert np.abs(water.specific_heat(t) / water.SPECIFIC_HEAT - 1).max() < 8e-3
     with pytest.raises(ParameterError, match="temperature of the water is 120 degC"):
         water.density(120.0)
+
+
+@pytest.mark.parametrize(
+    ("pressure", "by_ratio", "by_humidity"), [(101_325.0, 0.3, 1.2), (83_523.0, 0.4, 1.9),
+                                              (60_000.0, 0.4, 1.9)],
+)  # fmt: skip
+def test_enthalpy_is_near_that_of_real_moist_air_at_any_height(
+    pressure: float, by_ratio: float, by_humidity: float
+) -> None:
+    for t in np.arange(-40.0, 51.0, 10.0):
+        for relative in (0.0, 0.5, 1.0):
+            ratio = float(moist_air.humidity_ratio(t, relative, pressure))
+            ours = float(moist_air.enthalpy(t, ratio))
+            real, humid = (
+                HAPropsSI("H", "T", t + 273.15, "P", pressure, name, value) / 1e3
+                for name, value in (("W", ratio), ("R", relative))
+            )
+            assert ours == pytest.approx(real, abs=by_ratio)
+            assert ours == pytest.approx(humid, abs=by_humidity)
+            if pressure == moist_air.STANDARD_PRESSURE:
+                assert ours == pytest.approx(real, rel=1e-3, abs=0.01)

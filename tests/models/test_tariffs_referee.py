@@ -24,6 +24,7 @@ from engiagent.models.tariffs import (
     Schedule,
     Tariff,
     bill,
+    from_urdb,
 )
 from engiagent.models.tariffs.charges import TierUnit
 
@@ -146,6 +147,27 @@ STEPS: Rows = [
 ]
 
 
+SOLD: Rows = [
+    (p, tier, limit, unit, buy, sell)
+    for (p, tier, limit, unit, buy, _), sell in zip(
+        STEPS, (0.03, 0.01, 0.06, 0.02, 0.09, 0.03), strict=True
+    )
+]
+# The same rate as the database has it.
+STEPPED = from_urdb(
+    {
+        "energyratestructure": [
+            [{"rate": row[4], "sell": row[5]} | ({"max": 15000} if row[1] == 1 else {})
+             for row in SOLD[2 * k : 2 * k + 2]]
+            for k in range(3)
+        ],
+        "energyweekdayschedule": TIMES_OF_USE.weekday,
+        "energyweekendschedule": TIMES_OF_USE.weekend,
+        "dgrules": "Net Billing Instantaneous",
+    }
+)  # fmt: skip
+
+
 def two(limit: float, unit: int) -> Rows:
     return [(1, 1, limit, unit, 0.1, 0.0), (1, 2, NONE, unit, 0.2, 0.0)]
 
@@ -197,6 +219,16 @@ CASES: dict[str, tuple[Callable[[], Bill], Rows, Schedule, dict[str, Any]]] = {
         lambda: net(Tariff(fixed=FIXED, energy=(ENERGY,), export=NetBilling(credit=CREDIT)), 250.0),
         ROWS, TIMES_OF_USE, {"ur_metering_option": 2, "size": 250.0,
                              "ur_monthly_fixed_charge": 30.0},
+    ),
+    "net billing, tiers in time": (
+        lambda: net(STEPPED, 250.0), SOLD, TIMES_OF_USE,
+        {"ur_metering_option": 2, "size": 250.0},
+    ),
+    "net metering, tiers shared": (
+        lambda: metered(EnergyCharge(periods=tiers(15000), schedule=TIMES_OF_USE,
+                                     tiers_by="share"), 250.0),
+        STEPS, TIMES_OF_USE,
+        {"ur_metering_option": 0, "size": 250.0, "ur_monthly_fixed_charge": 30.0},
     ),
     "net billing carried": (
         lambda: carried(True), ROWS, TIMES_OF_USE,
@@ -421,6 +453,34 @@ SAM: dict[str, list[float]] = {
         3127.8573,
         3986.8507,
         4704.6753,
+    ],
+    "net billing, tiers in time": [
+        6727.7546,
+        5035.4017,
+        4345.2906,
+        2964.7913,
+        2335.7329,
+        2690.725,
+        2823.428,
+        3427.5657,
+        4031.7587,
+        4237.9331,
+        5483.673,
+        6675.6998,
+    ],
+    "net metering, tiers shared": [
+        6321.265,
+        4272.3157,
+        2211.2486,
+        1087.5682,
+        740.2996,
+        1800.9908,
+        1830.3747,
+        2471.2063,
+        2991.0673,
+        1754.9348,
+        2475.1504,
+        3325.1633,
     ],
     "net billing carried": [
         2414.3832,

@@ -76,8 +76,44 @@ def test_tiers_are_shared_by_periods_as_the_database_means_them() -> None:
 
 
 @pytest.mark.parametrize(
+    ("rules", "by"),
+    [("Net Billing Instantaneous", "total"), ("Net Billing Hourly", "total"),
+     ("Net Metering", "share"), (None, "share")],
+)  # fmt: skip
+def test_tiers_fill_as_the_rule_for_export_has_it_and_the_choice_is_stated(
+    rules: str | None, by: str
+) -> None:
+    structure = [[{"rate": 0.1, "max": 500}, {"rate": 0.2}]] * 2
+    sold = [[{**tier, "sell": 0.03} for tier in row] for row in structure]
+    tariff = from_urdb(
+        RATE | {"energyratestructure": sold if rules else structure, "dgrules": rules}
+    )
+    assert tariff.energy[0].tiers_by == by  # type: ignore[union-attr]
+    text = "; ".join(tariff.assumptions)
+    assert ("order of time" in text) == (by == "total")
+    assert {None: "given away", "Net Metering": "surplus goes on"}.get(
+        rules, "credit for export counts in its own month"
+    ) in text
+
+
+def test_charges_as_older_versions_name_them_are_billed() -> None:
+    bare = {name: value for name, value in RATE.items() if not name.startswith("fixed")}
+    tariff = from_urdb(bare | {"fixedmonthlycharge": 12.5, "minmonthlycharge": 40, "Name": "x"})
+    assert (tariff.fixed[0].per_month, tariff.minimum_per_month) == (12.5, 40.0)
+    assert from_urdb(RATE | {"annualmincharge": 500}).minimum_per_year == 500.0
+    camel = RATE | {"lookbackPercent": 0.9, "lookbackRange": 6}
+    assert from_urdb(camel).demand[0].ratchet == Ratchet(fraction=0.9, months=6)
+
+
+@pytest.mark.parametrize(
     ("changed", "words"),
     [
+        ({"fixedmontlycharge": 12}, "did you mean fixedmonthlycharge"),
+        ({"surcharge": 3}, "'surcharge'"),
+        ({"fixedmonthlycharge": 12}, "fixedmonthlycharge is 12 and fixedchargefirstmeter 20"),
+        ({"demandunits": "kVA"}, "demandunits is 'kVA'"),
+        ({"lookbackpercent": 0.9, "lookbackPercent": 0.8}, "twice"),
+        ({"energyratestructure": [[{"rates": 0.1}], [{"rate": 1}]]}, "'rates'"),
         ({"coincidentratestructure": [[{"rate": 1}]]}, "coincidentratestructure"),
         ({"demandrateunit": "kVA"}, "kVA"),
         ({"energyweekdayschedule": [[0] * 24]}, "12 rows"),

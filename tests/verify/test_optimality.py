@@ -79,6 +79,43 @@ def bound_of(blueprint: Blueprint, x: np.ndarray[Any, Any], y: np.ndarray[Any, A
     return dual_bound(bench, blueprint.core, duals, objective.node, goal.sense)
 
 
+UNBOUNDED = np.array([[1, 0, -1, 0], [-1, 0, 0, 1], [0, 1, 0, -1]], dtype=float)
+
+
+@pytest.mark.parametrize("sense", ["minimize", "maximize"])
+@pytest.mark.parametrize("noise", [8.5e-22, 1e-19])
+def test_a_multiplier_of_rounding_does_not_lose_the_bound(noise: float, sense: str) -> None:
+    """Nothing bounds x4 above, which costs nothing; its reduced cost is minus the noise."""
+    sign = 1.0 if sense == "minimize" else -1.0
+    case = document(sign * UNBOUNDED, sign * np.array([1.0, -5.0, -7.0]),
+                    sign * np.array([1.0, 0.3, -0.1, 0.0]), sense, upper=None)  # fmt: skip
+    found = bound_of(case, np.full(4, 1.0), np.array([0.5, noise, 0.0]))
+    assert found.value == pytest.approx(sign * 0.5, rel=1e-12)
+    assert sign * found.value <= 0.5
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.integers(-8, 8), min_size=3, max_size=3))
+def test_reduced_costs_of_rounding_on_variables_without_bounds_do_not_lose_it(
+    steps: list[int],
+) -> None:
+    """At the optimum of the dual x1, x2 and x4 have no reduced cost; these miss that by ulps."""
+    case = document(UNBOUNDED, np.array([1.0, 5.0, 7.0]), np.array([1.0, 0.3, -0.1, 0.0]),
+                    "minimize", upper=None)  # fmt: skip
+    duals = np.array([1.3, 0.3, 0.3])
+    found = bound_of(case, np.full(4, 1.0), duals + np.array(steps) * np.spacing(duals))
+    best = 1.3 + 5 * 0.3 + 7 * 0.3
+    assert found.value == pytest.approx(best, abs=1e-11)
+    assert found.value <= best + 1e-15
+
+
+def test_a_reduced_cost_that_is_truly_of_the_wrong_sign_still_loses_it() -> None:
+    case = document(UNBOUNDED, np.array([1.0, -5.0, -7.0]), np.array([-1.0, 0.3, -0.1, 0.0]),
+                    "minimize", upper=None)  # fmt: skip
+    found = bound_of(case, np.full(4, 1.0), np.zeros(3))
+    assert found.value is None or found.value < -1e3
+
+
 def random_case(seed: int) -> tuple[Any, ...]:
     rng = np.random.default_rng(seed)
     a, c = rng.integers(-3, 6, (M, N)).astype(float), rng.uniform(-5, 5, N).round(2)

@@ -22,9 +22,6 @@ from engiagent.verify.series import Series
 from engiagent.verify.values import Floats
 from engiagent.verify.vocabulary import SERIES
 
-SCHEMES = {"feeder": "linear"}
-"""What a component declares that does not say so; all others are solved exactly."""
-
 
 def dynamics_of(core: Core) -> tuple[Dynamics, ...]:
     """Return the components of a blueprint as physical units."""
@@ -43,7 +40,7 @@ def dynamics_of(core: Core) -> tuple[Dynamics, ...]:
 
 def _scheme(component: ComponentDef) -> str:
     options: Mapping[str, Any] = component.options or {}
-    return str(options.get("scheme", SCHEMES.get(component.model, "exact")))
+    return str(options.get("scheme", "exact"))
 
 
 def _parameters(component: ComponentDef) -> Mapping[str, Any]:
@@ -58,6 +55,8 @@ def _parameters(component: ComponentDef) -> Mapping[str, Any]:
 class Plant:
     """The declared units with their numbers; ``unchecked`` says what could not be run.
 
+    ``notes`` says what a reader should know of what was run.
+
     Attributes
     ----------
     noise
@@ -68,6 +67,7 @@ class Plant:
     bench: Bench
     units: Sequence[Dynamics]
     unchecked: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     noise: Mapping[tuple[str, str], Floats] = field(default_factory=dict)
     _runs: dict[str, Run | EngiagentError] = field(default_factory=dict)
 
@@ -266,6 +266,11 @@ class Plant:
         rows = np.asarray(symbol.value.data).reshape(len(labels), over.size)
         row = rows[list(labels).index(label)]
         return np.asarray(wanted.from_si(row))
+
+    def note(self, text: str) -> None:
+        """Add a note, once."""
+        if text not in self.notes:
+            self.notes.append(text)
 
     # -- running --------------------------------------------------------------------------------
 

@@ -157,10 +157,13 @@ def check_result(result: Result, findings: Findings) -> None:
     """Test what the plan says of a result, where it says anything."""
     if result.claimed is None:
         return
+    off = np.abs(result.claimed - result.values)
+    if result.declared is not None:
+        off = np.minimum(off, np.abs(result.claimed - result.declared))
     findings.test(
         f"output:{result.names[-1]}",
         result.names[-1],
-        np.abs(result.claimed - result.values),
+        off,
         tolerance_of(result.unit, largest(result.values)),
         difference(result.unit),
         result.over,

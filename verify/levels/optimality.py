@@ -13,7 +13,7 @@ sweep. A Farkas ray is the same statement about :math:`0 \ge` something positive
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from engiagent.verify.frames import EvaluationError
 from engiagent.verify.levels.algebra import Rule, rules_of_core
 from engiagent.verify.levels.bands import part
 from engiagent.verify.levels.implied import NoWorse, implied_bounds
+from engiagent.verify.levels.shifted import Weighted, shifted, without_noise
 from engiagent.verify.levels.variables import Bounds, box_of
 from engiagent.verify.schedule import Multipliers
 from engiagent.verify.sweeps import contributions, gradients
@@ -210,6 +211,30 @@ def bound_of_rows(
     sign
         1 for a minimisation, -1 for a maximisation.
     """
+    found = _bound_of_rows(bench, core, rows, boxes, objective, sign)
+    if found.value is not None:
+        return found
+    clear = without_noise([row.multipliers for row in rows])
+    weighted = [Weighted(r.value, r.kind, y) for r, y in zip(rows, clear, strict=True)]
+    for multipliers in (clear, shifted(bench, boxes, objective, weighted, sign)):
+        if multipliers is None:
+            continue
+        again = [replace(r, multipliers=y) for r, y in zip(rows, multipliers, strict=True)]
+        better = _bound_of_rows(bench, core, again, boxes, objective, sign)
+        if better.value is not None:
+            return better
+    return found
+
+
+def _bound_of_rows(
+    bench: Bench,
+    core: Core,
+    rows: Sequence[Row],
+    boxes: Mapping[str, Bounds],
+    objective: Value,
+    sign: float,
+) -> DualBound:
+    """Return the bound of these very multipliers."""
     seeds = [(objective, np.full(1, sign))]
     seeds += [(row.value, -row.multipliers) for row in rows]
     constant = sign * float(objective.data[0])

@@ -19,7 +19,7 @@ from engiagent.blueprint.grammar import (
 from engiagent.errors import EngiagentError
 from engiagent.verify.documents import Bench
 from engiagent.verify.findings import Report, finite_or_none
-from engiagent.verify.frames import MissingQuantity
+from engiagent.verify.frames import MissingQuantity, label_of
 from engiagent.verify.levels.algebra import Rule, check_rules
 from engiagent.verify.levels.buses import buses_of, sides_of, total
 from engiagent.verify.levels.execution import Plant, as_series
@@ -70,7 +70,8 @@ def check_physics(
     runs = tuple(plant.run())
     judge(plant, runs, findings)
     trajectories = [trajectory for run in runs for trajectory in run.trajectories]
-    replayed = _replay(trajectories, benches, findings)
+    judged = [r for run in runs for r in run.results if r.declared is not None]
+    replayed = _replay([*trajectories, *judged], benches, findings)
     own = next(((b, rules) for b, rules in benches if b is bench), (bench, ()))
     truth = check_truth(plant, runs, own, findings)
     status = "fail" if findings.violations else "unchecked" if plant.unchecked else "pass"
@@ -81,7 +82,7 @@ def check_physics(
         "results": [gap for run in runs for result in run.results for gap in _gap(result)],
         "checks": findings.records,
         "rules_on_recomputed_states": replayed,
-        "notes": plant.unchecked,
+        "notes": [*plant.unchecked, *plant.notes],
     }
     if truth is not None:
         body["plant"] = truth
@@ -128,17 +129,23 @@ def _summary(trajectory: Trajectory) -> dict[str, Any]:
 
 
 def _gap(result: Result) -> Iterator[dict[str, Any]]:
-    """Yield how far a declared result is from the exact one, where it is."""
-    if result.exact is None:
+    """Yield how far the better solution of a result is from the declared one, where it is."""
+    simple = result.values if result.declared is None else result.declared
+    better = result.values if result.exact is None else result.exact
+    gap = better - simple
+    if (gap == 0.0).all():
         return
-    gap = np.abs(result.values - result.exact)
-    if not (gap == 0.0).all():
-        yield {
-            "quantity": result.names[0],
-            "unit": difference(result.unit),
-            "worst": finite_or_none(largest(gap)),
-            "mean": finite_or_none(float(gap.mean())),
-        }
+    row = int(np.argmax(np.where(np.isfinite(gap), np.abs(gap), np.inf)))
+    yield {
+        "quantity": result.names[0],
+        "unit": difference(result.unit),
+        "worst": finite_or_none(float(gap[row])),
+        "mean": finite_or_none(float(gap.mean())),
+        "at": label_of(result.over, row),
+        "planned": finite_or_none(float(simple[row])),
+        "executed": finite_or_none(float(better[row])),
+        "judged": "declared" if result.declared is None else "executed",
+    }
 
 
 def _check_buses(plant: Plant, findings: Findings) -> None:
@@ -156,17 +163,23 @@ def _check_buses(plant: Plant, findings: Findings) -> None:
             tolerance_of("kW", largest(np.abs(supply) + np.abs(demand))),
             "kW",
             plant.periods(units[0]),
-            "supply and demand differ",
+            f"supply and demand differ{_unbought(units)}",
         )
 
 
+def _unbought(units: Sequence[Dynamics]) -> str:
+    """Return which feeders of a bus were planned without their losses, for a message."""
+    names = [unit.name for unit in units if unit.model == "feeder" and unit.scheme == "linear"]
+    return f" (the linear scheme leaves out the losses of {', '.join(names)})" if names else ""
+
+
 def _replay(
-    trajectories: Sequence[Trajectory],
+    found: Sequence[Trajectory | Result],
     benches: Sequence[tuple[Bench, Sequence[Rule]]],
     findings: Findings,
 ) -> list[dict[str, Any]]:
-    """Hold all rules against the recomputed states, except those that are the dynamics."""
-    recomputed: dict[str, Series] = {name: as_series(t) for t in trajectories for name in t.names}
+    """Hold all rules against what was recomputed, except those that are the dynamics."""
+    recomputed: dict[str, Series] = {name: as_series(item) for item in found for name in item.names}
     records = []
     for bench, rules in benches:
         states, series = set(recomputed), {**bench.series, **recomputed}
@@ -174,7 +187,10 @@ def _replay(
             for name in states & {definition.quantity}:
                 states = states | {definition.name}
                 series[definition.name] = recomputed[name]
-        other = Bench(bench.declarations, series)
+        for expression in bench.declarations.core.expressions:
+            if expression.quantity in recomputed:
+                states = states | {expression.name}
+        other = Bench(bench.declarations, series, recomputed)
         chosen = [
             rule
             for rule in rules

@@ -1,12 +1,14 @@
 """Batteries: efficiency constant or by power, self-discharge, ageing."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from engiagent.blueprint.document import ConstraintDef
 from engiagent.models import Battery
+from engiagent.models.battery_losses import ConverterLoss, PiecewiseLoss, QuadraticLoss
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.rows import known, row, storage_rows
@@ -15,9 +17,9 @@ from engiagent.verify.plants.slots import SLOTS
 from engiagent.verify.plants.starts import first
 from engiagent.verify.requirements import Dynamics
 from engiagent.verify.tolerances import TOLERANCES
+from engiagent.verify.values import Floats
 
 if TYPE_CHECKING:
-    from engiagent.models.battery_system import BatterySystem
     from engiagent.verify.levels.execution import Plant
 
 LOSSES = ("no_load_loss", "proportional_loss", "quadratic_loss", "loss")
@@ -40,20 +42,27 @@ def store(plant: "Plant", unit: Dynamics) -> Battery:
 
 def energy_of(plant: "Plant", unit: Dynamics, battery: Battery, word: str) -> Trajectory:
     """Return the content of a store with constant efficiencies."""
+    charge, discharge = plant.decision(unit, "charge"), plant.decision(unit, "discharge")
+    return _content(plant, unit, battery, word, (charge, discharge))
+
+
+def _content(
+    plant: "Plant", unit: Dynamics, battery: Battery, word: str, powers: tuple[Floats, Floats]
+) -> Trajectory:
+    """Return the content under powers into and out of a store [kW]."""
     periods = plant.periods(unit)
     hours = plant.hours(periods)
-    charge, discharge = plant.decision(unit, "charge"), plant.decision(unit, "discharge")
     name, claimed = plant.state(unit, word)
     start = first(plant, unit, "initial_energy", claimed)
     scheme: Literal["exact", "euler"] = "euler" if unit.scheme == "euler" else "exact"
-    declared = battery.simulate(charge, discharge, hours, start, scheme)
+    declared = battery.simulate(*powers, hours, start, scheme)
     exact = declared
     if scheme != "exact":
-        exact = battery.simulate(charge, discharge, hours, start, "exact")
+        exact = battery.simulate(*powers, hours, start, "exact")
     defect = None
     if claimed is not None:
         decay, gain = battery.coefficients(hours, scheme)
-        net = battery.charge_efficiency * charge - discharge / battery.discharge_efficiency
+        net = battery.charge_efficiency * powers[0] - powers[1] / battery.discharge_efficiency
         defect = np.concatenate(
             (claimed[:1] - start, claimed[1:] - decay * claimed[:-1] - gain * net)
         )
@@ -93,70 +102,39 @@ def _execute(plant: "Plant", group: Sequence[Dynamics]) -> Run:
     return _aged(plant, unit, run) if any(slot in unit.parameters for slot in AGEING) else run
 
 
-def system(plant: "Plant", unit: Dynamics) -> "BatterySystem":
-    """Return the model of a battery with losses by power, which stand for its efficiencies."""
-    from engiagent.models.battery_losses import ConverterLoss, PiecewiseLoss, QuadraticLoss
-    from engiagent.models.battery_system import BatterySystem
-
+def converter(plant: "Plant", unit: Dynamics) -> ConverterLoss:
+    """Return the losses by power, which stand for the efficiencies."""
     limits = [plant.largest(unit, f"{way}_power_max") for way in ("charge", "discharge")]
     powers, losses = plant.table(unit, "loss_power"), plant.table(unit, "loss")
     standby = plant.single(unit, "standby_loss")
-    loss: ConverterLoss
     if losses is not None:
         if powers is None:
             raise EvaluationError(f"{unit.name} has losses and no loss_power to which they belong")
-        loss = PiecewiseLoss(power=powers, losses=losses, standby=standby)
-    else:
-        rated = plant.single(unit, "rated_power")
-        loss = QuadraticLoss(
-            rated_power=max(limits) if rated is None else rated,
-            no_load=plant.single(unit, "no_load_loss") or 0.0,
-            proportional=plant.single(unit, "proportional_loss") or 0.0,
-            quadratic=plant.single(unit, "quadratic_loss") or 0.0,
-            standby=standby,
-        )
-    full = plant.need(unit, "energy_capacity")
-    most = plant.single(unit, "maximum_energy")
-    return BatterySystem(
-        energy_capacity=full,
-        charge_loss=loss,
-        discharge_loss=loss,
-        charge_power_max=limits[0],
-        discharge_power_max=limits[1],
-        minimum_charge=plant.need(unit, "minimum_energy") / full,
-        maximum_charge=1.0 if most is None else most / full,
-        self_discharge=plant.need(unit, "self_discharge"),
+        return PiecewiseLoss(power=powers, losses=losses, standby=standby)
+    rated = plant.single(unit, "rated_power")
+    return QuadraticLoss(
+        rated_power=max(limits) if rated is None else rated,
+        no_load=plant.single(unit, "no_load_loss") or 0.0,
+        proportional=plant.single(unit, "proportional_loss") or 0.0,
+        quadratic=plant.single(unit, "quadratic_loss") or 0.0,
+        standby=standby,
     )
 
 
 def _with_losses(plant: "Plant", unit: Dynamics) -> Run:
-    from engiagent.models.battery_system import BatteryState
-
-    battery, periods = system(plant, unit), plant.periods(unit)
-    hours = plant.hours(periods)
+    loss = converter(plant, unit)
     # What a solver leaves of a power of 0 does not switch the converter on.
     into, out = (
         np.where(power > TOLERANCES["floor_kW"], power, 0.0)
         for power in (plant.decision(unit, "charge"), plant.decision(unit, "discharge"))
     )
-    name, claimed = plant.state(unit, "state_of_charge")
-    start = first(plant, unit, "initial_energy", claimed)
-    path = battery.simulate(into, out, hours, BatteryState(energy=start))
-    defect = None
-    if claimed is not None:
-        decay, gain = battery.coefficients(hours)
-        net = into - out - battery.converter_loss(into, out)
-        defect = np.concatenate(
-            (claimed[:1] - start, claimed[1:] - decay * claimed[:-1] - gain * net)
-        )
-    full = plant.need(unit, "energy_capacity")
-    energy = Trajectory(
-        tuple(plant.names(unit, "state_of_charge")), name, "kWh", path.energy, path.energy,
-        claimed, defect, full, plant.instants(periods),
-        plant.need(unit, "minimum_energy"), plant.single(unit, "maximum_energy") or full,
-    )  # fmt: skip
-    loss = plant.result(unit, "loss", path.loss, "its power")
-    return Run((energy,), (loss,), (one_direction(plant, unit),))
+    # One converter has one direction: powers both ways pass it as their difference.
+    lost = loss.loss(np.abs(into - out))
+    lossless = replace(store(plant, unit), charge_efficiency=1.0, discharge_efficiency=1.0)
+    energy = _content(plant, unit, lossless, "state_of_charge", (into, out + lost))
+    # What stands is lost too, but from the content: the converter's loss is that of its power.
+    result = plant.result(unit, "loss", lost, "its power")
+    return Run((energy,), (result,), (one_direction(plant, unit),))
 
 
 def _aged(plant: "Plant", unit: Dynamics, run: Run) -> Run:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engiagent.verify.frames import EvaluationError
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.heating import power_limit
 from engiagent.verify.plants.partload import Machine, by_table, operated
@@ -28,17 +29,49 @@ def chiller(plant: "Plant", unit: Dynamics) -> "Chiller":
     from engiagent.models.hvac.chiller import Chiller
     from engiagent.models.hvac.curves import Biquadratic, Polynomial
 
+    leaving, entering = (_fitted(plant, unit, side) for side in ("leaving", "entering"))
     return Chiller(
         rated_capacity=plant.series(unit, "rated_capacity"),
         rated_cop=plant.series(unit, "rated_cop"),
-        capacity_curve=Biquadratic(plant.table(unit, "capacity_curve") or EVEN),
-        eir_curve=Biquadratic(plant.table(unit, "eir_curve") or EVEN),
+        capacity_curve=Biquadratic(
+            plant.table(unit, "capacity_curve") or EVEN, x_range=leaving, y_range=entering
+        ),
+        eir_curve=Biquadratic(
+            plant.table(unit, "eir_curve") or EVEN, x_range=leaving, y_range=entering
+        ),
         part_load_curve=Polynomial(plant.table(unit, "part_load_curve") or STRAIGHT),
         minimum_part_load=plant.need(unit, "minimum_part_load"),
         minimum_unloading=plant.single(unit, "minimum_unloading"),
         maximum_part_load=plant.need(unit, "maximum_part_load"),
         heat_to_condenser=plant.need(unit, "heat_to_condenser"),
     )
+
+
+def _fitted(plant: "Plant", unit: Dynamics, side: str) -> tuple[float, float]:
+    """Return the range in which the curves were fitted; what leaves it is noted."""
+    from engiagent.models.hvac.curves import EVERYWHERE
+
+    slot = f"{side}_range"
+    ends = plant.table(unit, slot)
+    if ends is not None and len(ends) != 2:
+        raise EvaluationError(f"{unit.name}: {slot} has {len(ends)} numbers; give two")
+    at = plant.series(unit, f"{side}_temperature")
+    seen = f"{float(at.min()):g} to {float(at.max()):g} degC"
+    if ends is None:
+        if any(unit.parameters.get(f"{name}_curve") is not None for name in ("capacity", "eir")):
+            plant.note(
+                f"{unit.name}: no {slot} is given, so its curves are used by their formula at "
+                f"{side} temperatures of {seen}, wherever they were fitted"
+            )
+        return EVERYWHERE
+    outside = int(((at < ends[0]) | (at > ends[1])).sum())
+    if outside:
+        plant.note(
+            f"{unit.name}: the {side} temperature leaves the range of the curves, {ends[0]:g} to "
+            f"{ends[1]:g} degC, in {outside} of {at.size} periods ({seen}); the curves hold their "
+            "value at the nearest end"
+        )
+    return ends[0], ends[1]
 
 
 def _execute_chiller(plant: "Plant", group: Sequence[Dynamics]) -> Run:

@@ -1,9 +1,10 @@
 """Distribution feeders: a plan's powers run through the equations of alternating current.
 
-Units stand on the buses of a feeder by their own ``bus``; what they draw and feed in is kept,
-voltages, currents, losses and the import from the source are recomputed. Declared with the scheme
-``linear``, the voltages are those of LinDistFlow, currents are flows at nominal voltage and nothing
-but shunts is lost; the gap to the true ones is reported.
+Units stand on the buses of a feeder by their own ``bus``; what they draw and feed in is kept.
+Voltages, currents, losses and the import from the source are recomputed and judged by AC power
+flow, whatever the plan was made with. With the scheme ``linear`` the plan's own figures may be
+those of LinDistFlow, with flows at nominal voltage and no losses but of shunts; how far they are
+from the power flow is reported.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,9 +37,13 @@ def _execute(plant: "Plant", group: Sequence[Dynamics]) -> Run:
     held = plant.series(unit, "source_voltage")
     flow = grid.flow(active, reactive, source_voltage=held)
     losses = flow.losses.sum(axis=1) + flow.shunts.sum(axis=1)
-    exact = declared = (flow.voltage, flow.loading, losses, flow.import_active)
-    if unit.scheme == "linear":
-        declared = _linear(grid, active, reactive, held)
+    true = (flow.voltage, flow.loading, losses[:, None], flow.import_active[:, None])
+    linear = _linear(grid, active, reactive, held) if unit.scheme == "linear" else None
+
+    def result(name: str, text: str, of: int, column: int = 0) -> Result:
+        plain = None if linear is None else linear[of][:, column]
+        return _result(plant, unit, name, text, true[of][:, column], plain)
+
     # Powers that no voltage can carry have no solution, which is the worst of all excesses.
     unsolved = np.where(flow.converged, 0.0, 1.0)
     excesses = [
@@ -49,8 +54,8 @@ def _execute(plant: "Plant", group: Sequence[Dynamics]) -> Run:
     low, high = (plant.need(unit, f"{end}_voltage") for end in ("minimum", "maximum"))
     for k, bus in enumerate(grid.bus_names):
         name = f"{unit.name}.{bus}.voltage"
-        voltage = declared[0][:, k]
-        results.append(_result(plant, unit, name, "1", voltage, exact[0][:, k]))
+        voltage = flow.voltage[:, k]
+        results.append(result(name, "1", 0, k))
         for end, amount, words in (
             ("low", low - voltage, "below its band"),
             ("high", voltage - high, "above its band"),
@@ -58,21 +63,18 @@ def _execute(plant: "Plant", group: Sequence[Dynamics]) -> Run:
             excesses.append(Excess(f"{end}:{name}", name, amount, "1", 1.0, over, words))
     most = plant.need(unit, "maximum_loading")
     for k, branch in enumerate(grid.branches):
-        name, loading = f"{unit.name}.{branch.name}.loading", declared[1][:, k]
-        results.append(_result(plant, unit, name, "1", loading, exact[1][:, k]))
+        name, loading = f"{unit.name}.{branch.name}.loading", flow.loading[:, k]
+        results.append(result(name, "1", 1, k))
         excesses.append(
             Excess(f"limit:{name}", name, loading - most, "1", 1.0, over, "above its limit")
         )
     for k, word in ((2, "losses"), (3, "import")):
-        name = f"{unit.name}.{word}"
-        results.append(_result(plant, unit, name, "kW", declared[k], exact[k]))
+        results.append(result(f"{unit.name}.{word}", "kW", k))
     return Run((), tuple(results), tuple(excesses))
 
 
-def _linear(
-    grid: "Feeder", active: Floats, reactive: Floats, held: Floats
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return voltages, loadings, losses and import as LinDistFlow has them."""
+def _linear(grid: "Feeder", active: Floats, reactive: Floats, held: Floats) -> tuple[Floats, ...]:
+    """Return voltages, loadings, losses and import as LinDistFlow has them, by period."""
     from engiagent.models.grids.lindistflow import lindistflow
     from engiagent.models.grids.tree import Tree
 
@@ -88,20 +90,21 @@ def _linear(
     return (
         lindistflow(grid, active, reactive, held),
         ampere / network.ampacity[:, 0],
-        losses,
-        active.sum(axis=1) + losses,
+        losses[:, None],
+        (active.sum(axis=1) + losses)[:, None],
     )
 
 
 def _result(
-    plant: "Plant", unit: Dynamics, name: str, text: str, values: Floats, exact: Floats
+    plant: "Plant", unit: Dynamics, name: str, text: str, values: Floats, declared: Floats | None
 ) -> Result:
     over = plant.periods(unit)
     try:
         claimed = plant.quantity(name, over, text)
     except MissingQuantity:
         claimed = None
-    return Result((name,), text, values, over, claimed, "the power flow", exact)
+    why = "the power flow" if declared is None else "the power flow or LinDistFlow"
+    return Result((name,), text, values, over, claimed, why, declared=declared)
 
 
 def demand(plant: "Plant", unit: Dynamics, grid: "Feeder") -> tuple[Floats, Floats]:

@@ -20,15 +20,17 @@ period; both are recomputed. Powers are means of their periods at the terminals,
 """
 NOTES: Mapping[str, str] = {
     "battery": """Losses by power are the quadratic ones or the table; they take the place of the
-efficiencies. `capacity_loss` is there where ageing is declared, `loss` where losses are.""",
+efficiencies. `capacity_loss` is there where ageing is declared, `loss` where losses are: it is the
+converter's, without what `self_discharge` takes from the content.""",
     "chp": "Heat may be thrown away where the plan has a series `dumped`.",
     "cooling_tower": "The tower of YorkCalc.",
     "ev": """One vehicle. Its state of charge counts while it is plugged in; sessions begin with the
 energy on arrival. A plan may own to a `shortfall` on departure.""",
     "feeder": """A radial feeder with one stiff source. Units are on a bus of the feeder by their
 own `bus`. By bus it has `<name>.<bus>.voltage`, by branch `<name>.<branch>.loading`, both of their
-nominal or rated values; `import` is what it takes from its source bus. The scheme `linear` declares
-LinDistFlow, which a component of a blueprint does unless it says otherwise.""",
+nominal or rated values; `import` is what it takes from its source bus. It is executed and judged by
+AC power flow. With the scheme `linear` the plan's own voltages, loadings, losses and import may be
+those of LinDistFlow; the losses have to be bought all the same.""",
     "genset": """`fuel` is a mean over the period, starts included, in the unit of `fuel_slope`
 times kW. A set without `on` in the plan runs where it has power.""",
     "heat_pump": """The coefficient of performance is `cop`, or a share of Carnot's, or a curve. The

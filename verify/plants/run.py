@@ -57,6 +57,9 @@ class Result:
         What it follows from, for messages: ``its electric power``.
     exact
         By the exact solution; None where that is the declared one.
+    declared
+        By the simpler scheme that the plan declares and that its claim may follow too; None where
+        there is none. Limits, balances and requirements are judged on ``values`` in any case.
     """
 
     names: tuple[str, ...]
@@ -66,6 +69,7 @@ class Result:
     claimed: Floats | None
     why: str
     exact: Floats | None = None
+    declared: Floats | None = None
 
 
 @dataclass(frozen=True)

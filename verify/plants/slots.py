@@ -251,6 +251,9 @@ CHILLER: Final = {
                               "part load itself when absent"),
     "leaving_temperature": _usual("degC", 7.0, "of the chilled water", "series"),
     "entering_temperature": _usual("degC", 29.0, "of the condenser's water or air", "series"),
+    "leaving_range": _table("degC", "two temperatures: where the curves were fitted; beyond it "
+                            "they hold their value"),
+    "entering_range": _table("degC", "the same"),
     "minimum_part_load": _usual("1", 0.0, "below which it cycles"),
     "minimum_unloading": Slot("1", "below which it is loaded falsely; the above when absent"),
     "maximum_part_load": _usual("1", 1.0, "up to which it can be loaded"),

@@ -1,6 +1,7 @@
 """Vehicles, batteries beyond a constant efficiency, and loads that give way."""
 
 from ast import literal_eval
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engiagent.certify import certify
 from engiagent.errors import EngiagentError
 from engiagent.formulations.classify import classify
 from engiagent.formulations.compile import compile_blueprint
@@ -127,6 +129,41 @@ def test_a_quadratic_loss_is_that_of_the_model_and_evens_out_power() -> None:
     np.testing.assert_allclose(data.b_charge, even, atol=1e-3)
     loss = QuadraticLoss(rated_power=10.0, quadratic=0.1)
     np.testing.assert_allclose(data.b_loss, loss.loss(data.b_charge.values), atol=1e-5)
+
+
+@pytest.mark.parametrize("scheme", ["exact", "euler"])
+@pytest.mark.parametrize(
+    "losses",
+    [
+        {"no_load_loss": 0.2, "proportional_loss": 0.03},
+        {"loss_power": "(0, 5, 10)", "loss": "(0.1, 0.3, 0.9)", "exclusive_on": "T"},
+    ],
+)
+def test_a_plan_with_losses_and_self_discharge_passes_and_its_loss_is_the_converters(
+    losses: dict[str, Any], scheme: str
+) -> None:
+    site = priced([0.1, 0.9, 0.1, 0.9], sell=0.4)
+    site.add("b", "battery", bus="site", **BATTERY, **losses, self_discharge=0.01, scheme=scheme)
+    data = solved(site)
+    found = certify(None, data, site.blueprint(), folder=Path(), name="b")
+    assert found.verdict != "violated", found.violations
+    # A claim that counts the standing loss as the converter's is another number.
+    more = data.assign(b_loss=data.b_loss + 0.01 * data.b_state_of_charge.values[:-1])
+    assert certify(None, more, site.blueprint(), folder=Path(), name="b").verdict == "violated"
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_without_a_rated_power_the_quadratic_loss_refers_to_the_larger_limit(named: bool) -> None:
+    site = priced([0.1, 0.9], sell=0.4)
+    limit = site.parameter("most", 10, "kW") if named else 10
+    uneven = {**BATTERY, "charge_power_max": limit, "discharge_power_max": 4}
+    site.add("b", "battery", bus="site", **uneven, quadratic_loss=0.1)
+    site.require("b_discharge[t] <= 0[kW]", over="t in T")
+    site.require("b_charge[t] == 5[kW]", over="t in T")
+    data = solved(site)
+    np.testing.assert_allclose(data.b_loss, 0.1 * 5**2 / 10, atol=1e-6)
+    found = certify(None, data, site.blueprint(), folder=Path(), name="b")
+    assert found.verdict != "violated", found.violations
 
 
 def test_cycles_are_capped_by_horizon_and_by_day() -> None:

@@ -1,6 +1,7 @@
 """Chillers, heat pumps, boilers, fans: the plan's inputs are those of the simulated machines."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engiagent.certify import certify
 from engiagent.errors import EngiagentError
 from engiagent.formulations.classify import classify
 from engiagent.formulations.compile import compile_blueprint
@@ -81,6 +83,26 @@ def test_a_chiller_by_curves_is_the_simulated_one(
     np.testing.assert_allclose(
         data.chiller_heat_rejected, data.chiller_cooling + data.chiller_electric_power, atol=1e-9
     )
+
+
+def test_curves_of_a_chiller_hold_their_value_outside_their_range_and_the_checker_says_so() -> None:
+    entering, span = [-8.0, 12.0, 30.0], (18.0, 35.0)
+    curves = {"capacity_curve": str(CAPACITY), "eir_curve": str(EIR)}
+    site = cooled([20, 20, 20], **curves, entering_temperature=entering, leaving_temperature=8,
+                  entering_range=str(span), leaving_range="(5[degC], 12[degC])")  # fmt: skip
+    data = solved(site)
+    # As EnergyPlus has it: what lies outside counts as the nearest end.
+    full = Biquadratic(EIR).at(8.0, np.clip(entering, *span))
+    np.testing.assert_allclose(data.chiller_electric_power, 20 / 5 * full, rtol=1e-6)
+    found = certify(None, data, site.blueprint(), folder=Path(), name="cooling")
+    assert found.verdict != "violated", found.violations
+    (note,) = found.levels["physics"]["notes"]
+    assert "leaves the range of the curves, 18 to 35 degC, in 2 of 3 periods (-8 to 30" in note
+    plain = cooled([20, 20, 20], **curves, entering_temperature=entering, leaving_temperature=8)
+    far = solved(plain)
+    assert far.chiller_electric_power[0] < 0.95 * data.chiller_electric_power[0]
+    notes = certify(None, far, plain.blueprint(), folder=Path(), name="cooling").levels["physics"]
+    assert any("no entering_range is given" in note for note in notes["notes"])
 
 
 def test_a_straight_chiller_with_a_tank_is_exact_and_linear_in_states() -> None:

@@ -53,13 +53,21 @@ def test_a_voltage_out_of_its_band_and_a_wrong_claim_are_caught(tmp_path: Path) 
     assert broken(executed(tmp_path, feeder(), claim)) == {"output:net.house.voltage"}
 
 
-def test_linear_voltages_are_judged_as_declared_and_the_gap_is_told(tmp_path: Path) -> None:
-    series = {"main.import": [9.0], "main.export": [0.0]}
-    certificate = executed(tmp_path, feeder("linear", "0.9909"), series)
-    assert passes(certificate)  # sqrt(1 - 2 * 9 kW * 0.16 ohm / 0.4 kV**2) = 0.99096
+def test_a_plan_by_linear_voltages_is_judged_by_the_power_flow(tmp_path: Path) -> None:
+    linear = 0.99095913  # sqrt(1 - 2 * 9 kW * 0.16 ohm / 0.4 kV**2)
+    claims = {"main.export": [0.0], "net.house.voltage": [linear], "net.losses": [0.0]}
+    unbought = executed(tmp_path, feeder("linear", "0.9909"), {**claims, "main.import": [9.0]})
+    assert broken(unbought) == {"balance:station"}
+    bought = {**claims, "main.import": [9.0 + LOSS]}
+    certificate = executed(tmp_path, feeder("linear", "0.9909"), bought)
+    assert passes(certificate)
     results = {item["quantity"]: item for item in physics(certificate)["results"]}
-    assert results["net.house.voltage"]["worst"] == pytest.approx(0.99095913 - 0.99091751, abs=1e-7)
+    assert results["net.house.voltage"]["worst"] == pytest.approx(0.99091751 - linear, abs=1e-7)
     assert results["net.losses"]["worst"] == pytest.approx(LOSS, abs=1e-6)
+    # Between both voltages: kept by the linear one only.
+    assert broken(executed(tmp_path, feeder("linear", "0.99094"), bought)) == {
+        "low:net.house.voltage"
+    }
 
 
 BATTERY = """
