@@ -73,6 +73,7 @@ STORED: Final[Mapping[str, Form]] = {
     "certificate": Form(files.certificate, "certificate.json"),
     "calls": Form(files.calls, "calls of tools, of engiagent.tools and mcp"),
     "run": Form(files.run, "run.json"),
+    "reading": Form(files.reading, "reading.json, which accept writes"),
 }
 
 

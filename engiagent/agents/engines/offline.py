@@ -6,6 +6,7 @@ from typing import Any
 
 from engiagent.agents.protocol import Answer, Fault, Question, Usage
 from engiagent.jsontext import loads_strict
+from engiagent.readings import Reading
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,13 @@ def reading(question: Question) -> dict[str, Any]:
     """Return the offline engine's analysis of a problem, with the audit of its text."""
     from engiagent.agents.offline import understand
     from engiagent.audit import quick_audit
+    from engiagent.readings.stored import reread
 
     board = question.board
     assert board.problem is not None
+    stored = None if board.overrides else reread(board.problem)
+    if stored is not None:
+        return _answer(stored)
     found = understand(board.problem, dict(board.overrides))
     analysis, audit = found.analysis, quick_audit(board.problem, found)
     unclear = [{"quote": e.text, "why": e.reason} for e in analysis.not_understood]
@@ -65,4 +70,23 @@ def reading(question: Question) -> dict[str, Any]:
         "not_understood": unclear,
         "blueprint": None if blueprint is None else loads_strict(blueprint.to_json()),
         "notes": list(dict.fromkeys([*slips, *analysis.assumptions, *analysis.notes])),
+    }
+
+
+def _answer(found: Reading) -> dict[str, Any]:
+    """Return a reading in the form of an analysis."""
+    unclear = [{"quote": q, "why": gap.reason} for gap in found.not_understood
+               for q in gap.quotes[:1] or (gap.reason,)]  # fmt: skip
+    missing = [
+        {"component": m.component, "quantity": m.quantity, "why": m.reason} for m in found.missing
+    ]
+    clashes = [{"quotes": list(gap.quotes), "why": gap.reason} for gap in found.contradictions]
+    said = "missing" if missing else "contradictory" if clashes else "complete"
+    return {
+        "sufficiency": "undecided" if unclear else said,
+        "missing": missing,
+        "contradictions": clashes,
+        "not_understood": unclear,
+        "blueprint": None if found.blueprint is None else loads_strict(found.blueprint.to_json()),
+        "notes": list(found.notes),
     }
