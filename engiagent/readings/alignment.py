@@ -108,8 +108,10 @@ class Alignment:
         return [(a, b) for a, b in self.numbers if not same_number(a, b)]
 
     def moved(self, span: Span) -> Span | None:
-        """Return where a place of the old text stands in the new one; None if it begins or ends
-        within a number that differs."""
+        """Return where a place of the old text stands in the new one.
+
+        None if it begins or ends within a number that differs.
+        """
         start, end = self.starts.get(span[0]), self.ends.get(span[1])
         return None if start is None or end is None or start >= end else (start, end)
 
@@ -168,9 +170,15 @@ def _front(text: Text) -> str:
 def _tokens(text: Text) -> Iterator[Token]:
     """Yield the tokens of the body in order."""
     marks = [Token(q.span, quantity=q) for q in text.quantities if q.kind != "label"]
+    apart = {
+        q.unit_span: q.unit
+        for q in text.quantities
+        if q.table is not None and q.unit_span is not None and not _inside(q.unit_span, q.span)
+    }
     for table in text.tables:
         spans = zip(table.unit_spans, table.units, strict=True)
-        marks += [Token(span, unit=unit) for span, unit in spans if span and unit]
+        apart |= {span: unit for span, unit in spans if span is not None}
+    marks += [Token(span, unit=unit) for span, unit in apart.items() if unit is not None]
     position = text.body_start
     for mark in sorted(marks, key=lambda token: token.span):
         start, end = mark.span
@@ -182,6 +190,10 @@ def _tokens(text: Text) -> Iterator[Token]:
         yield Token((start, end), "", mark.quantity, mark.unit)
         position = end
     yield from _words(text.text, position, len(text.text))
+
+
+def _inside(one: Span, other: Span) -> bool:
+    return other[0] <= one[0] and one[1] <= other[1]
 
 
 def _words(text: str, start: int, end: int) -> Iterator[Token]:
@@ -234,6 +246,6 @@ def _link(
         if a.unit_span is not None and b.unit_span is not None:
             pairs.append((a.unit_span, b.unit_span))
     for first, second in pairs:
-        if here.span[0] <= first[0] and first[1] <= here.span[1]:
+        if _inside(first, here.span):
             starts[first[0]] = second[0]
             ends[first[1]] = second[1]

@@ -17,7 +17,6 @@ from engiagent.blueprint.grammar import (
     GrammarError,
     Node,
     Number,
-    Ref,
     Text,
     children,
     parse,
