@@ -163,7 +163,7 @@ def _touches(span: tuple[int, int], others: Any) -> bool:
 
 
 def values(subject: Subject, dice: random.Random) -> Iterator[Case]:
-    """Another value in a sentence or in a cell."""
+    """Write another value in a sentence or in a cell."""
     found = subject.numbers()
     dice.shuffle(found)
     for k, place, span, value in found:
@@ -181,7 +181,7 @@ def values(subject: Subject, dice: random.Random) -> Iterator[Case]:
 
 
 def units(subject: Subject, dice: random.Random) -> Iterator[Case]:
-    """The same amount, and another one, in another unit of the dimension."""
+    """Write the same amount, and another one, in another unit of the dimension."""
     found = subject.numbers()
     dice.shuffle(found)
     for k, place, span, value in found:
@@ -197,7 +197,7 @@ def units(subject: Subject, dice: random.Random) -> Iterator[Case]:
 
 
 def files(subject: Subject, dice: random.Random) -> Iterator[Case]:
-    """Other numbers in a column of a data file."""
+    """Write other numbers in a column of a data file."""
     for name, file in subject.problem.data.items():
         raw = (subject.folder / name).read_text("utf-8-sig")
         rows = [line.split(",") for line in raw.splitlines()]
@@ -219,7 +219,7 @@ def files(subject: Subject, dice: random.Random) -> Iterator[Case]:
 
 
 def dates(subject: Subject, dice: random.Random) -> Iterator[Case]:
-    """The same day some weeks later, within the month, in the text and in the files."""
+    """Move the day by a week, within the month, in the text and in the files."""
     start = str(subject.time["start"])
     if not re.match(r"\d{4}-\d\d-\d\dT", start) or subject.time.get("zone"):
         return  # the clocks may change in a zone
@@ -261,7 +261,7 @@ def _words(subject: Subject) -> list[re.Match[str]]:
 
 
 def words(subject: Subject, dice: random.Random) -> Iterator[Case]:
-    """A word is put in, left out, exchanged or swapped with the next."""
+    """Put a word in, leave it out, exchange it or swap it with the next."""
     found = _words(subject)
     while True:
         k = dice.randrange(len(found) - 1)
@@ -280,7 +280,7 @@ def words(subject: Subject, dice: random.Random) -> Iterator[Case]:
 
 
 def sentences(subject: Subject, dice: random.Random) -> Iterator[Case]:
-    """A sentence is added, dropped or said twice."""
+    """Add, drop or repeat a sentence."""
     found = [s for s in subject.problem.sentences if s.kind == "sentence"]
     while True:
         here, new = dice.choice(found), dice.choice(SENTENCES)
@@ -292,7 +292,7 @@ def sentences(subject: Subject, dice: random.Random) -> Iterator[Case]:
 
 
 def uncarried(subject: Subject, dice: random.Random) -> Iterator[Case]:
-    """A number changes that nothing but ``unused`` names, or that is a name or counts things."""
+    """Change a number that nothing but ``unused`` names, or that names or counts things."""
     found = [
         q for q in subject.problem.quantities
         if q.span[0] >= subject.problem.body_start
@@ -316,7 +316,7 @@ def uncarried(subject: Subject, dice: random.Random) -> Iterator[Case]:
 
 
 def other_dimensions(subject: Subject, dice: random.Random) -> Iterator[Case]:
-    """A unit becomes one of another dimension, or a number its opposite."""
+    """Write a unit of another dimension, or the opposite number."""
     found = subject.numbers()
     dice.shuffle(found)
     for _, _, span, value in found:
@@ -330,7 +330,7 @@ def other_dimensions(subject: Subject, dice: random.Random) -> Iterator[Case]:
 
 
 def columns(subject: Subject, dice: random.Random) -> Iterator[Case]:
-    """A column has another name, or rows are missing."""
+    """Rename a column, or drop a row."""
     for name, file in subject.problem.data.items():
         lines = (subject.folder / name).read_text("utf-8-sig").splitlines()
         header = "x" + lines[0]
@@ -375,7 +375,7 @@ def outcome(case: Case, subject: Subject, scratch: Path, solve: bool) -> str:
         (folder / name).write_text(content, "utf-8")
     try:
         problem = Problem.load(folder)
-    except Exception as error:  # noqa: BLE001 - the text is no problem any more
+    except Exception as error:  # what cannot be loaded cannot be read
         return f"undecided: {error}"
     reading = reread(problem)
     if reading is None or reading.not_understood:
