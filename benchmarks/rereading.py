@@ -130,7 +130,7 @@ class Subject:
 
     def with_value(self, parameter: int, place: int, value: float) -> dict[str, Any]:
         """Return the blueprint with another value."""
-        document = deepcopy(self.document)
+        document: dict[str, Any] = deepcopy(self.document)
         item = document["core_model_elements"]["parameters"][parameter]
         if isinstance(item["value"], list):
             item["value"][place] = value
@@ -167,7 +167,8 @@ def values(subject: Subject, dice: random.Random) -> Iterator[Case]:
     found = subject.numbers()
     dice.shuffle(found)
     for k, place, span, value in found:
-        factor = dice.choice([0.9, 0.95, 1.05, 1.1])
+        share = subject.parameters[k].get("unit") == "%"
+        factor = dice.choice([0.9, 0.95] if share else [0.9, 0.95, 1.05, 1.1])
         new = float(f"{value * factor:.4g}")
         if new == value or (isinstance(value, int) and value < 10 and new % 1):
             new = value + (1 if isinstance(value, int) else 0.01)
@@ -336,13 +337,17 @@ def columns(subject: Subject, dice: random.Random) -> Iterator[Case]:
         header = "x" + lines[0]
         yield subject.case("column renamed", name, subject.text,
                            files={name: "\n".join([header, *lines[1:]]) + "\n"})  # fmt: skip
-        if file.rows > 3 and any(_counted(subject, q) for q in subject.problem.quantities):
+        day = re.search(r"\bday\b", subject.text[subject.problem.body_start :])
+        counted = any(_counted(subject, q) for q in subject.problem.quantities)
+        if file.rows > 3 and (counted or day):
             yield subject.case("row missing", name, subject.text,
                                files={name: "\n".join(lines[:-1]) + "\n"})  # fmt: skip
 
 
 def _counted(subject: Subject, quantity: Any) -> bool:
-    return quantity.value == subject.time["periods"] and quantity.kind != "label"
+    """Whether a number of the text says how many periods there are."""
+    bare = not quantity.unit_text or str(quantity.unit) == "h"
+    return bool(bare and quantity.value == subject.time["periods"] and quantity.kind != "label")
 
 
 READ: Final = {"values": (values, 3), "units": (units, 2), "files": (files, 1), "dates": (dates, 1)}

@@ -7,7 +7,8 @@ a word or mark. Words, their order and the punctuation have to be the same; whit
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from fractions import Fraction
+from typing import Final, Protocol
 
 from engiagent.blueprint.units import Unit
 from engiagent.problems.frontmatter import split_front_matter
@@ -25,11 +26,25 @@ _NAMING: Final = re.compile(r"(?m)^(?:id|title|family|tags|  *rows):.*\n(?:[ \t]
 class Text(Protocol):
     """What alignment needs of a problem's text."""
 
-    text: str
-    body_start: int
-    tables: tuple[Table, ...]
-    sentences: tuple[Sentence, ...]
-    quantities: tuple[Quantity, ...]
+    @property
+    def text(self) -> str:
+        """The whole file."""
+
+    @property
+    def body_start(self) -> int:
+        """Where the front matter ends."""
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """The tables."""
+
+    @property
+    def sentences(self) -> tuple[Sentence, ...]:
+        """The sentences."""
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """The numbers."""
 
 
 @dataclass(frozen=True)
@@ -117,15 +132,19 @@ class Alignment:
 
 
 def same_number(old: Quantity, new: Quantity) -> bool:
-    """Whether two numbers are equal as written: value, unit and date."""
-    units = (old.unit, old.unit_text) == (new.unit, new.unit_text)
-    if old.unit is not None and new.unit is not None:
-        units = _scale(old.unit) == _scale(new.unit)
-    return old.exact == new.exact and units and old.date == new.date
+    """Whether two numbers are equal: as amounts where both have a unit, and in their dates."""
+    if old.unit is None or new.unit is None:
+        written = (old.unit, old.unit_text) == (new.unit, new.unit_text)
+        return written and (old.exact, old.date) == (new.exact, new.date)
+    same = old.unit.dimension == new.unit.dimension and old.unit.is_point == new.unit.is_point
+    return same and in_si(old) == in_si(new) and old.date == new.date
 
 
-def _scale(unit: Unit) -> tuple[Any, ...]:
-    return unit.dimension, unit.factor, unit.zero
+def in_si(quantity: Quantity) -> Fraction:
+    """Return the exact amount in coherent SI units, or the bare number."""
+    if quantity.unit is None:
+        return quantity.exact
+    return quantity.exact * quantity.unit.factor + (quantity.unit.zero or 0)
 
 
 def align(old: Text, new: Text) -> Alignment | Difference:

@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
+from itertools import islice
 from typing import Any, Final
 
 import numpy as np
@@ -12,11 +13,16 @@ import numpy as np
 from engiagent.blueprint.timeaxis import parse_step, utc_offsets
 from engiagent.blueprint.units import parse_unit
 from engiagent.problems.parts import Quantity
+from engiagent.readings.alignment import sentence_at
 from engiagent.readings.moving import Json, Move, Pair, flat, is_number
+from engiagent.readings.reading import Gap
 from engiagent.readings.shapes import unlike
 from engiagent.verify.levels.sources import all_leaves
 
 _WEEKDAY: Final = re.compile(r"(?i)\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b")
+_SPAN: Final = re.compile(
+    r"(?i)\b(?:(?:to|mid)?(?:day|night)|week|weekend|month|season|year)s?\b(?!-ahead)"
+)
 _DAY: Final = 86400.0
 
 
@@ -182,12 +188,29 @@ def _move_periods(
               if _counts(p[0], periods, length) and p not in counts]  # fmt: skip
     if others:
         _refuse(move, f"the text speaks of {periods} periods in another place, too", *others)
+    ends = [p for p in move.alignment.numbers if _is_end(p[0], index_set)]
+    if ends:
+        _refuse(move, "the text names the time at which the old horizon ended", *ends)
+    body, start = move.alignment.new.text, move.alignment.new.body_start
+    for match in islice(_SPAN.finditer(body, start), 1):
+        words = sentence_at(move.alignment.new, match.start())
+        move.gaps.append(Gap((words,), f"{count} periods for {periods}, and the text speaks of "
+                             f"a {match[0]}"))  # fmt: skip
     if count < 1:
         _refuse(move, "there is no period left", *counts)
     if _hand_listed(move, index_set):
         _refuse(move, f"values or elements are listed for {periods} periods", *counts)
     index_set["periods"] = count
     move.moved |= {p[0].number_span for p in counts if p in move.changes}
+
+
+def _is_end(quantity: Quantity, index_set: Json) -> bool:
+    """Whether a clock time is that at which the horizon ends."""
+    start = re.search(r"(\d\d):(\d\d)", str(index_set["start"]))
+    if quantity.kind != "clock" or start is None:
+        return False
+    end = int(start[1]) + int(start[2]) / 60 + _step(index_set) * int(index_set["periods"]) / 3600
+    return float(quantity.exact) == end
 
 
 def _step(index_set: Json) -> float:

@@ -24,7 +24,7 @@ from engiagent.blueprint.grammar import (
 )
 from engiagent.blueprint.units import UnitError, parse_unit
 from engiagent.problems.parts import Quantity, Span
-from engiagent.readings.alignment import Alignment, sentence_at
+from engiagent.readings.alignment import Alignment, in_si, sentence_at
 from engiagent.readings.reading import Gap
 from engiagent.readings.shapes import sign_lost
 from engiagent.verify.figures import without_counts
@@ -181,7 +181,8 @@ class Move:
         if len({_si(new) for _, new in agreeing}) > 1:
             self.refuse(f"{name} is stated more than once, and not alike", *agreeing)
             return None
-        whole = {old.unit is None and old.exact.denominator == 1 for old, _ in agreeing} == {True}
+        bare = parse_unit(unit).is_dimensionless and all(old.unit is None for old, _ in agreeing)
+        whole = bare and all(old.exact.denominator == 1 for old, _ in agreeing)
         if whole and changed[0][1].exact.denominator != 1:
             self.refuse(f"{name} was a whole number without unit, a count perhaps", *changed)
             return None
@@ -405,7 +406,7 @@ def _si(quantity: Quantity) -> tuple[Any, Fraction]:
     """Return the dimension and the exact value in SI, by which amounts are compared."""
     if quantity.unit is None:
         return quantity.unit_text, quantity.exact
-    return quantity.unit.dimension, quantity.exact * quantity.unit.factor
+    return quantity.unit.dimension, in_si(quantity)
 
 
 def _agrees(value: float, unit: str, quantity: Quantity) -> bool:

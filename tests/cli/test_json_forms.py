@@ -57,6 +57,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("runs clean", "runs clean --keep 0 --dry-run"),
     ("new", "new battery fresh"),
     ("new", "new --list"),
+    ("accept", "accept runs/a"),
     ("bench corpus", f"bench corpus {SMALL} --time-limit 20"),
 )  # fmt: skip
 ELSEWHERE = {
