@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 EXPERT = "expert"
 REQUIREMENTS = "requirements.yaml"
+READING = "reading.json"
 PROBLEM_SUFFIXES = (".md", ".txt")
 
 
@@ -28,8 +29,11 @@ def copy_problem(problem: "Problem", folder: RunFolder) -> None:
     for name in dict.fromkeys([problem.path.name, *problem.data]):
         folder.write(f"{PROBLEM}/{name}", open_inside(problem.folder, name))
     if problem.expert is not None and (problem.expert / REQUIREMENTS).is_file():
-        content = open_inside(problem.expert, REQUIREMENTS)
-        folder.write(f"{PROBLEM}/{EXPERT}/{REQUIREMENTS}", content)
+        # The reading says to which text the requirements belong.
+        for name in (REQUIREMENTS, READING):
+            if (problem.expert / name).is_file():
+                content = open_inside(problem.expert, name)
+                folder.write(f"{PROBLEM}/{EXPERT}/{name}", content)
 
 
 def copy_data(blueprint: Blueprint, source: Path, folder: RunFolder) -> None:

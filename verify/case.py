@@ -1,5 +1,6 @@
 """Everything that one check has at hand: documents, the schedule, and what can be added to it."""
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -10,14 +11,15 @@ import numpy as np
 
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.units import parse_unit
-from engiagent.errors import EngiagentError
+from engiagent.errors import EngiagentError, InputError
+from engiagent.jsontext import loads_strict
 from engiagent.verify.completion import completed, listed
 from engiagent.verify.documents import Bench
 from engiagent.verify.foreign import Reading
 from engiagent.verify.levels.execution import Plant, as_series, dynamics_of
 from engiagent.verify.levels.sources import ProblemLike
 from engiagent.verify.naming import Known, known_of
-from engiagent.verify.requirements import Dynamics, Requirements, load_requirements
+from engiagent.verify.requirements import Dynamics, Requirements, load_requirements, squeezed
 from engiagent.verify.schedule import Schedule, read_schedule
 from engiagent.verify.series import Series
 from engiagent.verify.vocabulary import SERIES, STARTS
@@ -70,15 +72,61 @@ class Case:
 def find_requirements(
     problem: ProblemLike, given: Requirements | str | Path | None
 ) -> Requirements | None:
-    """Return the requirements that were given, or those among the problem's expert files."""
+    """Return the requirements that were given, or those among the problem's expert files.
+
+    Annotations of another text than there is now are not used: their numbers are those of that
+    text, and they would hold a plan for the new one against the old values.
+    """
     if isinstance(given, Requirements):
         return given
     if given is not None:
         return load_requirements(Path(given))
-    if problem.expert is None:
+    if problem.expert is None or annotated_otherwise(problem) is not None:
         return None
     path = Path(problem.expert) / "requirements.yaml"
     return load_requirements(path) if path.is_file() else None
+
+
+def annotated_otherwise(problem: ProblemLike) -> str | None:
+    """Return why the annotations of a problem are not of its text and data as they stand now.
+
+    The stored reading beside them holds the text and the shape of the data that were annotated;
+    None where all that is alike, or where nothing says what was annotated.
+    """
+    if problem.expert is None or not (Path(problem.expert) / "requirements.yaml").is_file():
+        return None
+    path = Path(problem.expert) / "reading.json"
+    if not path.is_file():
+        return None
+    try:
+        stored = loads_strict(path.read_text(encoding="utf-8"), path.name)
+        known, data = squeezed(stored["text"]), stored["data"]
+    except (OSError, UnicodeDecodeError, KeyError, TypeError, AttributeError):
+        raise InputError("no stored reading", str(path)) from None
+    if known != squeezed(problem.text):
+        return "the annotated requirements are of another text and are not used"
+    for name, shape in data.items():
+        file = getattr(problem, "data", {}).get(name)
+        if file is None or (file.sha256 != shape["sha256"] and _shape(file) != _shape_of(shape)):
+            return f"the annotated requirements are of another {name} and are not used"
+    return None
+
+
+def _shape(file: Any) -> tuple[Any, ...]:
+    """Return what requirements may rest on beside the numbers, which they read from the file."""
+    first = None if file.axis is None else file.times[0].strftime("%Y-%m-%dT%H:%M")
+    texts = [
+        hashlib.sha256("\n".join(c.values).encode()).hexdigest()
+        for name, c in file.columns.items()
+        if isinstance(c.values, tuple) and name != file.time_column
+    ]
+    return file.rows, first, [c.header for c in file.columns.values()], texts
+
+
+def _shape_of(shape: Mapping[str, Any]) -> tuple[Any, ...]:
+    columns = shape["columns"]
+    texts = [c["digest"] for c in columns if c["kind"] == "text"]
+    return shape["rows"], shape["first"], [c["header"] for c in columns], texts
 
 
 def build_case(
@@ -107,6 +155,9 @@ def build_case(
     else:
         schedule = read_schedule(solution, known, reading, first, capacities)
     series, notes = dict(schedule.series), list(schedule.notes)
+    if requirements is None:
+        other = annotated_otherwise(problem)
+        notes += [] if other is None else [other]
     case = Case(problem, blueprint, requirements, known, schedule, series, notes)
     if schedule.status not in (None, "optimal", "feasible") and not _has_point(schedule):
         case.series = {}

@@ -14,6 +14,7 @@ import click
 
 from engiagent import __version__
 from engiagent.cli import exit_codes
+from engiagent.cli.accept import accept
 from engiagent.cli.audit import audit
 from engiagent.cli.bench import bench
 from engiagent.cli.check import check
@@ -135,7 +136,7 @@ def app(context: click.Context) -> None:
 
 
 COMMANDS = (
-    new, run, audit, explain, solve, study, sweep, pareto, sensitivity, check, bench, emit,
+    new, run, accept, audit, explain, solve, study, sweep, pareto, sensitivity, check, bench, emit,
     runs, import_model, report, problems, lint, memory, schema, doctor, finance, weather, sandbox,
     trace, mcp, config, completion, view,
 )  # fmt: skip

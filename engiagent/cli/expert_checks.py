@@ -36,6 +36,11 @@ def expert_result(
     judge: Judge, path: Path, problem: "Problem", expert: Path, taken: Iterable[str]
 ) -> CheckResult:
     """Check that blueprint and answer of a corpus problem agree with the certificate."""
+    from engiagent.verify.case import annotated_otherwise
+
+    other = annotated_otherwise(problem)
+    if other is not None:
+        return _of_another_text(judge, path, problem, other)
     disagreements: list[str] = []
     if (expert / BLUEPRINT).is_file():
         blueprint = Blueprint.load(expert / BLUEPRINT)
@@ -67,6 +72,27 @@ def expert_result(
         disagreements += stored(judge, path, problem, expert, answer)
     code = ExitCode.VIOLATED if disagreements else ExitCode.FEASIBLE
     return replace(result, code=code, disagreements=tuple(disagreements))
+
+
+def _of_another_text(judge: Judge, path: Path, problem: "Problem", reason: str) -> CheckResult:
+    """Check what the stored reading makes of a text that the experts did not annotate.
+
+    Neither their requirements nor their answer belong to it.
+    """
+    from engiagent.readings.stored import reread
+
+    found = reread(problem)
+    assert found is not None  # it says what was annotated
+    if found.blueprint is None or found.not_understood:
+        gap = found.not_understood[0]
+        said = "; ".join(filter(None, (reason, " | ".join(gap.quotes), gap.reason)))
+        return undecided_result(path, problem.id, said)
+    try:
+        result = judge.solved(path, problem, found.blueprint)
+    except MissingDataError as error:
+        missing = tuple(slots_of(found.blueprint, error.names))
+        return undecided_result(path, problem.id, f"{reason}; {error}", missing)
+    return replace(result, reason=reason)
 
 
 def stored(

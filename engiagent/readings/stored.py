@@ -1,34 +1,251 @@
-"""Readings that are stored beside their problem, and hold as long as its words do."""
+"""Readings that are stored beside a problem, and read again by rule.
 
-from collections.abc import Iterator
+A stored reading is what somebody read and accepted: the text, the shape of the data files, and the
+blueprint with the source of every number. A text that differs in nothing but numbers, units of one
+dimension, dates, table cells and data files is read by moving those values along their sources.
+Anything else stays undecided, with the words that differ.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
-from engiagent.blueprint import Blueprint
-from engiagent.problems import Problem
-from engiagent.readings.reading import Reading
+from jsonschema import Draft202012Validator
 
-STORED: Final = "expert/blueprint.json"
-"""Where a reading lies beside the problem."""
+from engiagent import __version__
+from engiagent.blueprint import Blueprint
+from engiagent.errors import InputError
+from engiagent.files import open_inside
+from engiagent.jsontext import dumps_canonical, loads_strict
+from engiagent.problems import Problem
+from engiagent.readings.alignment import Alignment, Difference, PlainText, align
+from engiagent.readings.horizon import check_order, move_horizon
+from engiagent.readings.moving import Json, Move
+from engiagent.readings.reading import Gap, Missing, Reading
+from engiagent.readings.shapes import shapes_of
+from engiagent.schemas import schema_of
+from engiagent.verify.levels.sources import misquotation, read_sources
+
+SCHEMA: Final = "engiagent-reading/1"
+NAME: Final = "reading.json"
+MAX_BYTES: Final = 50_000_000
+
+
+@dataclass(frozen=True)
+class StoredReading:
+    """A reading that was accepted.
+
+    Attributes
+    ----------
+    path
+        The file that holds it.
+    text
+        What was read, front matter included.
+    data
+        The shape of each data file, see :func:`engiagent.readings.shapes.shapes_of`.
+    blueprint
+        The blueprint as plain JSON; None where none could be written.
+    missing, contradictions
+        What rules out a plan; each contradiction has its places in the text.
+    accepted
+        Who read it, when, and what the verdict on its plan was.
+    """
+
+    path: Path
+    text: str
+    data: Mapping[str, Json]
+    blueprint: Json | None
+    missing: tuple[Missing, ...]
+    contradictions: tuple[Json, ...]
+    accepted: Mapping[str, Any]
+
+
+def place_of(problem: Problem) -> Path:
+    """Return where the reading of a problem is stored when the user accepts one."""
+    own = problem.path.name == "problem.md"
+    return problem.folder / (NAME if own else f"{problem.path.stem}.{NAME}")
+
+
+def stored_reading(problem: Problem) -> StoredReading | None:
+    """Return the reading stored beside a problem, or among its expert files; None without one.
+
+    Raises
+    ------
+    InputError
+        When the file is unreadable, or its quotes do not stand in the text that it holds.
+    """
+    places = [place_of(problem)]
+    if problem.expert is not None:
+        places.append(problem.expert / NAME)
+    for place in places:
+        if place.is_file():
+            return _load(place)
+    return None
+
+
+def _load(place: Path) -> StoredReading:
+    file = str(place)
+    raw = open_inside(place.parent, place.name, max_bytes=MAX_BYTES)
+    data = loads_strict(raw.decode("utf-8", errors="replace"), file)
+    error = next(iter(Draft202012Validator(schema_of("reading")).iter_errors(data)), None)
+    if error is not None:
+        raise InputError(f"no stored reading: {error.message[:200]}", file, found=error.json_path)
+    if data["schema"] != SCHEMA:
+        raise InputError("a wrong schema", file, found=data["schema"], expected=SCHEMA)
+    blueprint = data.get("blueprint")
+    if isinstance(blueprint, str):  # beside it, so that none is stored twice
+        named = open_inside(place.parent, blueprint, max_bytes=MAX_BYTES)
+        blueprint = loads_strict(named.decode("utf-8", errors="replace"), blueprint)
+    found = StoredReading(
+        place,
+        data["text"],
+        data["data"],
+        None if blueprint is None else Blueprint.from_dict(blueprint, file).to_dict(),
+        tuple(Missing(m["component"], m["quantity"], m["reason"]) for m in data["missing"]),
+        tuple(data["contradictions"]),
+        data["accepted"],
+    )
+    for part in (found.blueprint, *found.contradictions):
+        _require_quotes(part, found.text, file)
+    return found
+
+
+def _require_quotes(part: Any, text: str, file: str) -> None:
+    """Raise where a span does not hold its quote, for along such no number can be moved."""
+    if isinstance(part, dict):
+        if isinstance(part.get("span"), list):
+            source = {"kind": "text", "span": part["span"], "quote": part.get("quote")}
+            wrong = misquotation(read_sources(source)[0], text)
+            if wrong is not None:
+                raise InputError(f"the stored reading misquotes its text: {wrong}", file)
+        elif part.get("quote") and part.get("kind") in ("text", "table"):
+            raise InputError(
+                "a source of the stored reading has no place", file, found=repr(part["quote"]),
+                expected="a span of the text beside the quote",
+            )  # fmt: skip
+        for item in part.values():
+            _require_quotes(item, text, file)
+    elif isinstance(part, list):
+        for item in part:
+            _require_quotes(item, text, file)
+
+
+def store(
+    problem: Problem,
+    place: Path,
+    blueprint: Json | str | None,
+    *,
+    missing: tuple[Missing, ...] = (),
+    contradictions: tuple[Json, ...] = (),
+    accepted: Mapping[str, Any],
+    force: bool = False,
+) -> None:
+    """Store a reading of a problem as it stands now.
+
+    Parameters
+    ----------
+    place
+        The file to write.
+    blueprint
+        The blueprint as JSON, the name of its file beside ``place``, or None.
+    contradictions
+        Each with its ``places`` (span and quote) and its ``reason``.
+    accepted
+        Who read the problem, when, and the verdict on the plan.
+    force
+        Whether a reading that is stored there may be replaced.
+
+    Raises
+    ------
+    InputError
+        When one is stored already, or the folder cannot be written to.
+    """
+    if place.exists() and not force:
+        raise InputError(
+            "a reading is stored already", str(place), expected="--force to replace it"
+        )
+    document = {
+        "schema": SCHEMA,
+        "text": problem.text,
+        "data": shapes_of(problem),
+        "accepted": {"engiagent": __version__, **accepted},
+        "missing": [
+            {"component": m.component, "quantity": m.quantity, "reason": m.reason} for m in missing
+        ],
+        "contradictions": list(contradictions),
+        "blueprint": blueprint,
+    }
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(dumps_canonical(document), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", str(place)) from None
+    try:
+        _load(place)
+    except InputError:
+        place.unlink()
+        raise
 
 
 def reread(problem: Problem) -> Reading | None:
-    """Return the stored reading of a problem; None without one, or where its words have changed."""
-    if problem.expert is None or not (problem.folder / STORED).is_file():
+    """Return the stored reading of a problem, moved to its text as it stands now.
+
+    None when nothing is stored beside it. A reading without blueprint says in ``not_understood``
+    which words or numbers cannot be followed, as they stand and as they stood.
+
+    Raises
+    ------
+    InputError
+        When the stored reading is unreadable.
+    """
+    stored = stored_reading(problem)
+    if stored is None:
         return None
-    blueprint = Blueprint.load(problem.folder / STORED)
-    for span, quote in _quotes(blueprint.to_dict()):
-        if problem.text[slice(*span)] != quote:
-            return None
-    return Reading(blueprint)
+    aligned = align(PlainText.of(stored.text, str(stored.path)), problem)
+    if isinstance(aligned, Difference):
+        reason = f"{aligned.reason}; the text that was read says {aligned.old!r}"
+        return Reading(None, not_understood=(Gap((aligned.new, aligned.old), reason),))
+    return _moved(stored, aligned, shapes_of(problem))
 
 
-def _quotes(node: Any) -> Iterator[tuple[list[int], str]]:
-    """Yield the spans of the text that a blueprint rests on, with their words."""
-    if isinstance(node, dict):
-        if node.get("kind") == "text" and "span" in node and "quote" in node:
-            yield node["span"], node["quote"]
-        for value in node.values():
-            yield from _quotes(value)
-    elif isinstance(node, list):
-        for value in node:
-            yield from _quotes(value)
+def _moved(stored: StoredReading, aligned: Alignment, shapes: Mapping[str, Json]) -> Reading:
+    """Return the reading of a text of the same words."""
+    document = stored.blueprint or _NOTHING
+    move = Move.of(aligned, document)
+    move_horizon(move, stored.data, shapes)
+    move.check()
+    check_order(move, document, stored.data, shapes)
+    places = [place for item in stored.contradictions for place in item["places"]]
+    for place in places:
+        if any(
+            p in move.changes for p in move.pairs_in(read_sources({"kind": "text", **place})[0])
+        ):
+            move.note("a statement that clashed with another has changed")
+    clashes = [
+        dict(item, places=[dict(p) for p in item["places"]]) for item in stored.contradictions
+    ]
+    if not move.gaps:
+        move.shift(move.document)
+        move.shift(clashes)
+    if move.gaps:
+        return Reading(None, not_understood=tuple(dict.fromkeys(move.gaps)))
+    blueprint = None
+    if stored.blueprint is not None:
+        blueprint = Blueprint.from_dict(move.document, str(stored.path))
+    by, day = stored.accepted.get("by"), stored.accepted.get("date")
+    notes = [
+        f"read by rule from {stored.path.name}, accepted from {by}{f' on {day}' if day else ''}"
+    ]
+    if move.moved or move.changed_parameters:
+        notes.append(f"moved: {', '.join(sorted(move.changed_parameters)) or 'the horizon'}")
+    return Reading(
+        blueprint,
+        stored.missing,
+        tuple(Gap(tuple(p["quote"] for p in c["places"]), c["reason"]) for c in clashes),
+        (),
+        tuple(notes),
+    )
+
+
+_NOTHING: Final[Json] = {"core_model_elements": {"sets": [], "parameters": []}}

@@ -59,6 +59,7 @@ PRINTED: Final[Mapping[str, Form]] = {
     "battery-value": Form(listings.battery_value, "finance battery"),
     "weather": Form(listings.weather, "weather"),
     "report": Form(listings.report, "report"),
+    "accepted": Form(listings.accepted, "accept"),
     "view": Form(listings.view, "view"),
     "import": Form(listings.imported, "import"),
     "study": Form(listings.study, "study; study.json"),
@@ -72,6 +73,7 @@ STORED: Final[Mapping[str, Form]] = {
     "certificate": Form(files.certificate, "certificate.json"),
     "calls": Form(files.calls, "calls of tools, of engiagent.tools and mcp"),
     "run": Form(files.run, "run.json"),
+    "reading": Form(files.reading, "reading.json, which accept writes"),
 }
 
 

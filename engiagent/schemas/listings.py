@@ -298,3 +298,8 @@ def bench_faults() -> Json:
         "competence": said(OBJECT, "what the scripted analyst can do"),
     })  # fmt: skip
     return {**schema, "additionalProperties": OBJECT}
+
+
+def accepted() -> Json:
+    """Return the schema of what ``accept`` prints."""
+    return output("accepted/1", "a reading that was stored", {"stored": said(TEXT, "its file")})

@@ -57,6 +57,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("runs clean", "runs clean --keep 0 --dry-run"),
     ("new", "new battery fresh"),
     ("new", "new --list"),
+    ("accept", "accept runs/a"),
 )  # fmt: skip
 ELSEWHERE = {
     "view": "serves until it is stopped; tests/view",

@@ -1,0 +1,131 @@
+"""``engiagent accept``: store what was read, so that it is read again by rule."""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from engiagent.blueprint import Blueprint
+from engiagent.cli import exit_codes
+from engiagent.cli.output import print_json, say
+from engiagent.cli.places import ProblemPath
+from engiagent.errors import InputError
+from engiagent.files import open_inside
+from engiagent.jsontext import loads_strict
+from engiagent.runfolder import BLUEPRINT, CERTIFICATE, is_run_folder, read_record
+from engiagent.runinputs import EXPERT, READING, slots_of, stored_problem
+
+ANSWER: Final = "answer.json"
+REFUSED: Final = ("violated", None)
+
+
+@click.command()
+@click.argument("source", type=ProblemPath(path_type=Path, exists=True, file_okay=False))
+@click.option("--to", "folder", type=click.Path(path_type=Path, file_okay=False),
+              help="Store it in this folder instead of beside the problem.")  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace a reading that is stored there.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def accept(source: Path, folder: Path | None, force: bool, as_json: bool) -> int:
+    """Store the reading of a run beside its problem.
+
+    SOURCE is the folder of a run, whose blueprint you have looked at. The engine offline then reads
+    the same text, and any that differs in numbers, units, dates, table cells and data files only,
+    by moving those values into the blueprint. SOURCE may be a folder with expert files, too; their
+    blueprint is what was read.
+    """
+    place = _accept_run(source, folder, force) if is_run_folder(source) else _accept_expert(
+        source, folder, force)  # fmt: skip
+    if as_json:
+        print_json({"schema": "engiagent-accepted/1", "stored": str(place)})
+    say(f"stored {place}: the engine offline reads this text again by rule")
+    return exit_codes.ExitCode.FEASIBLE
+
+
+def _accept_run(run: Path, folder: Path | None, force: bool) -> Path:
+    from engiagent.problems import Problem
+    from engiagent.readings.reading import Missing
+    from engiagent.readings.stored import place_of, store
+
+    record = read_record(run)
+    verdict, asked = record.get("verdict"), record.get("asked") or {}
+    if record.get("state") != "done" or verdict in REFUSED:
+        found = f"{record.get('state')}, {verdict or 'no verdict'}"
+        raise InputError("the reading of this run cannot be accepted", str(run), found=found,
+                         expected="a run that is done and whose plan was not violated")  # fmt: skip
+    taken = stored_problem(run)
+    if taken is None or not (run / BLUEPRINT).is_file():
+        raise InputError("the run has no text with a blueprint of it", str(run))
+    raw = open_inside(run, CERTIFICATE).decode("utf-8", errors="replace")
+    certificate = loads_strict(raw, str(run / CERTIFICATE))
+    if certificate.get("not_understood"):
+        quote = str(certificate["not_understood"][0])
+        raise InputError("the text was not understood in full", str(run), found=quote[:200])
+    blueprint = Blueprint.load(run / BLUEPRINT)
+    names = tuple(certificate.get("missing") or ())
+    missing = tuple(Missing(*_slot(n), "the text does not give it") for n in names)
+    source = Path(str(asked.get("problem", "")))
+    if folder is None and not source.exists():
+        raise InputError("the problem of the run is not where it was", str(source),
+                         expected="--to FOLDER")  # fmt: skip
+    place = place_of(taken if folder is not None else Problem.load(source))
+    accepted = {
+        "by": " ".join(str(asked[k]) for k in ("engine", "model") if asked.get(k)) or "a run",
+        "date": datetime.now(UTC).date().isoformat(),
+        "verdict": verdict,
+        "run": run.name,
+    }
+    place = place if folder is None else folder / place.name
+    store(taken, place, blueprint.to_dict(), missing=missing, accepted=accepted, force=force)
+    return place
+
+
+def _slot(name: str) -> tuple[str, str]:
+    component, _, quantity = name.rpartition(".")
+    return component, quantity
+
+
+def _accept_expert(source: Path, folder: Path | None, force: bool) -> Path:
+    """Store what the annotators of a problem read: ``blueprint.json`` among its expert files."""
+    from engiagent.problems import Problem
+    from engiagent.readings.reading import Missing
+    from engiagent.readings.stored import store
+
+    problem = Problem.load(source)
+    if problem.expert is None or not (problem.expert / BLUEPRINT).is_file():
+        raise InputError("neither a run nor a problem with expert files", str(source),
+                         expected=f"a run folder, or {EXPERT}/{BLUEPRINT}")  # fmt: skip
+    answer: dict[str, Any] = {}
+    if (problem.expert / ANSWER).is_file():
+        raw = open_inside(problem.expert, ANSWER).decode("utf-8", errors="replace")
+        answer = loads_strict(raw, f"{EXPERT}/{ANSWER}")
+    proof, blueprint = str(answer.get("proof", "")), Blueprint.load(problem.expert / BLUEPRINT)
+    open_names = [p.name for p in blueprint.core.parameters if p.status == "missing"]
+    names = list(dict.fromkeys([*(answer.get("missing") or ()), *slots_of(blueprint, open_names)]))
+    # What clashes in a problem that is proven infeasible stands in its blueprint.
+    clash = answer.get("contradiction") if answer.get("verdict") == "undecided" else None
+    quotes = [str(quote) for quote in clash or ()]
+    places = list(_places(problem.text, quotes))
+    accepted = {"by": "the annotators of the problem", "date": None,
+                "verdict": answer.get("verdict")}  # fmt: skip
+    place = (folder or problem.expert) / READING
+    store(
+        problem,
+        place,
+        BLUEPRINT if folder is None else blueprint.to_dict(),
+        missing=tuple(Missing(*_slot(name), proof) for name in names),
+        contradictions=({"places": places, "reason": proof},) if places else (),
+        accepted=accepted,
+        force=force,
+    )
+    return place
+
+
+def _places(text: str, quotes: list[str]) -> Iterator[dict[str, Any]]:
+    for quote in quotes:
+        found = re.search(r"\s+".join(map(re.escape, quote.split())), text)
+        if found is None:
+            raise InputError("the text does not hold a quote of the answer", found=repr(quote))
+        yield {"span": list(found.span()), "quote": found[0]}
