@@ -29,6 +29,7 @@ _ORDINAL_END: Final = re.compile(r"(?:st|nd|rd|th)(?![A-Za-z])")
 _VERSION: Final = re.compile(r"\d{1,6}(?:\.\d{1,6}){2,9}")
 _SHORT_SCALE: Final = re.compile(r"(bn|[kKMmB])(?![A-Za-z])")
 _LAST_WORD: Final = re.compile(r"([A-Za-z]+)(?:\.|\s{0,2}[#:])?\s{0,20}$")
+_INDEX_EQUALS: Final = re.compile(r"(?<![\w^])[tkhijn]\s{0,2}(?:=|∈)\s{0,2}$")
 _LABEL_NOUNS: Final = frozenset([
     "appendix", "battery", "block", "boiler", "branch", "building", "bus", "case", "chapter",
     "chiller", "column", "compressor", "day", "edition", "equation", "example", "feeder",
@@ -199,6 +200,8 @@ def _is_label(text: str, token: Token, is_integer: bool) -> bool:
     if around in ("()", "[]") or text[max(0, token.start - 1) : token.start] == "#":
         return True
     if text[token.end : token.end + 2] == "/7" and token.exact == 24:
+        return True
+    if _INDEX_EQUALS.search(text[max(0, token.start - 12) : token.start]):
         return True
     word = _LAST_WORD.search(text[max(0, token.start - 24) : token.start])
     if word is None:

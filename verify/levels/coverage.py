@@ -149,7 +149,7 @@ def uncovered(problem: ProblemLike, blueprint: Blueprint) -> tuple[list[str], li
             continue
         if kind == "word" and not quantity.unit_text:
             continue  # "one of the three": the words around it are held against the demands below
-        if _is_grid(quantity, grid):
+        if _is_grid(quantity, grid) or _only_in_heading(problem, quantity):
             continue
         number = getattr(quantity, "number_span", quantity.span)
         if not _touched((number[0], number[1]), spans):
@@ -167,6 +167,14 @@ def uncovered(problem: ProblemLike, blueprint: Blueprint) -> tuple[list[str], li
             if DEMANDS.search(words) and not _touched(clause, spans):
                 demands.append(squeezed(words))
     return numbers, demands
+
+
+def _only_in_heading(problem: ProblemLike, quantity: Any) -> bool:
+    """Whether a number numbers a heading or says how long it all is: no datum by itself."""
+    index = getattr(quantity, "sentence", None)
+    if index is None or getattr(problem.sentences[index], "kind", "sentence") != "heading":
+        return False
+    return not quantity.unit_text or quantity.kind == "duration"
 
 
 def _clauses(text: str, span: Span) -> Iterator[Span]:

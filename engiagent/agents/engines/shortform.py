@@ -2,6 +2,7 @@ r"""The blueprint as it goes over the wire: nothing that our side knows anyway, 
 
 =========================== ======================================================================
 ``"8 MW"``                  words of the text; ``"holds [6 MWh]"`` where they stand more than once
+``"list:Load in kW"``       the numbers of the list that follows these words
 ``"table:0:2:Power"``       the cell of table 0 in row 2, both counted from 0; without the row all
 ``"file:prices.csv#price"`` a column of a data file
 ``"assumption: reason"``    what the text does not say
@@ -19,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from engiagent.agents.engines.quoting import Quoting, marked_quote
+from engiagent.agents.engines.quoting import Quoting, end_of_list, marked_quote
 
 if TYPE_CHECKING:
     from engiagent.problems import Problem
@@ -33,6 +34,7 @@ _EXTENDED: Final = "extended_analysis_and_robustness"
 _LISTS: Final = ("sets", "parameters", "decision_variables", "constraints")
 _CELL: Final = re.compile(r"table:(\d{1,6}):(?:(\d{1,6}):)?(.+)", re.DOTALL)
 _FILE: Final = re.compile(r"file:([^#]+)#(.+)", re.DOTALL)
+_LIST: Final = re.compile(r"list:\s*(.+)", re.DOTALL)
 _ASSUMED: Final = re.compile(r"assumption:\s*(.+)", re.DOTALL)
 _VERSION: Final = "engiagent-blueprint/1"
 
@@ -116,8 +118,8 @@ def _whole_column(sources: list[Json], problem: "Problem | None") -> str | None:
     table, column = cells[0].get("table"), cells[0].get("column")
     if not isinstance(table, int) or not 0 <= table < len(problem.tables):
         return None
-    wanted = [(table, row, column) for row in range(len(problem.tables[table].rows))]
-    found = [(c.get("table"), c.get("row"), c.get("column")) for c in cells]
+    wanted = [list(cell.span) for _, cell in problem.tables[table].cells_of(str(column))]
+    found = [c.get("span") for c in cells if (c.get("table"), c.get("column")) == (table, column)]
     return f"table:{table}:{column}" if found == wanted else None
 
 
@@ -195,13 +197,23 @@ class Placing:
         return {"span": found["span"], "quote": found["quote"], "reason": entry.get("reason", "")}
 
     def _named(self, source: str) -> Json:
-        cell, file, assumed = (p.fullmatch(source) for p in (_CELL, _FILE, _ASSUMED))
+        patterns = (_CELL, _FILE, _ASSUMED, _LIST)
+        cell, file, assumed, listed = (p.fullmatch(source) for p in patterns)
         if assumed is not None:
             return {"kind": "assumption", "reason": assumed[1].strip()}
         if file is not None and file[1].strip() in self.problem.data:
             return {"kind": "file", "file": file[1].strip(), "column": file[2].strip()}
+        if listed is not None:
+            return self._text(self._following(listed[1]))
         cells = None if cell is None else self._cells(int(cell[1]), cell[2], cell[3].strip())
         return self._text(source) if cells is None else cells
+
+    def _following(self, words: str) -> str:
+        """Return some words and the list of numbers behind them, as they stand in the text."""
+        place = Quoting(self.problem.text, self.problem.body_start).place(words)
+        if place is None:
+            return words
+        return self.problem.text[place[0] : end_of_list(self.problem.text, place[1])]
 
     def _cells(self, table: int, row: str | None, header: str) -> Json | None:
         if table >= len(self.problem.tables):
@@ -210,12 +222,20 @@ class Placing:
         column = found.column(header)
         if column is None or (row is not None and int(row) >= len(found.rows)):
             return None
-        rows = range(len(found.rows)) if row is None else (int(row),)
+        chosen = found.cells_of(header)
+        if row is not None:
+            chosen = ((int(row), found.rows[int(row)][column]),)
         cells = [
-            {"kind": "table", "span": list(found.rows[r][column].span),
-             "quote": found.rows[r][column].text, "table": table, "row": r, "column": header}
-            for r in rows
-        ]  # fmt: skip
+            {
+                "kind": "table",
+                "span": list(cell.span),
+                "quote": cell.text,
+                "table": table,
+                "row": r,
+                "column": header,
+            }
+            for r, cell in chosen
+        ]
         return cells if row is None else cells[0]
 
     def _text(self, quote: str, span: Json = None) -> dict[str, Json]:
