@@ -181,11 +181,10 @@ def _with_leading_currency(text: str, token: Token, conventions: Conventions) ->
     if scale is not None:
         exact *= {"k": 10**3, "m": 10**6, "b": 10**9}[scale[1][0].lower()]
         end = scale.end()
-    symbol = "USD" if token.currency == "$" else token.currency
-    match = with_currency(text, symbol, end, conventions)
+    match = with_currency(text, token.currency, end, conventions)
     if match is None:
         return token
-    written = match.text.replace(symbol, token.currency, 1)
+    written = match.text
     unit_span = (min(token.start, token.number[0]), max(match.end, end)) if match.end > end else (
         token.start, token.start + len(token.currency))  # fmt: skip
     return replace(token, end=match.end, number=(token.number[0], end), exact=exact,

@@ -8,6 +8,7 @@ import pytest
 
 from engiagent.agents.engines.shortform import in_full
 from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.units import parse_unit
 from engiagent.formulations import expand
 from engiagent.headers import split_header
 from engiagent.problems import Problem
@@ -330,3 +331,20 @@ def test_money_and_rates_as_they_are_written(
     assert traced(tmp_path, text, [number("c", value, unit, quote)], unused=unused) == FINE
     assert traced(tmp_path, text, [number("c", value, wrong, quote)], unused=unused).wrong
     assert traced(tmp_path, text, [number("c", 2 * value, unit, quote)], unused=unused).wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"),
+    [
+        ("Upkeep is 25 EUR per kWp and year.", "EUR/(kWp*yr)"),
+        ("Upkeep is $25/kW per year, in CAD.", "CAD/(kW*yr)"),
+        ("Prices in RMB. Power costs ¥0.8/kWh.", "CNY/kWh"),
+        ("Power costs 0.8 yuan per kWh.", "CNY/kWh"),
+        ("Power costs 12 ¢/kWh in a tariff with a fee of US$3.", "ct_USD/kWh"),
+    ],
+)
+def test_the_lexer_reads_the_same_units(tmp_path: Path, text: str, unit: str) -> None:
+    (tmp_path / "problem.md").write_text(text)
+    found = Problem.load(tmp_path / "problem.md").quantities[0].unit
+    assert found is not None
+    assert (found.dimension, found.factor) == (parse_unit(unit).dimension, parse_unit(unit).factor)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,6 @@ from engiagent.verify.figures import (
     Figure,
     figures,
     lone_units,
-    only_currency,
     says_nothing,
     sequences,
     units_said_of_all,
@@ -276,7 +276,7 @@ def _given_in_one(tracing: Tracing, name: str, symbol: Symbol, leaves: Sequence[
     assert symbol.value is not None
     shown, unit = symbol.value.shown, symbol.value.unit
     words = "\n".join(words_of(leaf, tracing.problem.text) for leaf in leaves)
-    fitting = [line for line in sequences(words) if len(line) == len(shown)]
+    fitting = [line for line in sequences(words, tracing.problem.text) if len(line) == len(shown)]
     if not fitting:
         return False
     order = _order_of_labels(symbol, words)
@@ -357,7 +357,7 @@ def _compare(
     found: list[Figure] = []
     for leaf in leaves:
         beside = _unit_elsewhere(tracing.problem, leaf, unit)
-        for figure in figures(words_of(leaf, tracing.problem.text)):
+        for figure in figures(words_of(leaf, tracing.problem.text), tracing.problem.text):
             found.append(figure if figure.unit is not None else Figure(figure.value, beside))
     if _is_nothing(leaves, tracing.problem.text, unit, found):
         if value == 0.0:
@@ -455,7 +455,6 @@ def _sentence_unit(problem: ProblemLike, leaf: Source, wanted: Unit) -> Unit | N
     tables = [t.span for t in problem.tables if t.span[0] <= leaf.span[0] < t.span[1]]
     whole = [s.span for s in problem.sentences if s.span[0] <= leaf.span[0] < s.span[1]]
     first, last = next(iter((*tables, *whole)), leaf.span)
-    currency = only_currency(problem.text)
     for sentence in problem.sentences:
         start, stop = sentence.span
         above = stop <= first and not problem.text[stop:first].strip()
@@ -463,7 +462,7 @@ def _sentence_unit(problem: ProblemLike, leaf: Source, wanted: Unit) -> Unit | N
         if (start <= first and last <= stop) or (above and led):
             named = {
                 (unit.factor, unit.zero): unit
-                for unit in lone_units(problem.text[start:stop], currency)
+                for unit in lone_units(problem.text[start:stop], problem.text)
                 if unit.dimension == wanted.dimension and unit.dimension
             }
             if len(named) == 1:
@@ -487,15 +486,21 @@ def _unit_of_the_text(problem: ProblemLike, leaf: Source, wanted: Unit) -> Unit 
     captions = [t.caption for t in problem.tables if t.span[0] <= place < t.span[1]]
     sentences = [problem.text[slice(*s.span)] for s in problem.sentences]
     for texts in (captions, [text for text in sentences if _ONCE.search(text)]):
-        named = {
-            (unit.factor, unit.zero): unit
-            for text in texts
-            for unit in units_said_of_all(text)
-            if unit.dimension == wanted.dimension
-        }
+        named = {u for u in _units_said(tuple(texts), problem.text) if u[0] == wanted.dimension}
         if named:
-            return next(iter(named.values())) if len(named) == 1 else None
+            return next(unit for *_, unit in named) if len(named) == 1 else None
     return None
+
+
+@lru_cache(maxsize=64)
+def _units_said(texts: tuple[str, ...], whole: str) -> frozenset[tuple[Any, ...]]:
+    """Return dimension, factor, zero and unit of every unit that some sentences say of all."""
+    units = {
+        (unit.dimension, unit.factor, unit.zero): unit
+        for text in texts
+        for unit in units_said_of_all(text, whole)
+    }
+    return frozenset((*key, unit) for key, unit in units.items())
 
 
 # --- relations ---------------------------------------------------------------------------------
@@ -516,7 +521,9 @@ def _trace_relation(tracing: Tracing, name: str, source: Source, symbol: Symbol)
         place = int(variable[1:]) if variable[1:].isdigit() else -1
         if not 0 <= place < len(source.of):
             raise EvaluationError(f"the relation {relation!r} names {variable}, no listed source")
-        choices = list(figures(words_of(source.of[place], tracing.problem.text)))[:4]
+        choices = list(
+            figures(words_of(source.of[place], tracing.problem.text), tracing.problem.text)
+        )[:4]
         candidates = [{**c, variable: figure} for c in candidates for figure in choices]
     unit = symbol.value.unit
     results = [_evaluate(relation, candidate, unit) for candidate in candidates]
