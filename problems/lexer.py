@@ -30,6 +30,7 @@ _VERSION: Final = re.compile(r"\d{1,6}(?:\.\d{1,6}){2,9}")
 _SHORT_SCALE: Final = re.compile(r"(bn|[kKMmB])(?![A-Za-z])")
 _LAST_WORD: Final = re.compile(r"([A-Za-z]+)(?:\.|\s{0,2}[#:])?\s{0,20}$")
 _INDEX_EQUALS: Final = re.compile(r"(?<![\w^])[tkhijn]\s{0,2}(?:=|∈)\s{0,2}$")
+_POWER: Final = re.compile(r"[A-Za-z)\]}](?:\^|\*\*)[\s{]?-?$")
 _LABEL_NOUNS: Final = frozenset([
     "appendix", "battery", "block", "boiler", "branch", "building", "bus", "case", "chapter",
     "chiller", "column", "compressor", "day", "edition", "equation", "example", "feeder",
@@ -106,6 +107,8 @@ def _attached(text: str, start: int, before: int) -> bool:
     if start == 0 or start == before:
         return False
     previous = text[start - 1]
+    if _POWER.search(text[max(0, start - 4) : start]):
+        return True
     if previous.isalpha() or previous == "_":
         if previous in "T" and re.search(r"\d{2}T$", text[max(0, start - 3) : start]):
             return False

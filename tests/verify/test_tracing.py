@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from engiagent.agents.engines.shortform import in_full
+from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.units import parse_unit
 from engiagent.formulations import expand
@@ -348,3 +349,166 @@ def test_the_lexer_reads_the_same_units(tmp_path: Path, text: str, unit: str) ->
     found = Problem.load(tmp_path / "problem.md").quantities[0].unit
     assert found is not None
     assert (found.dimension, found.factor) == (parse_unit(unit).dimension, parse_unit(unit).factor)
+
+
+# --- formulas ---------------------------------------------------------------------------------
+
+FUEL = "The generator burns fuel for $C = 120 + 35 P + 0.05 P^2$ with P in MW and C in EUR/h.\n"
+
+
+def test_units_of_coefficients_follow_from_their_equation(tmp_path: Path) -> None:
+    def of(text: str, a: float, unit: str) -> Outcome:
+        return traced(
+            tmp_path,
+            text,
+            [
+                number("a", 120, "EUR/h", "120 + 35"),
+                number("b", 35, "EUR/MWh", "35 P"),
+                number("c", a, unit, "0.05 P^2"),
+            ],
+        )
+
+    assert of(FUEL, 0.05, "EUR/(MW^2*h)") == FINE
+    assert of(FUEL, 0.06, "EUR/(MW^2*h)").wrong
+    assert of(FUEL, 0.05, "EUR/(kW^2*h)").open
+    assert of(FUEL.replace("in MW", "in MW, at most 900 kW"), 0.05, "EUR/(MW^2*h)").open
+    assert of(FUEL.replace("=", "as"), 0.05, "EUR/(MW^2*h)").open
+
+
+def test_coefficients_in_a_table_take_units_from_the_formula(tmp_path: Path) -> None:
+    text = (
+        "Fuel costs $C_i = a_i + b_i P + c_i P^2$, with P in MW and C in EUR/h.\n\n"
+        "| unit | $a_i$ | $b_i$ | $c_i$ |\n|---|---|---|---|\n"
+        "| A | 120 | 35 | 0.05 |\n| B | 90 | 38.5 | 0.07 |\n"
+    )
+    units = [{"name": "G", "kind": "labels", "elements": ["A", "B"]}]
+
+    def of(c: float, unit: str) -> Outcome:
+        columns = (("a", [120, 90], "EUR/h"), ("b", [35, 38.5], "EUR/MWh"), ("c", [0.05, c], unit))
+        return traced(
+            tmp_path,
+            text,
+            [
+                {
+                    "name": name,
+                    "index": ["G"],
+                    "unit": u,
+                    "value": dict(zip("AB", values, strict=True)),
+                    "source_reference": f"table:0:${name}_i$",
+                }
+                for name, values, u in columns
+            ],
+            sets=units,
+        )
+
+    assert of(0.07, "EUR/(MW^2*h)") == FINE
+    assert of(0.08, "EUR/(MW^2*h)").wrong
+    assert of(0.07, "EUR/(kW^2*h)").open
+
+
+def test_constants_of_a_formula_that_convert_units_need_no_parameter(tmp_path: Path) -> None:
+    text = "Heat is $Q = m \\cdot 4.19 \\cdot dT / 3600$ in kWh.\n"
+    found = traced(tmp_path, text, [number("n", 2, "1", "assumption: for the test")])
+    assert [line for line in found.open if "4.19" in line] == found.open
+    assert len(found.open) == 1
+
+
+# --- what a text says twice -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "fine"),
+    [
+        (
+            "A 200 kWh battery serves a farm.\n\nThe battery stores 200 kWh.\n",
+            "stores 200 kWh",
+            True,
+        ),
+        (
+            "The battery stores 200 kWh.\n\nWith its 0.2 MWh the battery is small.\n",
+            "stores 200 kWh",
+            True,
+        ),
+        ("It charges with 40 kW. It discharges with 40 kW.\n", "charges with 40 kW", False),
+        ("Boiler A yields 40 kW. Boiler B yields 40 kW.\n", "Boiler A yields 40 kW", False),
+        ("The boiler yields 40 kW. The pump takes 40 kW.\n", "boiler yields 40 kW", False),
+        ("The boiler yields 40 kW. Once more: the boiler yields 41 kW.\n", "yields 40 kW", False),
+        (
+            "The store begins with 40 kWh. The store ends with 40 kWh.\n",
+            "begins with 40 kWh",
+            False,
+        ),
+    ],
+)
+def test_a_number_that_is_said_twice(tmp_path: Path, text: str, source: str, fine: bool) -> None:
+    amount = source.rsplit(" ", 2)
+    found = traced(tmp_path, text, [number("n", float(amount[1]), amount[2], source)])
+    assert not found.wrong
+    assert (not found.open) is fine
+
+
+@pytest.mark.parametrize(
+    ("again", "fine"),
+    [
+        ("Remember that the feeder current must never exceed its rating.", True),
+        ("The feeder current must not exceed 90 A of its rating.", False),
+        ("The feeder voltage must never exceed its rating.", False),
+        ("The feeder current must be at least its rating.", False),
+    ],
+)
+def test_a_requirement_that_is_said_twice(tmp_path: Path, again: str, fine: bool) -> None:
+    first = "The feeder current must never exceed its rating"
+    rule = {"constraint_id": "rating", "expression": "x <= 1", "source_reference": first}
+    found = traced(tmp_path, f"{first}. {again}\n", [], constraints=[rule])
+    assert (not found.open) is fine
+
+
+# --- what is listed as unused -----------------------------------------------------------------
+
+PLANT = """The pump takes 7 kW. Its casing must never exceed 80 °C, which nobody plans.
+
+| pump | year built | power [kW] |
+|---|---|---|
+| A | 1987 | 5 |
+| B | 2004 | 6 |
+"""
+
+
+def test_unused_holds_for_sentences_and_whole_columns(tmp_path: Path) -> None:
+    used = [
+        number("p", 7, "kW", "7 kW"),
+        number("a", 5, "kW", "table:0:0:power"),
+        number("b", 6, "kW", "table:0:1:power"),
+    ]
+    casing = {"quote": "Its casing must never exceed 80 °C", "reason": "no part of a plan"}
+    built = {"quote": "table:0:year built", "reason": "says no power"}
+    assert traced(tmp_path, PLANT, used, unused=[casing, built]) == FINE
+    assert len(traced(tmp_path, PLANT, used, unused=[built]).open) == 2
+    assert len(traced(tmp_path, PLANT, used, unused=[casing]).open) == 2
+    only = {"quote": "table:0:1:year built", "reason": "says no power"}
+    assert len(traced(tmp_path, PLANT, used, unused=[casing, only]).open) == 1
+
+
+def test_a_parameter_that_is_listed_as_unused_may_be_used_nowhere(tmp_path: Path) -> None:
+    def of(unused: list[dict[str, str]]) -> Outcome:
+        core = {"sets": [], "expressions": []}
+        (tmp_path / "problem.md").write_text("The pump takes 7 kW and is 3 m long.\n")
+        problem = Problem.load(tmp_path / "problem.md")
+        document = {
+            "modeling_context": {"problem_essence": "numbers"},
+            "core_model_elements": {
+                **core,
+                "parameters": [number("P", 7, "kW", "7 kW"), number("long", 3, "m", "3 m")],
+                "decision_variables": [{"name": "x", "lower": 0, "upper": "P", "unit": "kW"}],
+            },
+            "extended_analysis_and_robustness": {"unused": unused},
+        }
+        blueprint = Blueprint.from_dict(in_full(document, problem))
+        idle = [d.name for d in analyse(blueprint).diagnostics if d.code == "EB020"]
+        data = check(problem, None, blueprint).to_dict()["levels"]["data"]
+        assert bool([f for f in data["findings"] if "long" in f]) is ("long" in idle)
+        return Outcome(idle, [])
+
+    assert "long" not in of([{"quote": "3 m", "reason": "limits no power"}]).open
+    assert "long" in of([]).open
+    assert "long" in of([{"quote": "7 kW", "reason": "another number"}]).open

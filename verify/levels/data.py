@@ -10,6 +10,7 @@ import numpy as np
 from engiagent.blueprint.document import Blueprint, ObjectiveDef, ParameterDef
 from engiagent.blueprint.grammar import Ref, parse, walk
 from engiagent.blueprint.units import Unit, UnitError, parse_unit
+from engiagent.blueprint.unused import listed_as_unused
 from engiagent.errors import EngiagentError, InputError
 from engiagent.verify import arithmetic, values
 from engiagent.verify.columns import read_again
@@ -26,6 +27,7 @@ from engiagent.verify.figures import (
 )
 from engiagent.verify.findings import Report
 from engiagent.verify.frames import Environment, EvaluationError, Symbol
+from engiagent.verify.levels.coefficients import unit_follows
 from engiagent.verify.levels.coverage import uncovered, used_names, written_in
 from engiagent.verify.levels.literals import Tracing, check_literals, close_to
 from engiagent.verify.levels.sources import (
@@ -56,7 +58,7 @@ def check_data(
         _check_quotes(tracing, name, reference)
         for text in texts:
             check_literals(tracing, name, text, reference, sources)
-    used = used_names(blueprint)
+    used = used_names(blueprint) | listed_as_unused(blueprint)
     tracing.open += [
         f"{p.name} is written down but used nowhere"
         for p in blueprint.core.parameters
@@ -69,8 +71,9 @@ def check_data(
     ]
     if blueprint.core.objective_function is not None:
         _check_sense(tracing, blueprint.core.objective_function)
-    numbers, sentences = uncovered(problem, blueprint)
+    numbers, sentences, repeated = uncovered(problem, blueprint)
     tracing.open += numbers
+    tracing.listed += repeated
     status = "fail" if tracing.violations else "unchecked" if tracing.open or sentences else "pass"
     body = {
         "findings": [*tracing.open, *[f"not accounted for: {s!r}" for s in sentences]],
@@ -370,6 +373,8 @@ def _compare(
         return
     bare = [f for f in found if f.unit is None and close_to(f.value, value)]
     if bare and not without_counts(unit.dimension):
+        return
+    if bare and any(unit_follows(tracing.problem, leaf, unit) for leaf in leaves):
         return
     if bare:
         tracing.open.append(f"{name}: no unit stands beside the number that is read in {unit}")

@@ -158,7 +158,7 @@ class Placing:
             if key == SOURCE:
                 full[key] = self.source(part)
             elif key == UNUSED and isinstance(part, list):
-                full[key] = [entry for entry in map(self.unused, part) if entry is not None]
+                full[key] = self.all_unused(part)
             else:
                 full[key] = self.value(part)
         return full
@@ -169,9 +169,10 @@ class Placing:
         if steps[-1] == SOURCE:
             return self.source(value)
         if UNUSED in steps and isinstance(value, dict):
-            return self.unused(value) or value
+            found = self.unused(value)
+            return found[0] if len(found) == 1 else value
         if steps[-1] == UNUSED and isinstance(value, list):
-            return [self.unused(entry) or entry for entry in value]
+            return self.all_unused(value)
         return self.value(value)
 
     def source(self, source: Json) -> Json:
@@ -187,14 +188,30 @@ class Placing:
             return self._text(source["quote"], source.get("span"))
         return {**source, "of": self.source(source["of"])} if "of" in source else source
 
-    def unused(self, entry: Json) -> Json | None:
-        """Return a number that enters no equation with its place; None where it does not stand."""
+    def all_unused(self, entries: list[Json]) -> list[Json]:
+        """Return the places of everything that enters no equation."""
+        return [found for entry in entries for found in self.unused(entry)]
+
+    def unused(self, entry: Json) -> list[Json]:
+        """Return the places of what enters no equation: words, a cell, a column, a data file.
+
+        None where it does not stand.
+        """
         if not (isinstance(entry, dict) and isinstance(entry.get("quote"), str)):
-            return entry
-        found = self._text(entry["quote"], entry.get("span"))
-        if "span" not in found:
-            return None
-        return {"span": found["span"], "quote": found["quote"], "reason": entry.get("reason", "")}
+            return [entry]
+        reason = entry.get("reason", "")
+        file = _FILE.fullmatch(entry["quote"])
+        if file is not None and file[1].strip() in self.problem.data:
+            found = self._text(file[1].strip())
+        elif _is_span(entry.get("span"), self.problem.text):
+            found = self._text(entry["quote"], entry["span"])
+        else:
+            found = self._named(entry["quote"])
+        return [
+            {"span": place["span"], "quote": place["quote"], "reason": reason}
+            for place in (found if isinstance(found, list) else [found])
+            if "span" in place
+        ]
 
     def _named(self, source: str) -> Json:
         patterns = (_CELL, _FILE, _ASSUMED, _LIST)
