@@ -9,6 +9,10 @@ from engiagent.unitwords import Conventions, resolve_unit
 
 _SQUARE: Final = re.compile(r"\[([^\[\]]{0,80})\]\s*$")
 _ROUND: Final = re.compile(r"\(([^()]{0,60}(?:\([^()]{0,40}\)[^()]{0,20})?)\)\s*$")
+_WORD: Final = re.compile(r"[^\s,;]+")
+_ENGLISH: Final = re.compile(r"[A-Za-z]|[a-z]{3,}|[A-Z]?[a-z]{3,}|(?!kg|km|cm|mm|ft)[a-z]{2}|\d+")
+"""Words that are no unit among others: single letters and what is spelt in small letters."""
+_LONGER: Final = re.compile(r"(?i)\bper\b|/\s|\s/|[*·^]\s|\d")
 _INNER: Final = re.compile(r"[(\[]([^()\[\]]{1,60})[)\]]")
 _TAIL: Final = re.compile(r"(?:,\s{0,3}|\s/\s|\s(?:in|/)\s|\s)")
 _TEMPERATURE: Final = re.compile(r"(?i)temp|outdoor|indoor|ambient|setpoint|dew|bulb")
@@ -78,6 +82,10 @@ def split_header(header: str, conventions: Conventions | None = None) -> Header:
         return _bracketed(header, rounded, shift, conventions)
     if rounded is not None and re.search(r"(?i)\b(?:ct|cents?|¢)\b", rounded[1]):
         return _bracketed(header, rounded, shift, conventions)
+    if rounded is not None:
+        found = _among_words(header, rounded, shift, conventions)
+        if found is not None:
+            return found
     found = _inner(header[:300], conventions) or _tail(header[:300], conventions)
     return found or _suffix(header, conventions) or Header(header.strip())
 
@@ -90,6 +98,30 @@ def _bracketed(
     name = header[: shift + match.start()].strip().rstrip(",/").strip()
     unit = resolve_unit(written, conventions)
     return Header(name or header.strip(), written, unit, (start, start + len(written)))
+
+
+def _among_words(
+    header: str, match: re.Match[str], shift: int, conventions: Conventions | None
+) -> Header | None:
+    """Find the one unit among other words in brackets, as in ``capacity (kW thermal)``.
+
+    A word that may be one of English is no unit there: ``(day ahead)``, ``(A and B)``; nor is the
+    beginning of a longer unit that cannot be read: ``(kW per truck)``.
+    """
+    written = match[1]
+    if _LONGER.search(written):
+        return None
+    found = []
+    for word in _WORD.finditer(written):
+        unit = resolve_unit(word[0], conventions)
+        if unit is not None and not _ENGLISH.fullmatch(word[0]):
+            found.append((word, unit))
+    if len(found) != 1:
+        return None
+    word, unit = found[0]
+    start = shift + match.start(1) + word.start()
+    name = header[: shift + match.start()].strip().rstrip(",/").strip()
+    return Header(name or header.strip(), word[0], unit, (start, start + len(word[0])))
 
 
 def _inner(header: str, conventions: Conventions | None) -> Header | None:

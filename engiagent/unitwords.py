@@ -10,6 +10,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from engiagent.blueprint.currencies import (
+    SYMBOLS,
+    WORDS,
+    dollar_of,
+    only_currency,
+    yen_or_yuan,
+)
 from engiagent.blueprint.units import CURRENCIES, Unit, UnitError, parse_unit, unit_names
 
 UNRESOLVED: Final = "?"
@@ -45,8 +52,7 @@ _PHRASES: Final[dict[str, str]] = {
     "ampere": "A", "amps": "A", "amp": "A", "ohms": "ohm", "hertz": "Hz", "bars": "bar",
     "pascals": "Pa", "pascal": "Pa", "kilopascals": "kPa", "kilopascal": "kPa",
     "horsepower": "hp", "newtons": "N", "newton": "N",
-    "euros": "EUR", "euro": "EUR", "us dollars": "USD", "dollars": "USD", "dollar": "USD",
-    "pounds sterling": "GBP", "pounds": "GBP", "swiss francs": "CHF", "yen": "JPY",
+    **WORDS, "euro": "EUR", "dollars": "$", "dollar": "$", "pounds": "GBP",
     "euro cents": "ct_EUR", "euro cent": "ct_EUR", "us cents": "ct_USD",
     "cents": "ct", "cent": "ct", "pence": "ct_GBP",
 }  # fmt: skip
@@ -67,17 +73,11 @@ _SYMBOLS: Final[dict[str, str]] = {
     "kVAr": "kvar", "kVAR": "kvar", "MVAr": "Mvar", "MVAR": "Mvar", "BTUs": "BTU",
     "k€": "kEUR", "T€": "kEUR", "M€": "MEUR", "m€": "MEUR", "Mio. €": "MEUR", "Mio €": "MEUR",
     "ct€": "ct_EUR", "c€": "ct_EUR", "€-ct": "ct_EUR", "€ ct": "ct_EUR", "EUR-ct": "ct_EUR",
-    "US$": "USD", "A$": "AUD", "AU$": "AUD", "C$": "CAD", "CA$": "CAD", "NZ$": "NZD",
-    "HK$": "HKD", "S$": "SGD", "R$": "BRL", "₹": "INR", "zł": "PLN", "Kč": "CZK",
+    **SYMBOLS, "RMB": "CNY", "zł": "PLN", "Kč": "CZK",
     "cts": "ct", "Ct": "ct", "m²": "m2", "m³": "m3", "‰": "permille",
     "kgK": "kg*K", "mK": "m*K", "m2K": "m2*K", "m2a": "m2*yr",
 }  # fmt: skip
 _NEVER_FIRST: Final = frozenset({"a", "1", "-", "", "kgK", "mK", "m2K", "m2a", "c", "p"})
-_CURRENCY_SYMBOLS: Final = {
-    "€": "EUR", "$": "USD", "£": "GBP", "¥": "JPY", "US$": "USD", "A$": "AUD", "AU$": "AUD",
-    "C$": "CAD", "CA$": "CAD", "NZ$": "NZD", "HK$": "HKD", "S$": "SGD", "R$": "BRL", "₹": "INR",
-}  # fmt: skip
-
 _SUPERSCRIPTS: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 _MAX_ATOMS = 6
 _MAX_UNIT_LENGTH = 80
@@ -95,11 +95,15 @@ class Conventions:
         Whether the text speaks of angles, so that bare degrees are not a temperature.
     refrigeration
         Whether the text says that its tons are tons of refrigeration; else they are unclear.
+    dollar, yen
+        The currencies that a bare ``$`` and ``¥`` stand for.
     """
 
     currency: str | None = None
     angles: bool = False
     refrigeration: bool = False
+    dollar: str = "USD"
+    yen: str = "JPY"
 
 
 @dataclass(frozen=True)
@@ -146,6 +150,9 @@ _SUBSTANCE: Final = re.compile(
 _DIVIDE: Final = re.compile(r"\s{0,2}/\s{0,2}|\s{1,20}per\s{1,20}(?:each\s|every\s)?", re.I)
 _FOR_EVERY: Final = re.compile(
     r"\s{1,20}(?:for\s{1,20})?(?:every|each)\s{1,20}|\s{1,20}an?\s{1,20}"
+)
+_AND_TIME: Final = re.compile(
+    r"\s{1,20}and\s{1,20}(?:per\s{1,20})?(?=(?:hour|day|week|year|annum|h|d|a|yr)\b)", re.I
 )
 _TIMES: Final = re.compile(r"\s?[·⋅*]\s?")
 _BLANK: Final = re.compile(r"\s{1,20}")
@@ -200,7 +207,7 @@ def with_currency(
     ``start`` is where the number ends; the match covers only what follows the number.
     """
     per = _DIVIDE.match(text, start) or _FOR_EVERY.match(text, start)
-    currency = _CURRENCY_SYMBOLS.get(symbol, symbol)
+    currency = _settled(SYMBOLS.get(symbol, symbol), conventions or Conventions())
     if per is not None:
         found = _read_denominator(text, per.end())
         if found is not None:
@@ -269,6 +276,8 @@ def _read_rest(text: str, end: int, parts: list[Part]) -> tuple[list[Part], int]
         divide = _DIVIDE.match(text, end)
         if divide is None and _is_amount(parts[0][0]):
             divide = _FOR_EVERY.match(text, end)
+        if divide is None and below:
+            divide = _AND_TIME.match(text, end)
         if divide is not None:
             found = _read_denominator(text, divide.end())
             if found is None:
@@ -361,6 +370,10 @@ def _canonical(name: str) -> str:
 def _settled(name: str, conventions: Conventions) -> str:
     if name in ("ct", "cent", "cents", "¢"):
         return f"ct_{conventions.currency}" if conventions.currency else UNRESOLVED
+    if name == "$":
+        return conventions.dollar
+    if name == "¥":
+        return conventions.yen
     if name == "p":
         return "ct_GBP" if conventions.currency == "GBP" else UNRESOLVED
     if name == "degrees":
@@ -374,11 +387,6 @@ def _power(name: str, exponent: int) -> str:
     return name if exponent == 1 else f"{name}^{exponent}"
 
 
-_CURRENCY_MENTION: Final = re.compile(
-    r"(?:US|AU|A|CA|C|NZ|HK|S|R)?\$(?=\s?\d|/)|[€£¥₹]|(?<=\d)\s?\$"
-    rf"|(?<![A-Za-z])(?:k|M|ct_)?(?:{'|'.join(CURRENCIES)})(?![A-Za-z])"
-    r"|(?i:\b(?:euros?|dollars?|pounds sterling|pence|swiss francs|yen)\b)"
-)
 _ANGLES: Final = re.compile(
     r"(?i)\b(?:azimuth|tilt|angles?|slope|latitude|longitude|orientation)\b"
 )
@@ -391,13 +399,10 @@ _REFRIGERATION: Final = re.compile(
 
 def conventions_of(text: str) -> Conventions:
     """Return what a text settles: its one currency, whether it speaks of angles, what a ton is."""
-    found = set()
-    for match in _CURRENCY_MENTION.finditer(text):
-        written = match[0].strip()
-        name = _CURRENCY_SYMBOLS.get(written) or _PHRASES.get(written.lower())
-        if name is None:
-            name = next((c for c in CURRENCIES if c in written), None)
-        if name is not None:
-            found.add(name.removeprefix("ct_"))
-    currency = found.pop() if len(found) == 1 else None
-    return Conventions(currency, bool(_ANGLES.search(text)), bool(_REFRIGERATION.search(text)))
+    return Conventions(
+        only_currency(text),
+        bool(_ANGLES.search(text)),
+        bool(_REFRIGERATION.search(text)),
+        dollar_of(text),
+        yen_or_yuan(text),
+    )

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.checked import (
     Constraint,
     Variable,
@@ -88,14 +89,22 @@ def compile_blueprint(blueprint: Blueprint, folder: Path | str | None = None) ->
         text = "definitions are computed, not optimised; there is no program to solve"
         raise EngiagentError(text)
     full = expand(blueprint)
-    elaboration = Elaboration(full.core, Path(folder) if folder is not None else None)
-    if elaboration.missing:
-        raise MissingDataError(elaboration.missing)
-    elaboration.build()
-    found = (*stage_findings(elaboration), *report_findings(full, elaboration))
-    if found:
-        raise BlueprintError(found)
-    return compiler_of(full, elaboration).run()
+    place = Path(folder) if folder is not None else None
+    try:
+        elaboration = Elaboration(full.core, place)
+        if elaboration.missing:
+            raise MissingDataError(elaboration.missing)
+        elaboration.build()
+        found = (*stage_findings(elaboration), *report_findings(full, elaboration))
+        if found:
+            raise BlueprintError(found)
+        return compiler_of(full, elaboration).run()
+    except BlueprintError as error:
+        # One stage stops at its first errors; whoever repairs them wants to know of all.
+        also = [d for d in analyse(full, place).diagnostics if d.severity == "error"]
+        known = {(d.path, d.message) for d in error.diagnostics}
+        more = [d for d in also if (d.path, d.message) not in known]
+        raise BlueprintError([*error.diagnostics, *more]) from None
 
 
 def compiler_of(blueprint: Blueprint, elaboration: Elaboration) -> "Compiler":

@@ -29,6 +29,8 @@ _ORDINAL_END: Final = re.compile(r"(?:st|nd|rd|th)(?![A-Za-z])")
 _VERSION: Final = re.compile(r"\d{1,6}(?:\.\d{1,6}){2,9}")
 _SHORT_SCALE: Final = re.compile(r"(bn|[kKMmB])(?![A-Za-z])")
 _LAST_WORD: Final = re.compile(r"([A-Za-z]+)(?:\.|\s{0,2}[#:])?\s{0,20}$")
+_INDEX_EQUALS: Final = re.compile(r"(?<![\w^])[tkhijn]\s{0,2}(?:=|∈)\s{0,2}$")
+_POWER: Final = re.compile(r"[A-Za-z)\]}](?:\^|\*\*)[\s{]?-?$")
 _LABEL_NOUNS: Final = frozenset([
     "appendix", "battery", "block", "boiler", "branch", "building", "bus", "case", "chapter",
     "chiller", "column", "compressor", "day", "edition", "equation", "example", "feeder",
@@ -105,6 +107,8 @@ def _attached(text: str, start: int, before: int) -> bool:
     if start == 0 or start == before:
         return False
     previous = text[start - 1]
+    if _POWER.search(text[max(0, start - 4) : start]):
+        return True
     if previous.isalpha() or previous == "_":
         if previous in "T" and re.search(r"\d{2}T$", text[max(0, start - 3) : start]):
             return False
@@ -180,11 +184,10 @@ def _with_leading_currency(text: str, token: Token, conventions: Conventions) ->
     if scale is not None:
         exact *= {"k": 10**3, "m": 10**6, "b": 10**9}[scale[1][0].lower()]
         end = scale.end()
-    symbol = "USD" if token.currency == "$" else token.currency
-    match = with_currency(text, symbol, end, conventions)
+    match = with_currency(text, token.currency, end, conventions)
     if match is None:
         return token
-    written = match.text.replace(symbol, token.currency, 1)
+    written = match.text
     unit_span = (min(token.start, token.number[0]), max(match.end, end)) if match.end > end else (
         token.start, token.start + len(token.currency))  # fmt: skip
     return replace(token, end=match.end, number=(token.number[0], end), exact=exact,
@@ -199,6 +202,8 @@ def _is_label(text: str, token: Token, is_integer: bool) -> bool:
     if around in ("()", "[]") or text[max(0, token.start - 1) : token.start] == "#":
         return True
     if text[token.end : token.end + 2] == "/7" and token.exact == 24:
+        return True
+    if _INDEX_EQUALS.search(text[max(0, token.start - 12) : token.start]):
         return True
     word = _LAST_WORD.search(text[max(0, token.start - 24) : token.start])
     if word is None:

@@ -29,6 +29,8 @@ _DELIMITER_CELL: Final = re.compile(r":?-+:?")
 
 _MATH: Final = re.compile(r"\$\$?(?=[^$\n]*[\\=_^])(?![\d.,]+\s)([^$\n]{1,300})\$\$?")
 _MATH_MARKUP: Final = re.compile(r"\\(?:text|mathrm|mathit|operatorname)\b|\\[,;:! ]|[{}]|\\(?=%)")
+_INDEX: Final = re.compile(r"(?<=[A-Za-z}])_\{[^{}\n]{1,60}\}")
+_YES_OR_NO: Final = re.compile(r"\\?\{\s{0,3}0\s{0,3},\s{0,3}1\s{0,3}\\?\}")
 _EMPHASIS: Final = re.compile(
     r"(?<![\w*])\*{1,3}(?=[^\s*])|(?<=[^\s*])\*{1,3}(?![\w*])"
     r"|(?<![\w_])_{1,3}(?=[^\s_])|(?<=[^\s_])_{1,3}(?![\w_])|`+"
@@ -110,6 +112,9 @@ def _comments(text: str, start: int) -> Iterator[Span]:
 
 
 def _mask_inline(text: str, start: int, mask: _Mask) -> None:
+    for pattern in (_INDEX, _YES_OR_NO):  # name a variable and say what it may be: no data
+        for match in pattern.finditer(text, start):
+            mask.drop(*match.span(), visible=True)
     for match in _MATH.finditer(text, start):
         inner, after = match.start(1), match.end(1)
         mask.drop(match.start(), inner)

@@ -85,6 +85,36 @@ class Table:
                 return k
         return None
 
+    def cells_of(self, name: str) -> tuple[tuple[int, Cell], ...]:
+        """Return the rows and cells of a column, and of all that repeat it to the right.
+
+        Groups of columns, as in ``hour | load | hour | load``, are one series: in the order of the
+        numbers or times of day in the column before, else one group after another.
+        """
+        first = self.column(name)
+        if first is None:
+            return ()
+        columns = [
+            k for k, bare in enumerate(self.names) if bare.lower() == self.names[first].lower()
+        ]
+        found = [(self._key(row, k, len(columns)), row, self.rows[row][k])
+                 for k in columns for row in range(len(self.rows))
+                 if len(columns) == 1 or self.rows[row][k].text]  # fmt: skip
+        if len(columns) > 1 and all(key is not None for key, _, _ in found):
+            found.sort(key=lambda item: item[0] or 0.0)
+        return tuple((row, cell) for _, row, cell in found)
+
+    def _key(self, row: int, column: int, groups: int) -> float | None:
+        """Return the number in the column before, where that is repeated as often."""
+        before = self.names[column - 1].lower() if column else None
+        if before is None or [n.lower() for n in self.names].count(before) != groups:
+            return None
+        text = self.rows[row][column - 1].text
+        hours, _, minutes = text.partition(":")
+        if not (hours.isdigit() and (minutes or "0").isdigit()):
+            return None
+        return 60.0 * int(hours) + int(minutes or 0)
+
     def __repr__(self) -> str:
         size = f"{len(self.rows)} x {len(self.header)}"
         return f"Table({size}, {[c.text for c in self.header]}, caption={self.caption!r})"

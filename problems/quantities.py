@@ -90,17 +90,19 @@ class _Reader:
 
     def table(self, index: int, table: Table) -> None:
         """Add the numbers of one table; a bare number takes the unit of its row or its column."""
+        keys = _key_columns(table)
+        across = _counts_up([cell.text for cell in table.header if cell.text.isdigit()])
         for row, cells in enumerate((table.header, *table.rows), start=-1):
             for column, cell in enumerate(cells):
                 for quantity in self._stretch(cell.span):
+                    keyed = column in keys or (column == 0 and not _is_numeric(cell.text))
+                    if _names_only(quantity) and (keyed if row >= 0 else across):
+                        quantity = replace(quantity, kind="label")
                     if row >= 0 and quantity.kind == "number" and not quantity.unit_text:
                         quantity = self._in_table(quantity, table, row, column)
                     self.found.append(replace(quantity, table=(index, row, column)))
 
     def _in_table(self, quantity: Quantity, table: Table, row: int, column: int) -> Quantity:
-        counted = column == 0 and quantity.exact.denominator == 1 and not table.unit_texts[0]
-        if counted and table.header[0].text.lower() in _INDEX_HEADERS:
-            return replace(quantity, kind="label")
         found = self._table_unit(table, row, column)
         if found is None:
             return quantity
@@ -158,6 +160,36 @@ class _Reader:
             ambiguous=token.ambiguous,
             date=token.date,
         )
+
+
+def _key_columns(table: Table) -> set[int]:
+    """Return the columns that only number the rows: hours, periods, and a first one that counts."""
+    found = set()
+    for column, (name, unit) in enumerate(zip(table.names, table.units, strict=True)):
+        words = name.lower().split()
+        timed = unit is None or unit.dimension == (("s", 1),)
+        numbered = column == 0 or table.names.count(name) > 1
+        counted = column == 0 and timed and _counts_up([row[0].text for row in table.rows])
+        if counted or (numbered and bool(words) and words[0] in _INDEX_HEADERS):
+            found.add(column)
+    return found
+
+
+def _counts_up(texts: list[str]) -> bool:
+    """Whether at least three cells hold whole numbers, each one more than the one before."""
+    if len(texts) < 3 or not all(text.isdigit() and len(text) < 5 for text in texts):
+        return False
+    return [int(text) - int(texts[0]) for text in texts] == list(range(len(texts)))
+
+
+def _is_numeric(text: str) -> bool:
+    """Whether a cell holds a value, not a name with a number in it, as ``Truck 3``."""
+    return not re.match(r"[A-Za-z]", text)
+
+
+def _names_only(quantity: Quantity) -> bool:
+    bare = quantity.kind == "number" and not quantity.unit_text
+    return bare and quantity.exact.denominator == 1 and quantity.exact < 10_000
 
 
 def _moved(start: int, end: int, shift: int) -> Span:

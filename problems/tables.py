@@ -46,9 +46,9 @@ def _bare(text: str) -> str:
 
 
 def _unit_column(raw: RawTable) -> int | None:
-    """Return the column that holds units; a column of generator numbers is none."""
+    """Return the column that holds units; a first column names units of a plant, as A and B."""
     for k, cell in enumerate(raw.header):
-        if _bare(cell.text).lower() not in _UNIT_HEADERS:
+        if k == 0 or _bare(cell.text).lower() not in _UNIT_HEADERS:
             continue
         filled = [text for text in (_cell(row[k]) for row in raw.rows) if text not in ("", "-")]
         known = [t for t in filled if not t.isdigit() and (resolve_unit(t) or "ct" in t)]

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from engiagent.blueprint.currencies import with_codes
 from engiagent.blueprint.units import CURRENCIES, Dimension, Unit, UnitError, parse_unit
 
 _SPACES = "\u00a0\u2009\u202f "
@@ -23,11 +24,39 @@ _WORDS = {
     "quarter": 0.25, "third": 1.0 / 3.0, "full": 1.0, "twice": 2.0, "double": 2.0,
 }  # fmt: skip
 _WORD = re.compile(r"\b(" + "|".join(_WORDS) + r")\b", re.IGNORECASE)
+_NOTHING = re.compile(
+    r"\b(?:none|nil|empty|zero|no(?!\s*\d|\.|\s+(?:more|less|later|earlier|fewer|greater|longer|sooner|"
+    r"other|higher|lower|larger|smaller|matter|one|need)\b))\b",
+    re.IGNORECASE,
+)
 _SIGNS = {"€": "EUR", "$": "USD", "£": "GBP", "¥": "JPY"} | {c: c for c in CURRENCIES}
 _BEFORE = re.compile("(" + "|".join(re.escape(s) for s in _SIGNS) + r")\s*$")
 _EACH = re.compile(r"\s+(?:for|per|in)\s+(?:every|each)\s+|\s+(?:an?|each|every)\s+(?=[A-Za-z]+\b)")
+_TIMES = r"(hours?|days?|weeks?|years?|annum|h|d|yr)"
+_PER = re.compile(r"\s+per\s+([A-Za-z²³0-9]+)(?![A-Za-z0-9])")
+_AND_TIME = re.compile(rf"(/[A-Za-z²³0-9]+)\s+and\s+(?:per\s+)?{_TIMES}\b")
+_RATE = re.compile(rf"\b(?:every|each|per)\s+{_TIMES}\b|/{_TIMES}\b", re.IGNORECASE)
 _UNIT_RUN = re.compile(r"[A-Za-z%€$£¥°℃℉²³0-9/*·⋅^().\-_]+")
 _SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
+
+# TeX as it stands in texts: spaces and commas between digits, names in upright letters, indices.
+_TEX = (
+    (re.compile(r"\\\\"), "\v"),
+    (re.compile(r"_\{[^{}]*\}"), ""),
+    (re.compile(r"(?<=\d)(?:\\[,;: ]|\{,\})(?=\d{3})"), ","),
+    (re.compile(r"\\(?:text|mathrm|mathit|operatorname)\s*\{([^{}]*)\}"), r" \1 "),
+    (re.compile(r"\^\{?\\circ\}?\s*"), "°"),
+    (re.compile(r"\\([%$])"), r"\1"),
+    (re.compile(r"\\(?:begin|end)\{[a-zA-Z*]*\}(?:\{[clr|@ ]*\})?"), " "),
+    (re.compile(r"\\(?:[,;:! ]|hline|q?quad|left|right|cdot)"), " "),
+    (re.compile(r"(?<=\d)\s*~\s*"), " "),
+)
+_ROW_END = "\v"
+_KEY_BEFORE = re.compile(
+    r"(?:\b(?:hours?|periods?|steps?|slots?|intervals?|days?|weeks?|months?)\s*=?|\b[tkhijn]\s*=|#|\()\s*$",
+    re.I,
+)
+_KEY_AFTER = re.compile(r"\s*(?:[:)]|->|\u2192|=)(?!\d)")
 
 
 @dataclass(frozen=True)
@@ -38,15 +67,18 @@ class Figure:
     unit: Unit | None
 
 
-def figures(text: str) -> Iterator[Figure]:
+def figures(text: str, whole: str | None = None) -> Iterator[Figure]:
     """Yield every number in a piece of text, in the order of writing.
+
+    What a bare sign of a currency means there is said by the ``whole`` text. A share of a stock
+    beside which a time stands is also yielded as a rate: 0.4 % of its content per hour is 0.4 %/h.
 
     Examples
     --------
     >>> [(f.value, str(f.unit)) for f in figures("at most 1,200 kWh, 96 % and EUR 5 per MWh")]
     [(1200.0, 'kWh'), (96.0, '%'), (5.0, 'EUR/MWh')]
     """
-    plain = _EACH.sub("/", " ".join(text.split()))
+    plain = _plain(text, whole)
     clocks = []
     for match in _HALF_DAY.finditer(plain):
         clocks.append(match.span())
@@ -60,9 +92,31 @@ def figures(text: str) -> Iterator[Figure]:
     for match in _NUMBER.finditer(plain):
         if any(start <= match.start(2) < stop for start, stop in clocks):
             continue
-        yield _figure(plain, match)
+        figure = _figure(plain, match)
+        yield figure
+        rate = _RATE.search(plain) if figure.unit is not None and str(figure.unit) == "%" else None
+        if rate is not None:
+            yield Figure(figure.value, parse_unit(f"%/{(rate[1] or rate[2]).lower()}"))
     for match in _WORD.finditer(plain):
         yield Figure(_WORDS[match[1].lower()], unit_after(plain[match.end() :]))
+
+
+def _plain(text: str, whole: str | None = None) -> str:
+    """Return a text on one line, its currencies by code and "per X and year" as "/X/year"."""
+    plain = _EACH.sub("/", " ".join(with_codes(without_tex(text), whole or text).split()))
+    plain = _PER.sub(lambda m: f"/{m[1]}" if _unit(m[1]) is not None else m[0], plain)
+    return _AND_TIME.sub(r"\1/\2", plain)
+
+
+def says_nothing(text: str) -> bool:
+    """Whether a piece of text gives zero in words, in whatever unit: "none", "no load".
+
+    Examples
+    --------
+    >>> says_nothing("there is no load"), says_nothing("no more than 5 kW")
+    (True, False)
+    """
+    return _NOTHING.search(text) is not None
 
 
 def _figure(text: str, match: re.Match[str]) -> Figure:
@@ -80,6 +134,79 @@ def _figure(text: str, match: re.Match[str]) -> Figure:
     below = re.match(r"\s*(?:/|per\s)\s*(\S+)", rest)
     joined = f"{currency}/{below[1].rstrip('.,;:)')}" if below else currency
     return Figure(value, _unit(joined) or _unit(currency))
+
+
+def without_tex(text: str) -> str:
+    """Return a text without the marks of TeX that stand in and around its numbers."""
+    if "\\" not in text and "_{" not in text:
+        return text
+    for pattern, instead in _TEX:
+        text = pattern.sub(instead, text)
+    return text
+
+
+def sequences(text: str, whole: str | None = None) -> Iterator[tuple[Figure, ...]]:
+    """Yield the series of numbers that a piece of text may give, each in the order of writing.
+
+    All its numbers but times of day; the same without the keys of a list, as the 1 and 2 of
+    "hour 1: 20, hour 2: 30"; the rows and columns of an array but those that only count. A unit
+    that stands beside some of the numbers, as behind the last one, is that of all.
+
+    Examples
+    --------
+    >>> [[f.value for f in s] for s in sequences("1: 20, 2: 30.5 and 3: 41 kW")]
+    [[1.0, 20.0, 2.0, 30.5, 3.0, 41.0], [20.0, 30.5, 41.0]]
+    """
+    plain = with_codes(without_tex(text), whole or text)
+    numbers = list(_numbers(" ".join(plain.split())))
+    whole = tuple(figure for figure, _ in numbers)
+    unkeyed = tuple(figure for figure, is_key in numbers if not is_key)
+    found = [whole] if whole == unkeyed else [whole, unkeyed]
+    found += [line for line in _lines(plain) if not _counts_up(line)]
+    for figures_ in dict.fromkeys(found):
+        yield _sharing(figures_)
+
+
+def _numbers(text: str) -> Iterator[tuple[Figure, bool]]:
+    """Yield the numbers of a text, and whether each only says which of a list follows."""
+    clocks = [m.span() for pattern in (_HALF_DAY, _CLOCK) for m in pattern.finditer(text)]
+    for match in _NUMBER.finditer(text):
+        if any(start <= match.start(2) < stop for start, stop in clocks):
+            continue
+        named = _KEY_BEFORE.search(text[: match.start()])
+        is_key = match[2].isdigit() and (named or _KEY_AFTER.match(text, match.end()))
+        yield _figure(text, match), bool(is_key)
+
+
+def _lines(text: str) -> Iterator[tuple[Figure, ...]]:
+    """Yield the rows and the columns of an array in TeX or with strokes between its cells."""
+    rows = [re.split(r"[&|]", row) for row in text.split(_ROW_END)]
+    if len(rows) == 1 and len(rows[0]) == 1:
+        return
+    cells = [[[f for f, _ in _numbers(" ".join(cell.split()))] for cell in row] for row in rows]
+    width = max(len(row) for row in cells)
+    columns = [[row[k] for row in cells if k < len(row)] for k in range(width)]
+    for line in (*cells, *columns):
+        single = tuple(cell[0] for cell in line if len(cell) == 1)
+        if single:
+            yield single
+
+
+def _counts_up(line: tuple[Figure, ...]) -> bool:
+    """Whether numbers only number what stands beside them: 0, 1, 2, … or 1, 2, 3, …."""
+    values = [figure.value for figure in line if figure.unit is None]
+    return len(values) == len(line) > 1 and values in (
+        [float(k) for k in range(len(line))],
+        [float(k) for k in range(1, len(line) + 1)],
+    )
+
+
+def _sharing(line: tuple[Figure, ...]) -> tuple[Figure, ...]:
+    units = {figure.unit for figure in line if figure.unit is not None}
+    if len(units) != 1:
+        return line
+    unit = units.pop()
+    return tuple(Figure(figure.value, unit) for figure in line)
 
 
 def unit_after(rest: str) -> Unit | None:
@@ -112,33 +239,37 @@ def _unit(text: str) -> Unit | None:
         return None
 
 
-def lone_units(text: str, currency: str | None = None) -> Iterator[Unit]:
+def lone_units(text: str, whole: str | None = None) -> Iterator[Unit]:
     """Yield the units that a text names, with or without a number before them.
-
-    ``currency`` is that of cents which do not say what they are a hundredth of.
 
     Examples
     --------
     >>> [str(unit) for unit in lone_units("The prices, in EUR per MWh, are 20, 30 and 40.")]
     ['EUR/MWh']
     """
-    plain = re.sub(r"\s+per\s+", "/", " ".join(text.split()))
-    if currency is not None:
-        plain = re.sub(r"\b(?:ct|cents?)(?![\w_])", f"ct_{currency}", plain)
+    plain = re.sub(r"\s+per\s+", "/", _plain(text, whole))
     for run in _UNIT_RUN.findall(plain):
         unit = _unit(run.strip(".,;:()-"))
         if unit is not None and unit.dimension:
             yield unit
 
 
-def only_currency(text: str) -> str | None:
-    """Return the currency that a text names, by its code or its sign; None for none or several."""
-    found = {
-        code
-        for sign, code in _SIGNS.items()
-        if re.search(rf"\b{sign}\b" if sign.isalpha() else re.escape(sign), text)
-    }
-    return found.pop() if len(found) == 1 else None
+_IN_UNIT = re.compile(r"\b(?:in|units? (?:is|are))\s+|[(\[]")
+
+
+def units_said_of_all(text: str, whole: str | None = None) -> Iterator[Unit]:
+    """Yield the units that follow ``in`` or a bracket, and so belong to numbers elsewhere.
+
+    Examples
+    --------
+    >>> [str(unit) for unit in units_said_of_all("Powers are in kW; unit A has 5 MW.")]
+    ['kW']
+    """
+    plain = re.sub(r"\s+per\s+", "/", _plain(text, whole))
+    for match in _IN_UNIT.finditer(plain):
+        unit = unit_after(plain[match.end() :])
+        if unit is not None and unit.dimension:
+            yield unit
 
 
 _COUNTS = ("cycle", "item", "kit", "machine", "panel", "passenger", "person", "piece", "start",

@@ -25,6 +25,7 @@ from engiagent.blueprint.reporting import report_findings
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.stages import stage_findings
 from engiagent.blueprint.uncertainty import names_in, uncertainty_findings
+from engiagent.blueprint.unused import listed_as_unused
 
 WHOLE = 1e-9
 """How far a bound may lie beside a whole number and still mean it."""
@@ -295,11 +296,7 @@ class _Analyser:
             for text in report.expressions:
                 self.used |= names_in(text)
             self.used |= {sweep.parameter for sweep in report.sweeps}
-        for definition in self.core.expressions:
-            if definition.name in self.used or definition.quantity is not None:
-                self._mark(parse(definition.expression), self.used)
-                if definition.name in self.constrained:
-                    self._mark(parse(definition.expression), self.constrained)
+        self._mark_expressions()
         for text in [s.where for s in self.core.sets if s.where is not None]:
             with suppress(ExpressionError):  # reported with the set itself
                 self._mark(parse(text), self.used)
@@ -307,14 +304,26 @@ class _Analyser:
             for text in component.parameters.values():
                 if isinstance(text, str):
                     self._mark(parse(text), self.used)
+        listed = listed_as_unused(self.blueprint)
         for parameter in self.core.parameters:
-            if parameter.name not in self.used:
+            if parameter.name not in self.used and parameter.name not in listed:
                 self._note("EB020", "warning", "parameters", parameter.name, "nothing uses it")
         for name in variables:
             if name not in self.used:
                 self._note("EB020", "warning", "decision_variables", name, "nothing uses it")
             elif name not in self.constrained:
                 self._note("EB024", "info", "decision_variables", name, "no constraint holds it")
+
+    def _mark_expressions(self) -> None:
+        """Follow what is used or constrained through named expressions and those within them."""
+        inside = {e.name: names_in(e.expression) for e in self.core.expressions}
+        self.used |= {e.name for e in self.core.expressions if e.quantity is not None}
+        for names in (self.used, self.constrained):
+            waiting = [name for name in names if name in inside]
+            while waiting:
+                more = inside[waiting.pop()] - names
+                names |= more
+                waiting += [name for name in more if name in inside]
 
 
 def _texts_of(definition: ObjectiveDef) -> Iterator[str]:

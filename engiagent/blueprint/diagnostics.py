@@ -63,6 +63,15 @@ class MissingDataError(EngiagentError):
 
 
 @contextmanager
+def collected(found: list[Diagnostic]) -> Iterator[None]:
+    """Add what is wrong to a list instead of stopping at it."""
+    try:
+        yield
+    except BlueprintError as error:
+        found += error.diagnostics
+
+
+@contextmanager
 def located(path: str, name: str | None = None) -> Iterator[None]:
     """Turn an error in an expression, a unit or a file into a diagnostic with its JSON path."""
     try:

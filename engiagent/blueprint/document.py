@@ -557,21 +557,26 @@ def _not_finite(value: Any) -> list[Any] | None:
     return None
 
 
+MOST_ERRORS = 12
+"""Of a document against its schema that are named at once."""
+
+
 def _validate(data: Any, file: str) -> None:
-    error = _most_telling(_validator().iter_errors(data))
-    if error is None:
-        return
-    path = json_path(error.absolute_path)
-    named = _name_of(data, list(error.absolute_path))
-    raise InputError(f"{path}{named}: {_message(error)}", file)
+    errors = sorted(
+        _validator().iter_errors(data), key=lambda e: [str(p).zfill(9) for p in e.absolute_path]
+    )
+    found = []
+    for error in map(_deepest, errors):
+        path = json_path(error.absolute_path)
+        named = _name_of(data, list(error.absolute_path))
+        found.append(f"{path}{named}: {_message(error)}")
+    if found:
+        more = [f"and {len(found) - MOST_ERRORS} more"] if len(found) > MOST_ERRORS else []
+        raise InputError("\n".join([*dict.fromkeys(found[:MOST_ERRORS]), *more]), file)
 
 
-def _most_telling(errors: Iterator[Any]) -> Any:
-    """Return the first error in the order of the document, the deepest of an 'anyOf'."""
-    ordered = sorted(errors, key=lambda e: [str(p).zfill(9) for p in e.absolute_path])
-    if not ordered:
-        return None
-    error = ordered[0]
+def _deepest(error: Any) -> Any:
+    """Return the error of an 'anyOf' that lies deepest."""
     while error.context:
         error = max(error.context, key=lambda e: len(e.absolute_path))
     return error

@@ -7,14 +7,14 @@ a circle is an error that names its members.
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, cached_property
-from keyword import iskeyword
+from keyword import iskeyword, kwlist
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 from engiagent.blueprint.datafiles import file_values
-from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, located
+from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, collected, located
 from engiagent.blueprint.document import Core, ParameterDef, SetDef
 from engiagent.blueprint.evaluate import Evaluator
 from engiagent.blueprint.grammar import (
@@ -69,6 +69,7 @@ class Elaboration:
 
     def _refuse_double_names(self) -> None:
         seen: dict[str, str] = {}
+        found = []
         groups: tuple[tuple[str, tuple[Any, ...]], ...] = (
             ("sets", self.core.sets),
             ("parameters", self.core.parameters),
@@ -80,11 +81,14 @@ class Elaboration:
                 path = f"{PATH}.{group}[{position}]"
                 if item.name in seen:
                     message = f"the name {item.name!r} is already used under {seen[item.name]!r}"
-                    raise BlueprintError([Diagnostic("EB012", "error", path, message)])
+                    found.append(Diagnostic("EB012", "error", path, message))
                 if iskeyword(item.name):
                     message = f"the name {item.name!r} is a word of the expression syntax"
-                    raise BlueprintError([Diagnostic("EB012", "error", path, message)])
-                seen[item.name] = group
+                    rest = "no name may be one of: " + " ".join(kwlist)
+                    found.append(Diagnostic("EB012", "error", path, message, None, rest))
+                seen.setdefault(item.name, group)
+        if found:
+            raise BlueprintError(found)
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -119,20 +123,23 @@ class Elaboration:
     @cached_property
     def symbols(self) -> dict[str, Symbol]:
         """Every name that an expression may use, with its sets and unit."""
-        symbols = {}
+        symbols: dict[str, Symbol] = {}
+        found: list[Diagnostic] = []
         for position, definition in enumerate(self.core.parameters):
             path = f"{PATH}.parameters[{position}]"
-            with located(path, definition.name):
+            with collected(found), located(path, definition.name):
                 symbols[definition.name] = self._parameter_symbol(definition)
         for position, variable in enumerate(self.core.decision_variables):
             path = f"{PATH}.decision_variables[{position}]"
-            with located(path, variable.name):
+            with collected(found), located(path, variable.name):
                 dims = tuple(b.set for b in self.binders(variable.index))
                 unit = parse_unit(variable.unit or "1")
                 binary = variable.type == "binary"
                 symbols[variable.name] = Symbol(
                     variable.name, "variable", dims, unit, degree=1, binary=binary
                 )
+        if found:
+            raise BlueprintError(found)
         self._add_expressions(symbols)
         return symbols
 

@@ -182,6 +182,12 @@ def test_a_key_that_a_server_sends_back_is_struck_out() -> None:
     assert KEY not in repr(exchange(server))
 
 
+def test_a_placeholder_for_a_key_is_struck_out_of_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "x")
+    with serving(lambda r, n: Say("the maximum exceeds x")) as server:
+        assert exchange(server).send(request()).text == "the maximum exceeds x"
+
+
 @pytest.mark.parametrize("bad", ["", "  ", "two words", "schlüssel", "line\nbreak"])
 def test_without_a_key_it_says_where_one_belongs(bad: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", bad)

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from engiagent.blueprint.document import Blueprint, GoalDef, ObjectiveDef
 from engiagent.blueprint.grammar import GrammarError, references
 from engiagent.blueprint.timeaxis import parse_step
 from engiagent.blueprint.units import parse_unit
+from engiagent.verify.levels.restated import repeats_number, repeats_requirement
 from engiagent.verify.levels.sources import ProblemLike, Span, all_leaves
 from engiagent.verify.requirements import squeezed
 
@@ -25,6 +26,10 @@ _VERBS: Final = re.compile(
     re.IGNORECASE,
 )
 _LENIENT: Final = ("clock", "date")
+_CONVERSIONS: Final = frozenset([60.0, 100.0, 1000.0, 3600.0, 1e6, 3.6e6])
+"""Constants of formulas in which units are converted by hand; here they convert by themselves."""
+_FACTOR: Final = re.compile(r"(?:[/*·×⋅]|\\cdot|\\times|\\frac\{[^{}]*\}\{)\s*$")
+_FACTOR_OF: Final = re.compile(r"\s*(?:[/*·×⋅]|\\cdot|\\times)\s*(?=[A-Za-z\\(])")
 
 
 def used_spans(blueprint: Blueprint, text: str, binding: bool = False) -> list[Span]:
@@ -138,10 +143,27 @@ def _names(text: Any) -> Iterator[str]:
         return
 
 
-def uncovered(problem: ProblemLike, blueprint: Blueprint) -> tuple[list[str], list[str]]:
-    """Return findings for numbers nobody used, and the demands nobody accounted for."""
+class Uncovered(NamedTuple):
+    """What of a text nobody accounted for, and what it merely says again.
+
+    Attributes
+    ----------
+    numbers, demands
+        Findings for numbers, and the words of requirements.
+    repeated
+        Numbers and requirements that repeat accounted ones, with where these stand.
+    """
+
+    numbers: list[str]
+    demands: list[str]
+    repeated: list[str]
+
+
+def uncovered(problem: ProblemLike, blueprint: Blueprint) -> Uncovered:
+    """Return the numbers and the requirements of the text that nobody accounted for."""
     spans, grid = used_spans(blueprint, problem.text), _grid_numbers(blueprint)
-    numbers = []
+    numbers, repeated = [], []
+    used = [q for q in problem.quantities if _touched(_place(q), spans)]
     for quantity in problem.quantities:
         kind = getattr(quantity, "kind", "number")
         start, stop = quantity.span
@@ -149,24 +171,78 @@ def uncovered(problem: ProblemLike, blueprint: Blueprint) -> tuple[list[str], li
             continue
         if kind == "word" and not quantity.unit_text:
             continue  # "one of the three": the words around it are held against the demands below
-        if _is_grid(quantity, grid):
+        if _is_grid(quantity, grid) or _only_in_heading(problem, quantity):
             continue
-        number = getattr(quantity, "number_span", quantity.span)
-        if not _touched((number[0], number[1]), spans):
-            line = problem.text.count("\n", 0, start) + 1
-            shown = squeezed(problem.text[start:stop])
+        if _touched(_place(quantity), spans) or _converts(problem, quantity):
+            continue
+        shown = squeezed(problem.text[start:stop])
+        line = line_of(problem, start)
+        other = repeats_number(problem, quantity, used)
+        if other is None:
             numbers.append(f"the number {shown!r} in line {line} of the text is not accounted for")
-    demands = []
+        else:
+            first = line_of(problem, other.span[0])
+            repeated.append(f"{shown!r} in line {line} of the text repeats that of line {first}")
+    clauses = list(_demanding(problem))
     spans = used_spans(blueprint, problem.text, binding=True)
+    known = [squeezed(problem.text[slice(*c)]) for c in clauses if _touched(c, spans)]
+    demands = []
+    for clause in clauses:
+        words = squeezed(problem.text[slice(*clause)])
+        if _touched(clause, spans):
+            continue
+        again = repeats_requirement(words, known)
+        if again is None:
+            demands.append(words)
+        else:
+            repeated.append(f"{words!r} repeats {again!r}")
+    return Uncovered(numbers, demands, repeated)
+
+
+def line_of(problem: ProblemLike, place: int) -> int:
+    """Return the line of a place as a reader of the text counts: from 1, front matter apart."""
+    text = problem.text
+    begin = problem.body_start
+    while begin < len(text) and text[begin].isspace():
+        begin += 1
+    return text.count("\n", min(begin, place), place) + 1
+
+
+def _place(quantity: Any) -> Span:
+    number = getattr(quantity, "number_span", quantity.span)
+    return number[0], number[1]
+
+
+def _demanding(problem: ProblemLike) -> Iterator[Span]:
+    """Yield the clauses of the text that ask for something."""
     for sentence in problem.sentences:
         start, stop = sentence.span
         if start < problem.body_start or getattr(sentence, "kind", "sentence") == "heading":
             continue
         for clause in _clauses(problem.text, (start, stop)):
-            words = problem.text[clause[0] : clause[1]]
-            if DEMANDS.search(words) and not _touched(clause, spans):
-                demands.append(squeezed(words))
-    return numbers, demands
+            if DEMANDS.search(problem.text[clause[0] : clause[1]]):
+                yield clause
+
+
+def _converts(problem: ProblemLike, quantity: Any) -> bool:
+    """Whether a bare number in a formula only converts units, as the 3600 of ``E = P*t/3600``."""
+    if quantity.unit_text or float(quantity.value) not in _CONVERSIONS:
+        return False
+    start, stop = _place(quantity)
+    around = next((s.span for s in problem.sentences if s.span[0] <= start < s.span[1]), None)
+    if around is None or "=" not in problem.text[around[0] : around[1]]:
+        return False
+    return bool(_FACTOR.search(problem.text[around[0] : start])) or bool(
+        _FACTOR_OF.match(problem.text[stop : around[1]])
+    )
+
+
+def _only_in_heading(problem: ProblemLike, quantity: Any) -> bool:
+    """Whether a number numbers a heading or says how long it all is: no datum by itself."""
+    index = getattr(quantity, "sentence", None)
+    if index is None or getattr(problem.sentences[index], "kind", "sentence") != "heading":
+        return False
+    return not quantity.unit_text or quantity.kind == "duration"
 
 
 def _clauses(text: str, span: Span) -> Iterator[Span]:

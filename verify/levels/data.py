@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -9,14 +10,24 @@ import numpy as np
 from engiagent.blueprint.document import Blueprint, ObjectiveDef, ParameterDef
 from engiagent.blueprint.grammar import Ref, parse, walk
 from engiagent.blueprint.units import Unit, UnitError, parse_unit
+from engiagent.blueprint.unused import listed_as_unused
 from engiagent.errors import EngiagentError, InputError
 from engiagent.verify import arithmetic, values
 from engiagent.verify.columns import read_again
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.evaluate import Evaluator
-from engiagent.verify.figures import Figure, figures, lone_units, only_currency, without_counts
+from engiagent.verify.figures import (
+    Figure,
+    figures,
+    lone_units,
+    says_nothing,
+    sequences,
+    units_said_of_all,
+    without_counts,
+)
 from engiagent.verify.findings import Report
 from engiagent.verify.frames import Environment, EvaluationError, Symbol
+from engiagent.verify.levels.coefficients import unit_follows
 from engiagent.verify.levels.coverage import uncovered, used_names, written_in
 from engiagent.verify.levels.literals import Tracing, check_literals, close_to
 from engiagent.verify.levels.sources import (
@@ -47,7 +58,7 @@ def check_data(
         _check_quotes(tracing, name, reference)
         for text in texts:
             check_literals(tracing, name, text, reference, sources)
-    used = used_names(blueprint)
+    used = used_names(blueprint) | listed_as_unused(blueprint)
     tracing.open += [
         f"{p.name} is written down but used nowhere"
         for p in blueprint.core.parameters
@@ -60,8 +71,9 @@ def check_data(
     ]
     if blueprint.core.objective_function is not None:
         _check_sense(tracing, blueprint.core.objective_function)
-    numbers, sentences = uncovered(problem, blueprint)
+    numbers, sentences, repeated = uncovered(problem, blueprint)
     tracing.open += numbers
+    tracing.listed += repeated
     status = "fail" if tracing.violations else "unchecked" if tracing.open or sentences else "pass"
     body = {
         "findings": [*tracing.open, *[f"not accounted for: {s!r}" for s in sentences]],
@@ -251,10 +263,71 @@ def _compare_all(tracing: Tracing, name: str, sources: Sequence[Source], symbol:
         for row, leaf in enumerate(ordered):
             _compare(tracing, f"{name}[{row + 1}]", float(shown[row]), unit, [leaf])
         return
+    if len(shown) > 1 and _given_in_one(tracing, name, symbol, leaves):
+        return
     if len(shown) > 1 and not (shown == shown[0]).all():
         tracing.open.append(f"{name}: {len(shown)} values, but {len(leaves)} sources: unverified")
         return
     _compare(tracing, name, float(shown[0]), unit, leaves)
+
+
+def _given_in_one(tracing: Tracing, name: str, symbol: Symbol, leaves: Sequence[Source]) -> bool:
+    """Compare many values with the series that few sources give; False where none has its length.
+
+    Numbers that stand beside the labels of a set go by these, in whatever order they are written.
+    """
+    assert symbol.value is not None
+    shown, unit = symbol.value.shown, symbol.value.unit
+    words = "\n".join(words_of(leaf, tracing.problem.text) for leaf in leaves)
+    fitting = [line for line in sequences(words, tracing.problem.text) if len(line) == len(shown)]
+    if not fitting:
+        return False
+    order = _order_of_labels(symbol, words)
+    besides = [_unit_elsewhere(tracing.problem, leaf, unit) for leaf in leaves]
+    beside = next((found for found in besides if found is not None), None)
+    off: list[tuple[int, Figure]] = []
+    for line in fitting:
+        known = [f if f.unit is not None else Figure(f.value, beside) for f in line]
+        pairs = [(row, known[place]) for place, row in enumerate(order)]
+        wrong = [(row, f) for row, f in pairs if not _agrees(float(shown[row]), unit, f)]
+        if not wrong:
+            return True
+        bare = all(f.unit is None and close_to(float(shown[row]), f.value) for row, f in pairs)
+        if bare and not unit.is_dimensionless:
+            tracing.open.append(f"{name}: no unit stands beside the numbers read in {unit}")
+            return True
+        off = off or wrong
+    row, figure = off[0]
+    said = f"{figure.value:g} {figure.unit or ''}".strip()
+    tracing.accuse(
+        f"{name}[{row + 1}]", f"{shown[row]:.10g} {unit} in the blueprint, the problem says {said}"
+    )
+    return True
+
+
+def _order_of_labels(symbol: Symbol, words: str) -> list[int]:
+    """Return which value each number of a text is: as its labels stand, else one after another."""
+    count = symbol.value.shown.size if symbol.value is not None else 0
+    plain = list(range(count))
+    if len(symbol.dims) != 1 or symbol.dims[0].kind in ("time", "periods", "instants"):
+        return plain
+    places = []
+    for label in symbol.dims[0].labels:
+        found = re.search(rf"(?<!\w){re.escape(str(label))}(?!\w)", words)
+        if found is None or not isinstance(label, str):
+            return plain
+        places.append(found.start())
+    return sorted(plain, key=lambda row: places[row])
+
+
+def _unit_elsewhere(problem: ProblemLike, leaf: Source, wanted: Unit) -> Unit | None:
+    """Return the unit of a number that has none beside it."""
+    return (
+        _table_unit(problem, leaf)
+        or _quantity_unit(problem, leaf)
+        or _sentence_unit(problem, leaf, wanted)
+        or _unit_of_the_text(problem, leaf, wanted)
+    )
 
 
 def _by_label(leaves: Sequence[Source], symbol: Symbol) -> list[Source]:
@@ -270,10 +343,13 @@ def _column_leaves(problem: ProblemLike, source: Source) -> list[Source]:
     table, header = source.fields.get("table"), source.fields.get("column")
     if not isinstance(table, int) or header is None or not 0 <= table < len(problem.tables):
         return [source]
-    place = header if isinstance(header, int) else problem.tables[table].column(str(header))
-    if place is None:
+    found = problem.tables[table]
+    if isinstance(header, int):
+        cells = [row[header] for row in found.rows] if 0 <= header < len(found.header) else []
+    else:
+        cells = [cell for _, cell in found.cells_of(str(header))]
+    if not cells:
         return [source]
-    cells = [row[place] for row in problem.tables[table].rows]
     fields = {"table": table, "column": header}
     return [Source("table", cell.span, cell.text, fields) for cell in cells]
 
@@ -283,13 +359,13 @@ def _compare(
 ) -> None:
     found: list[Figure] = []
     for leaf in leaves:
-        beside = (
-            _table_unit(tracing.problem, leaf)
-            or _quantity_unit(tracing.problem, leaf)
-            or _sentence_unit(tracing.problem, leaf, unit)
-        )
-        for figure in figures(words_of(leaf, tracing.problem.text)):
+        beside = _unit_elsewhere(tracing.problem, leaf, unit)
+        for figure in figures(words_of(leaf, tracing.problem.text), tracing.problem.text):
             found.append(figure if figure.unit is not None else Figure(figure.value, beside))
+    if _is_nothing(leaves, tracing.problem.text, unit, found):
+        if value == 0.0:
+            return
+        found.append(Figure(0.0, unit))
     if not found:
         tracing.open.append(f"{name}: its source holds no number that can be read")
         return
@@ -297,6 +373,8 @@ def _compare(
         return
     bare = [f for f in found if f.unit is None and close_to(f.value, value)]
     if bare and not without_counts(unit.dimension):
+        return
+    if bare and any(unit_follows(tracing.problem, leaf, unit) for leaf in leaves):
         return
     if bare:
         tracing.open.append(f"{name}: no unit stands beside the number that is read in {unit}")
@@ -307,6 +385,18 @@ def _compare(
         return
     said = ", ".join(f"{f.value:g} {f.unit or ''}".strip() for f in found)
     tracing.accuse(name, f"{value:.10g} {unit} in the blueprint, the problem says {said}")
+
+
+def _is_nothing(leaves: Sequence[Source], text: str, unit: Unit, found: Sequence[Figure]) -> bool:
+    """Whether a source says zero, which needs no unit, and no amount that could be meant instead.
+
+    A temperature has no such zero.
+    """
+    amounts = [f for f in found if f.unit is not None and f.unit.dimension == unit.dimension]
+    if unit.is_point or any(f.value != 0.0 for f in amounts):
+        return False
+    zero = bool(found) and all(f.value == 0.0 for f in found)
+    return zero or any(says_nothing(words_of(leaf, text)) for leaf in leaves)
 
 
 def _agrees(value: float, unit: Unit, figure: Figure) -> bool:
@@ -370,7 +460,6 @@ def _sentence_unit(problem: ProblemLike, leaf: Source, wanted: Unit) -> Unit | N
     tables = [t.span for t in problem.tables if t.span[0] <= leaf.span[0] < t.span[1]]
     whole = [s.span for s in problem.sentences if s.span[0] <= leaf.span[0] < s.span[1]]
     first, last = next(iter((*tables, *whole)), leaf.span)
-    currency = only_currency(problem.text)
     for sentence in problem.sentences:
         start, stop = sentence.span
         above = stop <= first and not problem.text[stop:first].strip()
@@ -378,12 +467,45 @@ def _sentence_unit(problem: ProblemLike, leaf: Source, wanted: Unit) -> Unit | N
         if (start <= first and last <= stop) or (above and led):
             named = {
                 (unit.factor, unit.zero): unit
-                for unit in lone_units(problem.text[start:stop], currency)
+                for unit in lone_units(problem.text[start:stop], problem.text)
                 if unit.dimension == wanted.dimension and unit.dimension
             }
             if len(named) == 1:
                 return next(iter(named.values()))
     return None
+
+
+_ONCE = re.compile(
+    r"\b(?:all|every|unless|throughout|units?|given|expressed|stated|measured|table|tab\.)\b", re.I
+)
+
+
+def _unit_of_the_text(problem: ProblemLike, leaf: Source, wanted: Unit) -> Unit | None:
+    """Return the unit of the wanted kind that is stated once: for a table, or for all of the text.
+
+    As in "Table 1: limits in kW" or "unless stated otherwise, powers are in kW".
+    """
+    if leaf.span is None or not wanted.dimension:
+        return None
+    place = leaf.span[0]
+    captions = [t.caption for t in problem.tables if t.span[0] <= place < t.span[1]]
+    sentences = [problem.text[slice(*s.span)] for s in problem.sentences]
+    for texts in (captions, [text for text in sentences if _ONCE.search(text)]):
+        named = {u for u in _units_said(tuple(texts), problem.text) if u[0] == wanted.dimension}
+        if named:
+            return next(unit for *_, unit in named) if len(named) == 1 else None
+    return None
+
+
+@lru_cache(maxsize=64)
+def _units_said(texts: tuple[str, ...], whole: str) -> frozenset[tuple[Any, ...]]:
+    """Return dimension, factor, zero and unit of every unit that some sentences say of all."""
+    units = {
+        (unit.dimension, unit.factor, unit.zero): unit
+        for text in texts
+        for unit in units_said_of_all(text, whole)
+    }
+    return frozenset((*key, unit) for key, unit in units.items())
 
 
 # --- relations ---------------------------------------------------------------------------------
@@ -404,7 +526,9 @@ def _trace_relation(tracing: Tracing, name: str, source: Source, symbol: Symbol)
         place = int(variable[1:]) if variable[1:].isdigit() else -1
         if not 0 <= place < len(source.of):
             raise EvaluationError(f"the relation {relation!r} names {variable}, no listed source")
-        choices = list(figures(words_of(source.of[place], tracing.problem.text)))[:4]
+        choices = list(
+            figures(words_of(source.of[place], tracing.problem.text), tracing.problem.text)
+        )[:4]
         candidates = [{**c, variable: figure} for c in candidates for figure in choices]
     unit = symbol.value.unit
     results = [_evaluate(relation, candidate, unit) for candidate in candidates]

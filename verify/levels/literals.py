@@ -100,7 +100,8 @@ def _literals_of(text: str) -> tuple[tuple[float, Unit | None, bool], ...]:
 
 
 def _figures(leaf: Any, tracing: Tracing) -> list[Figure]:
-    return list(figures(words_of(leaf, tracing.problem.text)))
+    text = tracing.problem.text
+    return list(figures(words_of(leaf, text), text))
 
 
 def _stands_in_text(problem: ProblemLike, hours: float) -> bool:

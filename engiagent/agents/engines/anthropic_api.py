@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import httpx2
 
 KEY: Final = "ANTHROPIC_API_KEY"
+LEAST_KEY: Final = 16
+"""Characters from which on a word is taken for a key; servers without keys are given any word."""
 STREAM_ABOVE: Final = 8_000
 """Tokens of a reply from which on it is streamed: a long wait without a byte is cut by proxies."""
 SECONDS: Final = 600.0
@@ -171,7 +173,10 @@ class AnthropicExchange:
         return self._client
 
     def _bare(self, text: str) -> str:
-        return text.replace(self._key, "[key]") if self._key else text
+        """Return a text without the key; a placeholder such as ``x`` is a part of other words."""
+        if len(self._key) < LEAST_KEY:
+            return text
+        return text.replace(self._key, "[key]")
 
 
 @dataclass

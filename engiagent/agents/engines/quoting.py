@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
+from engiagent.unitwords import find_unit
+
 Span = tuple[int, int]
 
 MOST_WORDS: Final = 12
@@ -20,6 +22,9 @@ _ALIKE: Final = (
     "*×·",
     "μµ",
 )
+_NUMBER: Final = re.compile(r"[-+−–]?\d+(?:[.,]\d+)*(?:[eE][-+]?\d+)?")
+_BETWEEN: Final = re.compile(r"(?:[\s,;:=&|\[\]({]|\\\\|\band\b|[€$£¥])+")
+_BLANK: Final = re.compile(r"\s")
 _MARKED: Final = re.compile(r"^(.*?)\[([^\[\]]+)\](.*)$", re.DOTALL)
 
 
@@ -67,6 +72,20 @@ class Quoting:
         parts = [_pattern(before), f"(?P<quote>{_pattern(quote)})", _pattern(after)]
         pattern = r"\s*".join(part for part in parts if part)
         return [match.span("quote") for match in re.finditer(pattern, self.text)]
+
+
+def end_of_list(text: str, start: int) -> int:
+    """Return where the numbers end that begin at a place, with the units beside them."""
+    position = end = start
+    while True:
+        between = _BETWEEN.match(text, position)
+        position = between.end() if between else position
+        number = _NUMBER.match(text, position)
+        if number is None:
+            return end
+        blank = _BLANK.match(text, number.end())
+        unit = find_unit(text, number.end() if blank is None else blank.end())
+        position = end = number.end() if unit is None else unit.end
 
 
 def marked_quote(text: str, span: Span, begin: int = 0) -> str:

@@ -2,6 +2,7 @@ r"""The blueprint as it goes over the wire: nothing that our side knows anyway, 
 
 =========================== ======================================================================
 ``"8 MW"``                  words of the text; ``"holds [6 MWh]"`` where they stand more than once
+``"list:Load in kW"``       the numbers of the list that follows these words
 ``"table:0:2:Power"``       the cell of table 0 in row 2, both counted from 0; without the row all
 ``"file:prices.csv#price"`` a column of a data file
 ``"assumption: reason"``    what the text does not say
@@ -19,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from engiagent.agents.engines.quoting import Quoting, marked_quote
+from engiagent.agents.engines.quoting import Quoting, end_of_list, marked_quote
 
 if TYPE_CHECKING:
     from engiagent.problems import Problem
@@ -33,6 +34,7 @@ _EXTENDED: Final = "extended_analysis_and_robustness"
 _LISTS: Final = ("sets", "parameters", "decision_variables", "constraints")
 _CELL: Final = re.compile(r"table:(\d{1,6}):(?:(\d{1,6}):)?(.+)", re.DOTALL)
 _FILE: Final = re.compile(r"file:([^#]+)#(.+)", re.DOTALL)
+_LIST: Final = re.compile(r"list:\s*(.+)", re.DOTALL)
 _ASSUMED: Final = re.compile(r"assumption:\s*(.+)", re.DOTALL)
 _VERSION: Final = "engiagent-blueprint/1"
 
@@ -116,8 +118,8 @@ def _whole_column(sources: list[Json], problem: "Problem | None") -> str | None:
     table, column = cells[0].get("table"), cells[0].get("column")
     if not isinstance(table, int) or not 0 <= table < len(problem.tables):
         return None
-    wanted = [(table, row, column) for row in range(len(problem.tables[table].rows))]
-    found = [(c.get("table"), c.get("row"), c.get("column")) for c in cells]
+    wanted = [list(cell.span) for _, cell in problem.tables[table].cells_of(str(column))]
+    found = [c.get("span") for c in cells if (c.get("table"), c.get("column")) == (table, column)]
     return f"table:{table}:{column}" if found == wanted else None
 
 
@@ -156,7 +158,7 @@ class Placing:
             if key == SOURCE:
                 full[key] = self.source(part)
             elif key == UNUSED and isinstance(part, list):
-                full[key] = [entry for entry in map(self.unused, part) if entry is not None]
+                full[key] = self.all_unused(part)
             else:
                 full[key] = self.value(part)
         return full
@@ -167,9 +169,10 @@ class Placing:
         if steps[-1] == SOURCE:
             return self.source(value)
         if UNUSED in steps and isinstance(value, dict):
-            return self.unused(value) or value
+            found = self.unused(value)
+            return found[0] if len(found) == 1 else value
         if steps[-1] == UNUSED and isinstance(value, list):
-            return [self.unused(entry) or entry for entry in value]
+            return self.all_unused(value)
         return self.value(value)
 
     def source(self, source: Json) -> Json:
@@ -185,23 +188,49 @@ class Placing:
             return self._text(source["quote"], source.get("span"))
         return {**source, "of": self.source(source["of"])} if "of" in source else source
 
-    def unused(self, entry: Json) -> Json | None:
-        """Return a number that enters no equation with its place; None where it does not stand."""
+    def all_unused(self, entries: list[Json]) -> list[Json]:
+        """Return the places of everything that enters no equation."""
+        return [found for entry in entries for found in self.unused(entry)]
+
+    def unused(self, entry: Json) -> list[Json]:
+        """Return the places of what enters no equation: words, a cell, a column, a data file.
+
+        None where it does not stand.
+        """
         if not (isinstance(entry, dict) and isinstance(entry.get("quote"), str)):
-            return entry
-        found = self._text(entry["quote"], entry.get("span"))
-        if "span" not in found:
-            return None
-        return {"span": found["span"], "quote": found["quote"], "reason": entry.get("reason", "")}
+            return [entry]
+        reason = entry.get("reason", "")
+        file = _FILE.fullmatch(entry["quote"])
+        if file is not None and file[1].strip() in self.problem.data:
+            found = self._text(file[1].strip())
+        elif _is_span(entry.get("span"), self.problem.text):
+            found = self._text(entry["quote"], entry["span"])
+        else:
+            found = self._named(entry["quote"])
+        return [
+            {"span": place["span"], "quote": place["quote"], "reason": reason}
+            for place in (found if isinstance(found, list) else [found])
+            if "span" in place
+        ]
 
     def _named(self, source: str) -> Json:
-        cell, file, assumed = (p.fullmatch(source) for p in (_CELL, _FILE, _ASSUMED))
+        patterns = (_CELL, _FILE, _ASSUMED, _LIST)
+        cell, file, assumed, listed = (p.fullmatch(source) for p in patterns)
         if assumed is not None:
             return {"kind": "assumption", "reason": assumed[1].strip()}
         if file is not None and file[1].strip() in self.problem.data:
             return {"kind": "file", "file": file[1].strip(), "column": file[2].strip()}
+        if listed is not None:
+            return self._text(self._following(listed[1]))
         cells = None if cell is None else self._cells(int(cell[1]), cell[2], cell[3].strip())
         return self._text(source) if cells is None else cells
+
+    def _following(self, words: str) -> str:
+        """Return some words and the list of numbers behind them, as they stand in the text."""
+        place = Quoting(self.problem.text, self.problem.body_start).place(words)
+        if place is None:
+            return words
+        return self.problem.text[place[0] : end_of_list(self.problem.text, place[1])]
 
     def _cells(self, table: int, row: str | None, header: str) -> Json | None:
         if table >= len(self.problem.tables):
@@ -210,12 +239,20 @@ class Placing:
         column = found.column(header)
         if column is None or (row is not None and int(row) >= len(found.rows)):
             return None
-        rows = range(len(found.rows)) if row is None else (int(row),)
+        chosen = found.cells_of(header)
+        if row is not None:
+            chosen = ((int(row), found.rows[int(row)][column]),)
         cells = [
-            {"kind": "table", "span": list(found.rows[r][column].span),
-             "quote": found.rows[r][column].text, "table": table, "row": r, "column": header}
-            for r in rows
-        ]  # fmt: skip
+            {
+                "kind": "table",
+                "span": list(cell.span),
+                "quote": cell.text,
+                "table": table,
+                "row": r,
+                "column": header,
+            }
+            for r, cell in chosen
+        ]
         return cells if row is None else cells[0]
 
     def _text(self, quote: str, span: Json = None) -> dict[str, Json]:

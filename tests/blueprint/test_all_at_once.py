@@ -1,0 +1,92 @@
+"""Whoever repairs a blueprint hears of everything that is wrong with it at once."""
+
+from typing import Any
+
+import pytest
+
+from engiagent.blueprint.analysis import analyse
+from engiagent.blueprint.diagnostics import BlueprintError
+from engiagent.blueprint.document import Blueprint
+from engiagent.errors import InputError
+from engiagent.formulations.compile import compile_blueprint
+
+
+def document(**core: Any) -> dict[str, Any]:
+    return {
+        "schema": "engiagent-blueprint/1",
+        "kind": "programme",
+        "modeling_context": {"problem_essence": "a test"},
+        "core_model_elements": {
+            "sets": [{"name": "T", "kind": "time", "start": "00:00", "step": "1 h", "periods": 3}],
+            "parameters": [],
+            "decision_variables": [
+                {"name": "x", "index": ["t in T"], "lower": 0, "upper": 9, "unit": "kW"}
+            ],
+            "constraints": [],
+            **core,
+        },
+    }
+
+
+def rule(name: str, expression: str) -> dict[str, Any]:
+    return {"constraint_id": name, "forall": ["t in T"], "expression": expression}
+
+
+def raised(**core: Any) -> str:
+    with pytest.raises(BlueprintError) as caught:
+        compile_blueprint(Blueprint.from_dict(document(**core)))
+    return str(caught.value)
+
+
+def test_a_compilation_that_stops_early_names_later_errors_too() -> None:
+    shown = raised(
+        parameters=[{"name": "a", "value": [1, 2], "index": ["T"], "unit": "kW"}],
+        constraints=[rule("first", "x[t] <= nowhere"), rule("second", "x[t] <= 3[kWh]")],
+        objective_function={"sense": "minimize", "unit": "kW", "expression": "sum(x[t] for t in"},
+    )
+    assert all(part in shown for part in ("2 values are listed", "nowhere", "kWh", "never closed"))
+    assert len(set(shown.splitlines())) == len(shown.splitlines())
+
+
+def test_units_of_parameters_and_variables_are_refused_together() -> None:
+    shown = raised(
+        parameters=[{"name": "a", "value": 1, "unit": "kkW"}],
+        decision_variables=[{"name": "x", "index": ["t in T"], "unit": "furlong"}],
+    )
+    assert "kkW" in shown
+    assert "furlong" in shown
+
+
+def test_names_that_are_taken_are_listed_with_those_that_never_work() -> None:
+    shown = raised(
+        parameters=[{"name": "lambda", "value": 1}, {"name": "x", "value": 1}],
+    )
+    assert "already used" in shown
+    assert "no name may be one of" in shown
+    assert " yield" in shown
+
+
+def test_a_document_is_held_against_its_schema_as_a_whole() -> None:
+    data = document(parameters=[{"name": "a", "valu": 1}, {"value": 2}])
+    with pytest.raises(InputError) as caught:
+        Blueprint.from_dict(data)
+    assert "'valu'" in str(caught.value)
+    assert "'name' is missing" in str(caught.value)
+
+
+def test_what_is_used_through_expressions_within_expressions_is_used() -> None:
+    inner = {"name": "inner", "expression": "2*a", "unit": "kW"}
+    outer = {"name": "outer", "expression": "inner + 1[kW]", "unit": "kW"}
+
+    def idle(*rules: dict[str, Any]) -> set[str | None]:
+        blueprint = Blueprint.from_dict(
+            document(
+                parameters=[{"name": "a", "value": 1, "unit": "kW"}],
+                expressions=[inner, outer],
+                constraints=list(rules),
+            )
+        )
+        return {d.name for d in analyse(blueprint).diagnostics if d.code == "EB020"}
+
+    assert "a" not in idle(rule("limit", "x[t] <= outer"))
+    assert "a" in idle(rule("limit", "x[t] <= 5[kW]"))

@@ -1,0 +1,514 @@
+"""Numbers traced as people write them: each text is accepted as it stands, its wrong twin never."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from engiagent.agents.engines.shortform import in_full
+from engiagent.blueprint.analysis import analyse
+from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.units import parse_unit
+from engiagent.formulations import expand
+from engiagent.headers import split_header
+from engiagent.problems import Problem
+from engiagent.verify import check
+
+
+class Outcome(NamedTuple):
+    """What the data level says: what is open, and what contradicts the text."""
+
+    open: list[str]
+    wrong: list[str]
+
+
+def traced(
+    folder: Path,
+    text: str,
+    parameters: Sequence[dict[str, Any]],
+    periods: int = 3,
+    unused: Sequence[dict[str, str]] = (),
+    **core: Any,
+) -> Outcome:
+    """Return what the data level says of parameters in the short form that a reader writes.
+
+    Every parameter is used, in a constraint that holds whatever its value is.
+    """
+    (folder / "problem.md").write_text(text)
+    problem = Problem.load(folder / "problem.md")
+    rules = [
+        {
+            "constraint_id": f"use_{p['name']}",
+            "forall": _binders(p),
+            "expression": f"{p['name']}{_indices(p)}*x >= {p['name']}{_indices(p)}*x",
+        }
+        for p in parameters
+    ]
+    document = {
+        "modeling_context": {"problem_essence": "numbers"},
+        "core_model_elements": {
+            "sets": core.pop(
+                "sets",
+                [
+                    {
+                        "name": "T",
+                        "kind": "time",
+                        "start": "00:00",
+                        "step": "1 h",
+                        "periods": periods,
+                    }
+                ],
+            ),
+            "parameters": list(parameters),
+            "decision_variables": [{"name": "x", "lower": 0}],
+            "constraints": [*core.pop("constraints", []), *rules],
+            **core,
+        },
+        "extended_analysis_and_robustness": {"unused": list(unused)},
+    }
+    blueprint = Blueprint.from_dict(in_full(document, problem))
+    data = check(problem, None, expand(blueprint)).to_dict()
+    level = data["levels"]["data"]
+    wrong = [v["message"] for v in data["violations"] if v["level"] == "data"]
+    return Outcome(list(level["findings"]), wrong)
+
+
+def _binders(parameter: dict[str, Any]) -> list[str]:
+    return [f"i_{k} in {name}" for k, name in enumerate(parameter.get("index", []))]
+
+
+def _indices(parameter: dict[str, Any]) -> str:
+    names = [f"i_{k}" for k, _ in enumerate(parameter.get("index", []))]
+    return f"[{', '.join(names)}]" if names else ""
+
+
+def series(name: str, values: list[float], unit: str, source: Any) -> dict[str, Any]:
+    return {"name": name, "index": ["T"], "value": values, "unit": unit, "source_reference": source}
+
+
+def number(name: str, value: float, unit: str, source: Any) -> dict[str, Any]:
+    return {"name": name, "value": value, "unit": unit, "source_reference": source}
+
+
+FINE = Outcome([], [])
+
+# --- a whole series by one reference ----------------------------------------------------------
+
+LISTED = "The prices of the three hours are 20, 35.5 and 41 EUR/MWh.\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        (LISTED, "20, 35.5 and 41 EUR/MWh"),
+        (LISTED, "The prices of the three hours are 20, 35.5 and 41 EUR/MWh"),
+        (LISTED, "list:hours are"),
+        ("Price in EUR/MWh: 20, 35.5, 41.\n", "list:Price in EUR/MWh"),
+        (
+            "Prices: hour 1: 20 EUR/MWh, hour 2: 35.5 EUR/MWh, hour 3: 41 EUR/MWh.\n",
+            "hour 1: 20 EUR/MWh, hour 2: 35.5 EUR/MWh, hour 3: 41 EUR/MWh",
+        ),
+        ("The prices in EUR/MWh are 1: 20, 2: 35.5, 3: 41.\n", "1: 20, 2: 35.5, 3: 41"),
+        (
+            "The price is given in EUR/MWh.\n\n```\nprice = [20, 35.5, 41]  # EUR/MWh\n```\n",
+            "list:price =",
+        ),
+        (
+            "With prices in EUR/MWh of $c = \\begin{bmatrix} 20 & 35.5 & 41 \\end{bmatrix}$.\n",
+            "20 & 35.5 & 41",
+        ),
+        (
+            "Prices $c_t$ in EUR/MWh are\n$$\\begin{array}{c|ccc} t & 1 & 2 & 3 \\\\ \\hline "
+            "c_t & 20 & 35.5 & 41 \\end{array}$$\n",
+            "t & 1 & 2 & 3 \\\\ \\hline c_t & 20 & 35.5 & 41",
+        ),
+    ],
+)
+def test_one_reference_stands_for_a_series(tmp_path: Path, text: str, source: str) -> None:
+    right = traced(tmp_path, text, [series("price", [20, 35.5, 41], "EUR/MWh", source)])
+    assert right == FINE
+    for wrong in ([20, 35.5, 42], [35.5, 20, 41], [1, 2, 3]):
+        assert traced(tmp_path, text, [series("price", wrong, "EUR/MWh", source)]).wrong
+    # Another unit of the same kind is another number.
+    assert traced(tmp_path, text, [series("price", [20, 35.5, 41], "EUR/kWh", source)]).wrong
+    short = traced(tmp_path, text, [series("price", [20, 35.5], "EUR/MWh", source)], periods=2)
+    assert short.open or short.wrong
+
+
+def test_labels_order_a_list(tmp_path: Path) -> None:
+    text = "Limits: wing B 30 kW, wing C 25.5 kW and wing A 41 kW.\n"
+    wings = [{"name": "W", "kind": "labels", "elements": ["A", "B", "C"]}]
+    for values, fine in (([41, 30, 25.5], True), ([30, 25.5, 41], False)):
+        limit = {
+            "name": "limit",
+            "index": ["W"],
+            "unit": "kW",
+            "source_reference": text.strip(),
+            "value": dict(zip("ABC", values, strict=True)),
+        }
+        outcome = traced(tmp_path, text, [limit], sets=wings)
+        assert not outcome.wrong if fine else outcome.wrong
+
+
+# --- tables -----------------------------------------------------------------------------------
+
+GROUPS = """Load over six hours.
+
+| hour | load (kW thermal) | hour | load (kW thermal) |
+|---|---|---|---|
+| 1 | 20 | 4 | 35 |
+| 2 | 25 | 5 | 31.5 |
+| 3 | 30 | 6 | 27 |
+"""
+ACROSS = """
+| hour | load [kW] | hour | load [kW] |
+|---|---|---|---|
+| 1 | 20 | 2 | 25 |
+| 3 | 30 | 4 | 35 |
+| 5 | 31.5 | | |
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "values"), [(GROUPS, [20, 25, 30, 35, 31.5, 27]), (ACROSS, [20, 25, 30, 35, 31.5])]
+)
+def test_column_groups_are_one_series(tmp_path: Path, text: str, values: list[float]) -> None:
+    periods = len(values)
+    source = "table:0:load"
+    assert traced(tmp_path, text, [series("load", values, "kW", source)], periods) == FINE
+    swapped = [values[1], values[0], *values[2:]]
+    assert traced(tmp_path, text, [series("load", swapped, "kW", source)], periods).wrong
+    assert traced(tmp_path, text, [series("load", values, "MW", source)], periods).wrong
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["capacity (kW thermal)", "capacity (thermal kW)", "capacity (in kW, net)", "capacity, kW"],
+)
+def test_other_words_beside_a_unit_in_a_header(tmp_path: Path, header: str) -> None:
+    text = f"The boilers:\n\n| boiler | {header} |\n|---|---|\n| A | 80 |\n| B | 95.5 |\n"
+    fine = traced(
+        tmp_path,
+        text,
+        [number("P_b", 95.5, "kW", "table:0:1:" + header), number("P_a", 80, "kW", "80")],
+    )
+    assert fine == FINE
+    assert traced(tmp_path, text, [number("P_b", 95.5, "MW", "table:0:1:" + header)]).wrong
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "time (day ahead)",
+        "flow (kW per truck)",
+        "limit (min and max)",
+        "end (hour ending)",
+        "part (A and B)",
+    ],
+)
+def test_words_that_are_no_unit_stay_words(header: str) -> None:
+    assert split_header(header).unit is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "All powers are in kW.\n\n# Plant\n\nThe units have limits.\n\n"
+        "| unit | limit |\n|---|---|\n| A | 80 |\n| B | 95.5 |\n",
+        "| unit | limit |\n|---|---|\n| A | 80 |\n| B | 95.5 |\n\nTable 1: limits in kW\n",
+        "Unless stated otherwise, powers are given in kW. Unit A takes 80 and unit B takes 95.5.\n",
+    ],
+)
+def test_a_unit_that_is_stated_once(tmp_path: Path, text: str) -> None:
+    fine = traced(tmp_path, text, [number("A", 80, "kW", "80"), number("B", 95.5, "kW", "95.5")])
+    assert fine == FINE
+    assert traced(tmp_path, text, [number("B", 95.5, "MW", "95.5")]).wrong
+    silent = text.replace("in kW", "by unit")
+    assert traced(tmp_path, silent, [number("B", 95.5, "kW", "95.5")]).open
+
+
+def test_a_unit_that_two_sentences_state_differently_is_open(tmp_path: Path) -> None:
+    text = "All powers are in kW.\n\nAll powers are given in MW.\n\nUnit A has a limit of 80.\n"
+    assert traced(tmp_path, text, [number("A", 80, "kW", "80")]).open
+
+
+# --- labels are no data -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "| Hour of day | Load [kW] |\n|---|---|\n| 1 | 20 |\n| 2 | 25 |\n| 3 | 31.5 |\n",
+        "| t [h] | Load [kW] |\n|---|---|\n| 0 | 20 |\n| 1 | 25 |\n| 2 | 31.5 |\n",
+        "| Truck nr 7 | Load [kW] |\n|---|---|\n| Berlin 1 | 20 |\n| Berlin 2 | 25 |\n"
+        "| Halle 9 | 31.5 |\n",
+        "# 3. Three days of 2025\n\n## 24-hour plan for case 4\n\n"
+        "| Hour | Load [kW] |\n|---|---|\n| 1 | 20 |\n| 2 | 25 |\n| 3 | 31.5 |\n",
+        "The load from $t = 0$ on, with $L_{1}$ in the first hour:\n\n"
+        "| Hour | Load [kW] |\n|---|---|\n| 1 | 20 |\n| 2 | 25 |\n| 3 | 31.5 |\n",
+        "The unit is on or off, $u_t \\in \\{0,1\\}$, {0, 1} for short.\n\n"
+        "| Hour | Load [kW] |\n|---|---|\n| 1 | 20 |\n| 2 | 25 |\n| 3 | 31.5 |\n",
+    ],
+)
+def test_labels_hours_and_headings_are_no_data(tmp_path: Path, text: str) -> None:
+    source = "table:0:Load"
+    assert traced(tmp_path, text, [series("load", [20, 25, 31.5], "kW", source)]) == FINE
+    # What is no label stays a number that somebody has to use.
+    more = text + "\nThe fee is 12 EUR.\n"
+    assert traced(tmp_path, more, [series("load", [20, 25, 31.5], "kW", source)]).open
+
+
+def test_numbers_that_only_look_like_labels_are_data(tmp_path: Path) -> None:
+    text = "## A store of 90 kWh\n\n| Price | Load [kW] |\n|---|---|\n| 7 | 20 |\n| 8 | 25 |\n"
+    found = traced(tmp_path, text, [number("a", 20, "kW", "20"), number("b", 25, "kW", "25")])
+    assert [line for line in found.open if "'90 kWh'" in line or "'7'" in line or "'8'" in line]
+    assert len(found.open) == 3
+
+
+# --- nothing, none, zero ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        ("The initial stock is = 0.\n", "= 0"),
+        ("Self-discharge: none.\n", "Self-discharge: none"),
+        ("There is no load at night.\n", "no load at night"),
+        ("The store is empty at first.\n", "empty at first"),
+    ],
+)
+def test_nothing_is_zero_in_every_unit(tmp_path: Path, text: str, source: str) -> None:
+    assert traced(tmp_path, text, [number("n", 0, "kWh", source)]) == FINE
+    assert traced(tmp_path, text, [number("n", 5, "kWh", source)]).wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"),
+    [
+        ("It takes no more than 40 kW.\n", "kW"),
+        ("There is no load beside the pump of 40 kW.\n", "kW"),
+        ("Set point: none.\n", "degC"),
+    ],
+)
+def test_zero_is_not_read_from_other_words(tmp_path: Path, text: str, unit: str) -> None:
+    found = traced(tmp_path, text, [number("n", 0, unit, text.strip())])
+    assert found.wrong or found.open
+
+
+# --- money and rates --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "unit", "wrong"),
+    [
+        ("Diesel costs C$1.25 per litre.", 1.25, "CAD/L", "USD/L"),
+        ("All amounts are in Canadian dollars. Power costs $0.12/kWh.", 0.12, "CAD/kWh", "USD/kWh"),
+        ("Amounts in CAD. The fee is $30.", 30, "CAD", "AUD"),
+        ("Power costs $0.12/kWh.", 0.12, "USD/kWh", "CAD/kWh"),
+        ("Power costs 0.8 RMB/kWh.", 0.8, "CNY/kWh", "JPY/kWh"),
+        ("Power costs 0.8 yuan per kWh.", 0.8, "CNY/kWh", "USD/kWh"),
+        ("Prices in RMB. Power costs ¥0.8/kWh.", 0.8, "CNY/kWh", "JPY/kWh"),
+        ("Power costs ¥12/kWh.", 12, "JPY/kWh", "CNY/kWh"),
+        ("The fee is 30 USD; power costs 12 cents/kWh.", 0.12, "USD/kWh", "EUR/kWh"),
+        ("The fee is 30 USD; power costs 12 ¢/kWh.", 12, "ct_USD/kWh", "USD/kWh"),
+        ("The fee is A$30; power costs 12 cents per kWh.", 0.12, "AUD/kWh", "USD/kWh"),
+        ("Upkeep is 25 EUR per kWp and year.", 25, "EUR/(kWp*yr)", "EUR/kWp"),
+        ("Upkeep is 25 € per kWp per year.", 25, "EUR/kWp/yr", "EUR/(kWp*d)"),
+        ("Upkeep is €25/kWp and year.", 25, "EUR/(kWp*yr)", "EUR/MWp/yr"),
+        ("It loses 0.4 % of its content per hour.", 0.4, "%/h", "%/d"),
+        ("It loses 0.4 % of the stored energy each day.", 0.4, "%/d", "%/h"),
+        ("Every hour it loses 0.4 % of what it holds.", 0.4, "%/h", "%/d"),
+    ],
+)
+def test_money_and_rates_as_they_are_written(
+    tmp_path: Path, text: str, value: float, unit: str, wrong: str
+) -> None:
+    quote = text.split(". ")[-1].split("; ")[-1].rstrip(".")
+    fee = [number("fee", 30, unit.split("/")[0].removeprefix("ct_"), "30")] if "30" in quote else []
+    others = [{"quote": text.split(quote)[0], "reason": "says no amount of power"}]
+    unused = [] if text.startswith(quote) else others
+    assert not fee or value == 30
+    assert traced(tmp_path, text, [number("c", value, unit, quote)], unused=unused) == FINE
+    assert traced(tmp_path, text, [number("c", value, wrong, quote)], unused=unused).wrong
+    assert traced(tmp_path, text, [number("c", 2 * value, unit, quote)], unused=unused).wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"),
+    [
+        ("Upkeep is 25 EUR per kWp and year.", "EUR/(kWp*yr)"),
+        ("Upkeep is $25/kW per year, in CAD.", "CAD/(kW*yr)"),
+        ("Prices in RMB. Power costs ¥0.8/kWh.", "CNY/kWh"),
+        ("Power costs 0.8 yuan per kWh.", "CNY/kWh"),
+        ("Power costs 12 ¢/kWh in a tariff with a fee of US$3.", "ct_USD/kWh"),
+    ],
+)
+def test_the_lexer_reads_the_same_units(tmp_path: Path, text: str, unit: str) -> None:
+    (tmp_path / "problem.md").write_text(text)
+    found = Problem.load(tmp_path / "problem.md").quantities[0].unit
+    assert found is not None
+    assert (found.dimension, found.factor) == (parse_unit(unit).dimension, parse_unit(unit).factor)
+
+
+# --- formulas ---------------------------------------------------------------------------------
+
+FUEL = "The generator burns fuel for $C = 120 + 35 P + 0.05 P^2$ with P in MW and C in EUR/h.\n"
+
+
+def test_units_of_coefficients_follow_from_their_equation(tmp_path: Path) -> None:
+    def of(text: str, a: float, unit: str) -> Outcome:
+        return traced(
+            tmp_path,
+            text,
+            [
+                number("a", 120, "EUR/h", "120 + 35"),
+                number("b", 35, "EUR/MWh", "35 P"),
+                number("c", a, unit, "0.05 P^2"),
+            ],
+        )
+
+    assert of(FUEL, 0.05, "EUR/(MW^2*h)") == FINE
+    assert of(FUEL, 0.06, "EUR/(MW^2*h)").wrong
+    assert of(FUEL, 0.05, "EUR/(kW^2*h)").open
+    assert of(FUEL.replace("in MW", "in MW, at most 900 kW"), 0.05, "EUR/(MW^2*h)").open
+    assert of(FUEL.replace("=", "as"), 0.05, "EUR/(MW^2*h)").open
+
+
+def test_coefficients_in_a_table_take_units_from_the_formula(tmp_path: Path) -> None:
+    text = (
+        "Fuel costs $C_i = a_i + b_i P + c_i P^2$, with P in MW and C in EUR/h.\n\n"
+        "| unit | $a_i$ | $b_i$ | $c_i$ |\n|---|---|---|---|\n"
+        "| A | 120 | 35 | 0.05 |\n| B | 90 | 38.5 | 0.07 |\n"
+    )
+    units = [{"name": "G", "kind": "labels", "elements": ["A", "B"]}]
+
+    def of(c: float, unit: str) -> Outcome:
+        columns = (("a", [120, 90], "EUR/h"), ("b", [35, 38.5], "EUR/MWh"), ("c", [0.05, c], unit))
+        return traced(
+            tmp_path,
+            text,
+            [
+                {
+                    "name": name,
+                    "index": ["G"],
+                    "unit": u,
+                    "value": dict(zip("AB", values, strict=True)),
+                    "source_reference": f"table:0:${name}_i$",
+                }
+                for name, values, u in columns
+            ],
+            sets=units,
+        )
+
+    assert of(0.07, "EUR/(MW^2*h)") == FINE
+    assert of(0.08, "EUR/(MW^2*h)").wrong
+    assert of(0.07, "EUR/(kW^2*h)").open
+
+
+def test_constants_of_a_formula_that_convert_units_need_no_parameter(tmp_path: Path) -> None:
+    text = "Heat is $Q = m \\cdot 4.19 \\cdot dT / 3600$ in kWh.\n"
+    found = traced(tmp_path, text, [number("n", 2, "1", "assumption: for the test")])
+    assert [line for line in found.open if "4.19" in line] == found.open
+    assert len(found.open) == 1
+
+
+# --- what a text says twice -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "fine"),
+    [
+        (
+            "A 200 kWh battery serves a farm.\n\nThe battery stores 200 kWh.\n",
+            "stores 200 kWh",
+            True,
+        ),
+        (
+            "The battery stores 200 kWh.\n\nWith its 0.2 MWh the battery is small.\n",
+            "stores 200 kWh",
+            True,
+        ),
+        ("It charges with 40 kW. It discharges with 40 kW.\n", "charges with 40 kW", False),
+        ("Boiler A yields 40 kW. Boiler B yields 40 kW.\n", "Boiler A yields 40 kW", False),
+        ("The boiler yields 40 kW. The pump takes 40 kW.\n", "boiler yields 40 kW", False),
+        ("The boiler yields 40 kW. Once more: the boiler yields 41 kW.\n", "yields 40 kW", False),
+        (
+            "The store begins with 40 kWh. The store ends with 40 kWh.\n",
+            "begins with 40 kWh",
+            False,
+        ),
+    ],
+)
+def test_a_number_that_is_said_twice(tmp_path: Path, text: str, source: str, fine: bool) -> None:
+    amount = source.rsplit(" ", 2)
+    found = traced(tmp_path, text, [number("n", float(amount[1]), amount[2], source)])
+    assert not found.wrong
+    assert (not found.open) is fine
+
+
+@pytest.mark.parametrize(
+    ("again", "fine"),
+    [
+        ("Remember that the feeder current must never exceed its rating.", True),
+        ("The feeder current must not exceed 90 A of its rating.", False),
+        ("The feeder voltage must never exceed its rating.", False),
+        ("The feeder current must be at least its rating.", False),
+    ],
+)
+def test_a_requirement_that_is_said_twice(tmp_path: Path, again: str, fine: bool) -> None:
+    first = "The feeder current must never exceed its rating"
+    rule = {"constraint_id": "rating", "expression": "x <= 1", "source_reference": first}
+    found = traced(tmp_path, f"{first}. {again}\n", [], constraints=[rule])
+    assert (not found.open) is fine
+
+
+# --- what is listed as unused -----------------------------------------------------------------
+
+PLANT = """The pump takes 7 kW. Its casing must never exceed 80 °C, which nobody plans.
+
+| pump | year built | power [kW] |
+|---|---|---|
+| A | 1987 | 5 |
+| B | 2004 | 6 |
+"""
+
+
+def test_unused_holds_for_sentences_and_whole_columns(tmp_path: Path) -> None:
+    used = [
+        number("p", 7, "kW", "7 kW"),
+        number("a", 5, "kW", "table:0:0:power"),
+        number("b", 6, "kW", "table:0:1:power"),
+    ]
+    casing = {"quote": "Its casing must never exceed 80 °C", "reason": "no part of a plan"}
+    built = {"quote": "table:0:year built", "reason": "says no power"}
+    assert traced(tmp_path, PLANT, used, unused=[casing, built]) == FINE
+    assert len(traced(tmp_path, PLANT, used, unused=[built]).open) == 2
+    assert len(traced(tmp_path, PLANT, used, unused=[casing]).open) == 2
+    only = {"quote": "table:0:1:year built", "reason": "says no power"}
+    assert len(traced(tmp_path, PLANT, used, unused=[casing, only]).open) == 1
+
+
+def test_a_parameter_that_is_listed_as_unused_may_be_used_nowhere(tmp_path: Path) -> None:
+    def of(unused: list[dict[str, str]]) -> Outcome:
+        core = {"sets": [], "expressions": []}
+        (tmp_path / "problem.md").write_text("The pump takes 7 kW and is 3 m long.\n")
+        problem = Problem.load(tmp_path / "problem.md")
+        document = {
+            "modeling_context": {"problem_essence": "numbers"},
+            "core_model_elements": {
+                **core,
+                "parameters": [number("P", 7, "kW", "7 kW"), number("long", 3, "m", "3 m")],
+                "decision_variables": [{"name": "x", "lower": 0, "upper": "P", "unit": "kW"}],
+            },
+            "extended_analysis_and_robustness": {"unused": unused},
+        }
+        blueprint = Blueprint.from_dict(in_full(document, problem))
+        idle = [d.name for d in analyse(blueprint).diagnostics if d.code == "EB020"]
+        data = check(problem, None, blueprint).to_dict()["levels"]["data"]
+        assert bool([f for f in data["findings"] if "long" in f]) is ("long" in idle)
+        return Outcome(idle, [])
+
+    assert "long" not in of([{"quote": "3 m", "reason": "limits no power"}]).open
+    assert "long" in of([]).open
+    assert "long" in of([{"quote": "7 kW", "reason": "another number"}]).open
