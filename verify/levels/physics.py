@@ -104,9 +104,9 @@ def judge(plant: Plant, runs: Sequence[Run], findings: Findings) -> None:
             plant.unchecked.append(f"{unit.name} was not checked: {error}")
     for run in runs:
         for excess in run.excesses:
-            check_excess(excess, findings)
+            check_excess(plant.bench, excess, findings)
         for result in run.results:
-            check_result(result, findings)
+            check_result(plant.bench, result, findings)
     _check_buses(plant, findings)
 
 
@@ -153,7 +153,7 @@ def _check_buses(plant: Plant, findings: Findings) -> None:
             f"balance:{bus}",
             f"power balance of {bus}",
             np.abs(supply - demand),
-            tolerance_of("kW", largest(np.abs(supply) + np.abs(demand))),
+            tolerance_of(plant.bench, "kW", np.abs(supply) + np.abs(demand)),
             "kW",
             plant.periods(units[0]),
             "supply and demand differ",
