@@ -119,6 +119,7 @@ def _checked(
     best, bound = optimality_level(
         case, by_blueprint, own, by_text, stated, broken=bool(violations)
     )
+    violations += best.violations
     reports = {"data": data, "algebra": algebra_report, "physics": physics, "optimality": best}
     verdict = decide(
         {name: report.status for name, report in reports.items()},
