@@ -1,7 +1,7 @@
 """The other direction of level 1: whether every number and every demand of the text was used."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 from engiagent.blueprint.document import Blueprint, GoalDef, ObjectiveDef
@@ -27,14 +27,17 @@ _VERBS: Final = re.compile(
 _LENIENT: Final = ("clock", "date")
 
 
-def used_spans(blueprint: Blueprint, text: str, binding: bool = False) -> list[Span]:
+def used_spans(
+    blueprint: Blueprint, text: str, binding: bool = False, idle: Collection[str] = ()
+) -> list[Span]:
     """Return every place of the text that the blueprint says it rests on or leaves out.
 
     With ``binding``, a parameter counts only where it limits by itself, as a bound of a variable or
-    a property of a component: a number that is merely used somewhere keeps no demand.
+    a property of a component: a number that is merely used somewhere keeps no demand. Constraints
+    that are ``idle``, so that they ask for nothing, keep none either.
     """
     spans = []
-    for reference in _references(blueprint, binding):
+    for reference in _references(blueprint, binding, idle):
         for leaf in all_leaves(reference):
             if leaf.span is not None:
                 spans.append(leaf.span)
@@ -49,7 +52,7 @@ def used_spans(blueprint: Blueprint, text: str, binding: bool = False) -> list[S
     return sorted(spans)
 
 
-def _references(blueprint: Blueprint, binding: bool) -> Iterator[Any]:
+def _references(blueprint: Blueprint, binding: bool, idle: Collection[str]) -> Iterator[Any]:
     core = blueprint.core
     names = binding_names(blueprint) if binding else set()
     groups: tuple[tuple[Any, ...], ...] = (
@@ -57,7 +60,7 @@ def _references(blueprint: Blueprint, binding: bool) -> Iterator[Any]:
         tuple(p for p in core.parameters if not binding or p.name in names),
         core.decision_variables,
         core.components,
-        core.constraints,
+        tuple(c for c in core.constraints if c.constraint_id not in idle),
     )
     for group in groups:
         for item in group:
@@ -138,8 +141,13 @@ def _names(text: Any) -> Iterator[str]:
         return
 
 
-def uncovered(problem: ProblemLike, blueprint: Blueprint) -> tuple[list[str], list[str]]:
-    """Return findings for numbers nobody used, and the demands nobody accounted for."""
+def uncovered(
+    problem: ProblemLike, blueprint: Blueprint, idle: Collection[str] = ()
+) -> tuple[list[str], list[str]]:
+    """Return findings for numbers nobody used, and the demands nobody accounted for.
+
+    ``idle`` are the constraints that ask for nothing.
+    """
     spans, grid = used_spans(blueprint, problem.text), _grid_numbers(blueprint)
     numbers = []
     for quantity in problem.quantities:
@@ -157,7 +165,7 @@ def uncovered(problem: ProblemLike, blueprint: Blueprint) -> tuple[list[str], li
             shown = squeezed(problem.text[start:stop])
             numbers.append(f"the number {shown!r} in line {line} of the text is not accounted for")
     demands = []
-    spans = used_spans(blueprint, problem.text, binding=True)
+    spans = used_spans(blueprint, problem.text, True, idle)
     for sentence in problem.sentences:
         start, stop = sentence.span
         if start < problem.body_start or getattr(sentence, "kind", "sentence") == "heading":
