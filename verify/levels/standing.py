@@ -6,24 +6,13 @@ the bounds, or can always be met by a variable that occurs nowhere else, asks fo
 """
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 
 from engiagent.blueprint.document import ConstraintDef, Core
-from engiagent.blueprint.grammar import (
-    Binary,
-    Call,
-    Compare,
-    GrammarError,
-    Node,
-    Number,
-    Ref,
-    parse,
-    references,
-    walk,
-)
+from engiagent.blueprint.grammar import Call, GrammarError, parse
+from engiagent.blueprint.idle import covers_all, private_variables, unset_switches, zero_factors
 from engiagent.errors import EngiagentError
 from engiagent.verify import arithmetic
 from engiagent.verify.documents import Bench
@@ -32,8 +21,6 @@ from engiagent.verify.levels.forms import Columns, Form
 from engiagent.verify.levels.variables import box_of
 from engiagent.verify.tolerances import floor_of
 from engiagent.verify.values import Floats
-
-OPPOSITE = {"<=": ">=", ">=": "<="}
 
 
 def idle_constraints(bench: Bench, core: Core) -> dict[str, str]:
@@ -104,6 +91,9 @@ def _by_form(core: Core, constraint: ConstraintDef) -> Iterator[str]:
     if constraint.hard is False and constraint.penalty is None:
         yield "it is soft and breaking it costs nothing"
         return
+    if constraint.penalty is not None and str(constraint.penalty.weight) in ("0", "0.0"):
+        yield "it is soft and breaking it costs nothing"
+        return
     try:
         node = parse(constraint.expression)
     except GrammarError:
@@ -111,90 +101,9 @@ def _by_form(core: Core, constraint: ConstraintDef) -> Iterator[str]:
     if isinstance(node, Call) and node.function == "either" and covers_all(node):
         yield "one of its alternatives always holds"
     if isinstance(node, Call) and node.function == "implies":
-        free = unset_switches(core, constraint, node)
+        free = unset_switches(core, node)
         if free:
             yield f"its condition rests on {', '.join(free)}, which nothing else sets"
-
-
-def covers_all(node: Call) -> bool:
-    """Whether two alternatives of ``either`` are one comparison and its opposite."""
-    seen: set[tuple[str, str, str]] = set()
-    for part in node.args:
-        if not isinstance(part, Compare) or len(part.ops) != 1 or part.ops[0] not in OPPOSITE:
-            continue
-        left, right = (_bare(side) for side in part.operands)
-        op = part.ops[0]
-        if (left, OPPOSITE[op], right) in seen or (right, op, left) in seen:
-            return True
-        seen.add((left, op, right))
-    return False
-
-
-def _bare(node: Node) -> str:
-    """Return a node as text without its places."""
-    return re.sub(r"span=\(\d+, \d+\),? ?", "", repr(node))
-
-
-def unset_switches(core: Core, constraint: ConstraintDef, node: Call) -> list[str]:
-    """Return the variables of a condition that occur nowhere else; none if one is set somewhere."""
-    names = {ref.name for ref in references_of(node.args[0])}
-    free = sorted(names & set(private_variables(core)))
-    variables = {v.name for v in core.decision_variables}
-    return free if free and set(free) == names & variables else []
-
-
-def references_of(node: Node) -> Iterator[Ref]:
-    """Yield the references of a node."""
-    yield from (part for part in walk(node) if isinstance(part, Ref))
-
-
-def private_variables(core: Core) -> list[str]:
-    """Return the variables that occur in one constraint only and have no price."""
-    met: Counter[str] = Counter()
-    bodies = {e.name: e.expression for e in core.expressions}
-    for constraint in core.constraints:
-        priced = constraint.penalty is not None
-        texts = [constraint.expression, *([str(constraint.penalty.weight)] if priced else [])]
-        for name in _reached(texts, bodies):
-            met[name] += 2 if constraint.hard is False and priced else 1
-    goal = core.objective_function
-    if goal is not None:
-        texts = [t for t in (goal.expression, *(term.expression for term in goal.terms)) if t]
-        for name in _reached(texts, bodies):
-            met[name] += 2
-    executed = {
-        part for c in core.components for part in _reached(map(str, c.parameters.values()), bodies)
-    }
-    return [v.name for v in core.decision_variables if met[v.name] == 1 and v.name not in executed]
-
-
-def _reached(texts: Iterable[str], bodies: Mapping[str, str]) -> set[str]:
-    """Return every name in expressions, through the named expressions that they use."""
-    names: set[str] = set()
-    waiting = list(texts)
-    while waiting:
-        try:
-            more = {ref.name for ref in references(waiting.pop())} - names
-        except GrammarError:
-            continue
-        names |= more
-        waiting += [bodies[name] for name in more if name in bodies]
-    return names
-
-
-def zero_factors(text: str) -> list[str]:
-    """Return the parts of an expression that are multiplied by a written zero."""
-    try:
-        node = parse(text)
-    except GrammarError:
-        return []
-    return [
-        text[other.span[0] : other.span[1]]
-        for part in walk(node)
-        if isinstance(part, Binary) and part.op == "*"
-        for factor, other in ((part.left, part.right), (part.right, part.left))
-        if isinstance(factor, Number) and factor.value == 0.0
-    ]
 
 
 # --- what bounds show -----------------------------------------------------------------------------
