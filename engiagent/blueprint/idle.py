@@ -107,8 +107,8 @@ def _filtered(text: str, variables: set[str]) -> list[str]:
 def _without_dynamics(core: Core) -> Iterator[Diagnostic]:
     """Yield every stored quantity over instants whose next value follows from nothing."""
     instants = {s.name for s in core.sets if s.kind == "instants"}
-    linked = set(_linked([c.expression for c in core.constraints]))
-    linked |= set(_linked([e.expression for e in core.expressions]))
+    linked = set(linked_names([c.expression for c in core.constraints]))
+    linked |= set(linked_names([e.expression for e in core.expressions]))
     models = {c.name for c in core.components}
     for position, variable in enumerate(core.decision_variables):
         owner, _, word = (variable.quantity or "").partition("@")[0].rpartition(".")
@@ -123,10 +123,14 @@ def _without_dynamics(core: Core) -> Iterator[Diagnostic]:
             )  # fmt: skip
 
 
-def _linked(texts: Iterable[str]) -> Iterator[str]:
-    """Yield the names that stand in equations at an offset of their index, or under ``prev``."""
+def linked_names(texts: Iterable[str]) -> Iterator[str]:
+    """Yield the names that stand in expressions at an offset of their index, or under ``prev``."""
     for text in texts:
-        for part in walk(parse(text)):
+        try:
+            node = parse(text)
+        except GrammarError:
+            continue
+        for part in walk(node):
             if isinstance(part, Ref) and any(isinstance(i, Binary) for i in part.indices):
                 yield part.name
             if isinstance(part, Call) and part.function == "prev":

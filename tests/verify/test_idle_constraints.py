@@ -98,3 +98,16 @@ def test_a_text_that_wants_the_best_needs_an_objective(tmp_path: Path) -> None:
     found = check(example.make_problem(tmp_path), example.solve(), example.blueprint(data=data))
     assert found.verdict != "certified"
     assert any("no objective" in text for text in found.levels["data"]["findings"])
+
+
+@pytest.mark.parametrize("role", ["state", "decision", "auxiliary"])
+def test_a_store_without_dynamics_is_not_executed(tmp_path: Path, role: str) -> None:
+    """Neither a component nor a balance says how the content follows; the role hides nothing."""
+    data = example.blueprint_dict()
+    core = data["core_model_elements"]
+    core["components"] = []
+    core["constraints"] = [c for c in core["constraints"] if c["constraint_id"] != "dynamics"]
+    core["decision_variables"][-1]["role"] = role
+    found = check(example.make_problem(tmp_path), example.solve(), example.blueprint(data=data))
+    assert found.levels["physics"]["status"] == "unchecked"
+    assert found.verdict != "certified"
