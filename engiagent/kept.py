@@ -8,7 +8,7 @@ from engiagent.blueprint import Blueprint
 from engiagent.errors import InputError
 from engiagent.files import open_inside
 from engiagent.jsontext import dumps_canonical
-from engiagent.proofs import Proofs, kept_exact, kept_opinion
+from engiagent.proofs import Proofs, kept_exact, stored_solver
 from engiagent.runfolder import (
     BLUEPRINT,
     CERTIFICATE,
@@ -43,8 +43,10 @@ class KeptSchedule:
         How it is to be read; None where nobody said anything.
     not_understood
         What the engine had not understood of the text when the schedule was checked.
-    exact, opinion
-        Whether it was checked exactly, and what a second solver said.
+    exact, second_solver
+        Whether it was checked exactly, and which second solver was asked: it is asked again.
+    opinion
+        What it answered, for the folder; it is never read back.
     requirements
         What an engine took from the text, which the schedule was held to as well.
     """
@@ -53,6 +55,7 @@ class KeptSchedule:
     reading: "Reading | None" = None
     not_understood: tuple[str, ...] = field(default=())
     exact: bool = False
+    second_solver: str | None = None
     opinion: "Opinion | None" = None
     requirements: "Requirements | None" = None
 
@@ -88,7 +91,7 @@ def keep_check(
         "schedule": name,
         "reading": {} if schedule.reading is None else schedule.reading.to_dict(),
         "not_understood": list(schedule.not_understood),
-        **Proofs(schedule.exact).asked(),
+        **Proofs(schedule.exact, schedule.second_solver).asked(),
     }
     run = RunFolder.create(out, certificate.problem, asked)
     with run.stage("keep"):
@@ -113,12 +116,12 @@ def kept_schedule(run: Path) -> KeptSchedule | None:
         When the record names a schedule in a way that nothing here writes.
     """
     asked = read_record(run).get("asked") or {}
-    name, opinion = asked.get("schedule"), kept_opinion(run)
-    exact, taken = kept_exact(asked, str(run / "run.json")), _taken(run)
+    name, record, taken = asked.get("schedule"), str(run / "run.json"), _taken(run)
+    exact, solver = kept_exact(asked, record), stored_solver(asked, record)
     reading, unclear = asked.get("reading") or {}, asked.get("not_understood") or []
     if name is None:
         path = run / SOLUTION
-        kept = KeptSchedule(path, None, _texts(unclear, run), exact, opinion, taken)
+        kept = KeptSchedule(path, None, _texts(unclear, run), exact, solver, None, taken)
         return kept if path.is_file() else None
     if not (isinstance(name, str) and Path(name).stem == SCHEDULE and Path(name).name == name):
         raise InputError("no name of a kept schedule", str(run / "run.json"), found=repr(name))
@@ -127,7 +130,7 @@ def kept_schedule(run: Path) -> KeptSchedule | None:
     if (run / name).is_symlink():  # a folder that travels may not lead out of itself
         raise InputError("the kept schedule is a link", str(run / name), expected="a plain file")
     read = Reading.from_dict(reading, str(run / "run.json")) if reading else None
-    return KeptSchedule(run / name, read, _texts(unclear, run), exact, opinion, taken)
+    return KeptSchedule(run / name, read, _texts(unclear, run), exact, solver, None, taken)
 
 
 def _texts(value: Any, run: Path) -> tuple[str, ...]:

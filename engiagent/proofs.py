@@ -7,9 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from engiagent.errors import InputError
-from engiagent.files import open_inside
-from engiagent.jsontext import loads_strict
-from engiagent.runfolder import OPINION
 
 if TYPE_CHECKING:
     import xarray
@@ -89,20 +86,18 @@ PLAIN: Final = Proofs()
 """Nothing beyond the plain check."""
 
 
-def kept_opinion(run: Path) -> "Opinion | None":
-    """Return what a second solver had said when a run was checked, None if there was none.
+def stored_solver(asked: Mapping[str, Any], file: str) -> str | None:
+    """Return the second solver that a run asked, to be asked again: its stored word counts nothing.
 
     Raises
     ------
     InputError
-        When the file is no such thing.
+        When the record says something else.
     """
-    if not (run / OPINION).is_file():
-        return None
-    from engiagent.verify.opinions import Opinion
-
-    text = open_inside(run, OPINION).decode("utf-8", errors="replace")
-    return Opinion.from_json(loads_strict(text, OPINION))
+    name = asked.get("second_solver")
+    if name is not None and not isinstance(name, str):
+        raise InputError("no name of a solver", file, found=repr(name))
+    return name
 
 
 def kept_exact(asked: Any, file: str) -> bool:

@@ -33,6 +33,7 @@ from engiagent.verify.levels.sources import ProblemLike
 from engiagent.verify.requirements import Requirements, quote_findings
 from engiagent.verify.series import Series
 from engiagent.verify.tolerances import TOLERANCES, tolerances_sha256
+from engiagent.verify.vocabulary import is_state
 
 TEXTS, BLUEPRINTS = "the text's objective", "the blueprint's objective"
 UNCHECKED = Report("unchecked", {"findings": ["there is nothing to check"]})
@@ -119,6 +120,7 @@ def _checked(
     best, bound = optimality_level(
         case, by_blueprint, own, by_text, stated, broken=bool(violations)
     )
+    violations += best.violations
     reports = {"data": data, "algebra": algebra_report, "physics": physics, "optimality": best}
     verdict = decide(
         {name: report.status for name, report in reports.items()},
@@ -300,7 +302,23 @@ def _physics_level(
     units, _ = declared_units(case.blueprint, case.requirements)
     if bench is None:
         return UNCHECKED
-    return check_physics(units, bench, benches, has_states)
+    core = None if case.blueprint is None else case.blueprint.core
+    states = {} if core is None else dict(_states(core))
+    return check_physics(units, bench, benches, has_states, states)
+
+
+def _states(core: Core) -> Iterator[tuple[str, str]]:
+    """Yield the variables that are states by their quantity, with it.
+
+    A temperature or an energy is one where it has a value at every instant: the water that an
+    operator sends out and the yield of a year are none.
+    """
+    instants = {s.name for s in core.sets if s.kind == "instants"}
+    for variable in core.decision_variables:
+        quantity = variable.quantity or ""
+        over = {binder.rpartition(" in ")[2].strip() for binder in variable.index}
+        if is_state(quantity) and (over & instants or quantity.endswith(".state_of_charge")):
+            yield variable.name, quantity
 
 
 # --- a claim that there is none ----------------------------------------------------------------

@@ -152,6 +152,7 @@ class Bench:
         self._open: set[str] = set()
         self._symbols: dict[str, Symbol] = {}
         self._grids: dict[tuple[str, ...], Frame] = {}
+        self.reach: Bench | None = None  # see verify.declared, which fills it
         self._variable_defs = {v.name: v for v in declarations.core.decision_variables}
         self.evaluator = Evaluator(Environment(declarations.sets, self._symbols, self._resolve))
 
@@ -173,6 +174,9 @@ class Bench:
         self._grids.clear()
         self.variables.clear()
         self.evaluator.forget()
+        if self.reach is not None:
+            self.reach.forget()
+            self.reach = None
 
     def grid(self, index: tuple[str, ...]) -> Frame:
         """Return the rows of an index list such as a variable's, in the order of its symbol."""

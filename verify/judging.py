@@ -52,8 +52,9 @@ def optimality_level(
     options = _of_the_blueprint(case, bench, core, own, findings)
     if own.terms and blueprint.core.objective_function.combination != "epsilon":
         findings.append(f"the bound is that of the first goal, {own.terms[0].name}")
-    reported = case.schedule.number("bound") if _searched(case) else None
-    report, bound = _judge_gap(case, own, options, reported, findings)
+    reported = case.schedule.number("bound") if _searched(case, bench, own) else None
+    claimed = _claimed_bound(case, bench, own)
+    report, bound = _judge_gap(case, own, options, reported, claimed, findings)
     return _with_local(case, bench, own, report), bound
 
 
@@ -127,24 +128,34 @@ def _of_the_text(
             found = tree.bound_by_cases(by_text, core, objective, boxes)
             options += _recomputed(found, tree.METHOD, unit, findings)
     report, bound = _judge_gap(
-        case, objective, options, None, findings if not _closes(options, objective) else []
+        case,
+        objective,
+        options,
+        None,
+        _claimed_bound(case, bench, objective),
+        findings if not _closes(options, objective) else [],
     )
     if bench is None or case.blueprint is None:
         return report, bound
     return _with_local(case, bench, objective, report), bound
 
 
-def _searched(case: Case) -> bool:
-    """Whether a search over cases may bring a bound that no multipliers can prove."""
-    assert case.blueprint is not None
-    whole = any(v.type != "continuous" for v in case.blueprint.core.decision_variables)
-    return whole or any((case.schedule.number(claim) or 0.0) > 0 for claim in ("is_mip", "nodes"))
+def _searched(case: Case, bench: Bench | None, own: Objective) -> bool:
+    """Whether a search over cases may bring a bound that no multipliers can prove.
+
+    What the schedule says of its own kind counts for nothing: the blueprint's types decide.
+    """
+    if case.blueprint is None or bench is None:
+        return False
+    core = case.blueprint.core
+    whole = any(v.type != "continuous" for v in core.decision_variables)
+    return whole or own.node.degree > 1 or not optimality.only_affine(bench, core)
 
 
-def _claimed_bound(case: Case) -> dict[str, Any]:
+def _claimed_bound(case: Case, bench: Bench | None, own: Objective) -> dict[str, Any]:
     """Return what the schedule's solver says of the optimum after a search, as said, not shown."""
     bound = case.schedule.number("bound")
-    if case.blueprint is None or not _searched(case) or bound is None or not np.isfinite(bound):
+    if bound is None or not np.isfinite(bound) or not _searched(case, bench, own):
         return {}
     by = str(case.schedule.claims.get("solver", "the solver"))
     return {"reported_bound": {"value": bound, "by": by, "note": "reported, not recomputed"}}
@@ -171,13 +182,13 @@ def _judge_gap(
     own: Objective,
     options: list[tuple[float, str]],
     reported: float | None,
+    claimed: dict[str, Any],
     findings: list[str],
 ) -> tuple[Report, dict[str, Any] | None]:
     """Compare the objective with the sharper of the bounds, and say whose it is."""
     least = own.sense == "minimize"
     options = sorted(options, key=lambda item: item[0], reverse=not least)
     recomputed = options[-1][0] if options else None
-    claimed = _claimed_bound(case)
     if reported is not None and np.isfinite(reported):
         solver = case.schedule.claims.get("solver", "the solver")
         method = f"branch-and-bound bound as reported by {solver}, not recomputed"
@@ -192,14 +203,19 @@ def _judge_gap(
     if recomputed is not None:
         body["recomputed_bound"] = finite_or_none(recomputed)
     violations: tuple[Violation, ...] = ()
-    if not closed and gap < 0:
-        text = f"the objective {own.value!r} is better than the bound {bound!r} ({how}) allows"
-        if recomputed is not None and bound == recomputed:
-            findings.append(text)
-        else:
-            violations = (Violation("optimality", "bound", "bound", text),)
-    status = "fail" if violations else "pass" if closed else "unchecked"
-    if recomputed is not None and not closed and bound == recomputed:
+    proven = closed and recomputed is not None and bound == recomputed
+    counted = gaps[: len(gaps) - (reported is not None and closed)]
+    better = next((item for item in counted if item[0] < -TOLERANCES["gap"]), None)
+    if better is not None:
+        # A bound is proof: who is better than it breaks something, or the proof is of another
+        # problem. Neither may be vouched for.
+        _, beaten, by = better
+        text = f"the objective {own.value!r} is better than the bound {beaten!r} ({by}) allows"
+        violations = (Violation("optimality", "bound", "bound", text),)
+    status = "fail" if violations else "pass" if proven else "unchecked"
+    if closed and not proven:
+        findings.append(f"the bound is the solver's own word: {how}")
+    if recomputed is not None and not closed and better is None and bound == recomputed:
         findings.append(f"the recomputed bound leaves a gap of {gap:.3g}: it is weak")
     if own.terms and len(own.terms) > 1 and status == "pass" and not _epsilon(case):
         status = "unchecked"

@@ -7,6 +7,7 @@ within its tolerance of zero or above.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from engiagent.blueprint.units import Unit, UnitError
 from engiagent.verify import arithmetic, values
 from engiagent.verify.evaluate import Compared, Evaluator
 from engiagent.verify.frames import Bools, EvaluationError, Frame
-from engiagent.verify.tolerances import row_tolerance
+from engiagent.verify.tolerances import hidden, row_tolerance
 from engiagent.verify.values import Floats, Ints, Value
 
 Growth = Callable[[Value], Floats]
@@ -42,10 +43,13 @@ class Judge:
         The absolute tolerance that a rule states, in SI, given the unit of what is compared.
     growth
         Given when the worst case is to be judged.
+    declared
+        How to get the evaluator at declared magnitudes, which sets the scale of tolerances.
     """
 
     stated: Callable[[Unit], float | None] = lambda unit: None
     growth: Growth | None = None
+    declared: Callable[[], Evaluator] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +66,8 @@ class Part:
         In which amounts are told.
     telling
         Whether the slack says more than that a quantity is not negative.
+    hidden
+        The rows, of these, whose rounding may hide a share of what is declared; None for none.
     """
 
     rows: Ints | None
@@ -69,14 +75,16 @@ class Part:
     tolerance: Floats
     unit: Unit
     telling: bool = True
+    hidden: Bools | None = None
 
     def take(self, kept: Bools) -> "Part":
         """Return the part on those rows of the frame for which ``kept`` is true."""
         rows = np.arange(kept.size) if self.rows is None else self.rows
         chosen = np.flatnonzero(kept[rows])
         return Part(
-            rows[chosen], self.slack[chosen], self.tolerance[chosen], self.unit, self.telling
-        )
+            rows[chosen], self.slack[chosen], self.tolerance[chosen], self.unit, self.telling,
+            None if self.hidden is None else self.hidden[chosen],
+        )  # fmt: skip
 
 
 def parts_of(evaluator: Evaluator, text: str, frame: Frame, judge: Judge) -> list[Part]:
@@ -92,7 +100,7 @@ def parts_of(evaluator: Evaluator, text: str, frame: Frame, judge: Judge) -> lis
         if isinstance(node, Call) and node.function in _STATEMENTS:
             return _STATEMENTS[node.function](evaluator, node, frame, judge)
         if isinstance(node, Compare):
-            return _parts(evaluator.compared(text, frame), frame, judge)
+            return _parts(node, evaluator.compared(text, frame), frame, judge)
         return _compared(evaluator, node, frame, judge)
     except (UnitError, GrammarError) as error:
         raise EvaluationError(f"in {text!r}: {error}") from None
@@ -125,20 +133,35 @@ def _compared(evaluator: Evaluator, node: Node, frame: Frame, judge: Judge) -> l
     """Return the parts of comparisons, joined by ``and`` or not."""
     if isinstance(node, Logic) and node.op == "and":
         return [p for item in node.operands for p in _compared(evaluator, item, frame, judge)]
-    return _parts(comparison(evaluator, node, frame), frame, judge)
+    return _parts(node, comparison(evaluator, node, frame), frame, judge)
 
 
-def _parts(compared: Compared, frame: Frame, judge: Judge) -> list[Part]:
+def _parts(node: Node, compared: Compared, frame: Frame, judge: Judge) -> list[Part]:
     found = []
-    for op, left, right in compared:
+
+    @lru_cache(maxsize=1)
+    def chain() -> Compared:
+        assert judge.declared is not None
+        return comparison(judge.declared(), node, frame)
+
+    for place, (op, left, right) in enumerate(compared):
         unit = left.unit
         slack = values.wide(slack_of(op, left, right), frame.size)
         if judge.growth is not None:
             slack = slack - judge.growth(arithmetic.add(left, right, -1.0))
-        tolerance = values.wide(row_tolerance(left, right, judge.stated(unit)), frame.size)
+        declared = None if judge.declared is None else _pair(chain, place)
+        stated = judge.stated(unit)
+        tolerance = values.wide(row_tolerance(left, right, stated, declared), frame.size)
         telling = bool(values.thin(left.data).any() and values.thin(right.data).any())
-        found.append(Part(None, slack, tolerance, unit.difference(), telling))
+        unseen = None if declared is None else hidden(left, right, declared)
+        unseen = None if unseen is None else values.wide(unseen, frame.size)
+        found.append(Part(None, slack, tolerance, unit.difference(), telling, unseen))
     return found
+
+
+def _pair(chain: Callable[[], Compared], place: int) -> Callable[[], tuple[Value, Value]]:
+    """Return how to get the two sides of one comparison of a chain."""
+    return lambda: chain()[place][1:]
 
 
 # --- logic -------------------------------------------------------------------------------------
@@ -203,13 +226,14 @@ def _exclusive(evaluator: Evaluator, node: Call, frame: Frame, judge: Judge) -> 
     found = [evaluator.number(arg, frame) for arg in node.args]
     alike = len({value.unit.dimension for value in found}) == 1
     sizes, tolerances, measures = [], [], []
-    for value in found:
+    for arg, value in zip(node.args, found, strict=True):
         if value.unit.is_point:
             raise EvaluationError(f"a temperature in {value.unit} cannot be exclusive")
         zero = values.constant(np.zeros(1), value.unit)
         size = np.abs(np.broadcast_to(value.data, (frame.size,)))
+        declared = None if judge.declared is None else _beside_zero(judge.declared, arg, frame)
         tolerance = np.broadcast_to(
-            row_tolerance(value, zero, judge.stated(value.unit)), size.shape
+            row_tolerance(value, zero, judge.stated(value.unit), declared), size.shape
         )
         sizes.append(size)
         tolerances.append(tolerance)
@@ -220,6 +244,18 @@ def _exclusive(evaluator: Evaluator, node: Call, frame: Frame, judge: Judge) -> 
         Part(None, -size, tolerance, value.unit).take(second == place)
         for place, (value, size, tolerance) in enumerate(everywhere)
     ]
+
+
+def _beside_zero(
+    declared: Callable[[], Evaluator], node: Node, frame: Frame
+) -> Callable[[], tuple[Value, Value]]:
+    """Return how to get an amount at its declared magnitude, beside zero."""
+
+    def pair() -> tuple[Value, Value]:
+        value = declared().number(node, frame)
+        return value, values.constant(np.zeros(1), value.unit)
+
+    return pair
 
 
 def _complements(evaluator: Evaluator, node: Call, frame: Frame, judge: Judge) -> list[Part]:

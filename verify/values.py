@@ -18,6 +18,7 @@ from engiagent.blueprint.units import Unit, parse_unit
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 Many = TypeVar("Many", Floats, npt.NDArray[np.bool_], Ints)
 

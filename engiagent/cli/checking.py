@@ -157,11 +157,13 @@ class Examiner(Judge):
         from engiagent.certify import with_gaps
 
         folder = path / PROBLEM
-        again = replace(
-            self, reading=kept.reading, opinion=kept.opinion, requirements=kept.requirements
+        proofs = replace(
+            self.proofs,
+            exact=self.proofs.exact or kept.exact,
+            second_solver=self.proofs.second_solver or kept.second_solver,
         )
+        again = replace(self, reading=kept.reading, proofs=proofs, requirements=kept.requirements)
         again = again.informed(problem, kept.path, blueprint, folder, name)
-        again = replace(again, proofs=replace(self.proofs, exact=self.proofs.exact or kept.exact))
         again = replace(again, disturb=self.disturb or _disturbances(path / CERTIFICATE))
         certificate = again.certificate_of(problem, kept.path, blueprint, folder, name)
         return of_certificate(path, with_gaps(certificate, kept.not_understood))

@@ -71,8 +71,10 @@ class Judge:
             again.certificate_of(problem, self.solution, blueprint, folder, name), not_understood
         )
         if self.out is not None:
-            exact, opinion = self.proofs.exact, again.opinion
-            kept = KeptSchedule(self.solution, self.reading, not_understood, exact, opinion)
+            exact, solver = self.proofs.exact, self.proofs.second_solver
+            kept = KeptSchedule(
+                self.solution, self.reading, not_understood, exact, solver, again.opinion
+            )
             keep_check(self.out, certificate, kept, problem, blueprint, folder)
         return of_certificate(path, certificate)
 

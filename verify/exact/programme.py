@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,10 +23,10 @@ from engiagent.verify.exact.numbers import (
     grouped,
 )
 from engiagent.verify.frames import EvaluationError, Frame
-from engiagent.verify.levels.algebra import Rule, rules_of_core, stated_tolerance
-from engiagent.verify.relations import Judge, parts_of
-from engiagent.verify.tolerances import row_tolerance
-from engiagent.verify.values import ONE, Floats, Ints, Value
+from engiagent.verify.levels.algebra import Rule, judge_of, rules_of_core
+from engiagent.verify.levels.variables import bound_tolerance
+from engiagent.verify.relations import parts_of
+from engiagent.verify.values import ONE, Floats, Ints
 
 UNREADABLE = (NotExactError, UnitError, GrammarError, EngiagentError)
 
@@ -164,7 +163,7 @@ def blocks_of(
             if not frame.size:
                 continue
             compared = evaluator.compared(rule.expression, frame)
-            judge = Judge(partial(stated_tolerance, bench, rule))
+            judge = judge_of(bench, rule)
             parts = parts_of(bench.evaluator, rule.expression, frame, judge)
         except UNREADABLE as error:
             left_out.append(f"{rule.id}: {error}")
@@ -209,9 +208,7 @@ def _box(evaluator: ExactEvaluator, definition: VariableDef) -> Box:
 
 def box_tolerance(bench: Bench, name: str) -> Floats:
     """Return by how much each element of a variable may exceed its bounds, in SI."""
-    value = bench.variables[name]
-    zero = Value(np.zeros(1), value.unit, np.zeros(1))
-    return np.broadcast_to(row_tolerance(value, zero, None), value.data.shape)
+    return bound_tolerance(bench, name, bench.variables[name])
 
 
 @dataclass(frozen=True, eq=False)

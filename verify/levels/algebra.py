@@ -10,11 +10,13 @@ import numpy as np
 from engiagent.blueprint.document import Core
 from engiagent.blueprint.units import Unit
 from engiagent.verify import arithmetic, values
+from engiagent.verify.declared import declared_of
 from engiagent.verify.documents import Bench
 from engiagent.verify.findings import Violation, finite_or_none
 from engiagent.verify.frames import EvaluationError, Frame
 from engiagent.verify.relations import Judge, Part, parts_of
 from engiagent.verify.requirements import Requirements
+from engiagent.verify.tolerances import TOLERANCES
 
 
 @dataclass(frozen=True)
@@ -103,12 +105,37 @@ def _check(bench: Bench, rule: Rule, level: str) -> Outcome:
             evaluator,
             rule.expression,
             frame,
-            Judge(lambda unit: stated_tolerance(bench, rule, unit)),
+            judge_of(bench, rule),
         )
     except EvaluationError as error:
         return _with_faults(bench, rule, level, Outcome(record(rule, "unchecked", note=str(error))))
     found = [one for one in (worst_of(part) for part in parts) if one is not None]
-    return _with_faults(bench, rule, level, outcome(rule, level, frame, most_telling(found)))
+    result = _unseen(outcome(rule, level, frame, most_telling(found)), parts, frame)
+    return _with_faults(bench, rule, level, result)
+
+
+def judge_of(bench: Bench, rule: Rule) -> Judge:
+    """Return by what the rows of a rule are judged: its own tolerance, or the declared scale."""
+    return Judge(
+        lambda unit: stated_tolerance(bench, rule, unit),
+        declared=lambda: declared_of(bench).evaluator,
+    )
+
+
+def _unseen(found: Outcome, parts: Sequence[Part], frame: Frame) -> Outcome:
+    """Return a rule as unchecked where rounding may hide a share of what is declared for a row."""
+    for part in parts:
+        if found.status == "pass" and part.hidden is not None and part.hidden.any():
+            row = int(np.argmax(part.hidden))
+            place = row if part.rows is None else int(part.rows[row])
+            where = "".join(f" at {name} = {label}" for name, label in frame.labels(place).items())
+            share = TOLERANCES["share"]
+            note = (
+                f"{found.record['id']}: the schedule's numbers{where} are so large that their "
+                f"rounding hides more than {share:g} of what is declared for this row"
+            )
+            return Outcome({**found.record, "status": "unchecked", "note": note})
+    return found
 
 
 def _with_faults(bench: Bench, rule: Rule, level: str, found: Outcome) -> Outcome:

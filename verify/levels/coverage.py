@@ -1,7 +1,7 @@
 """The other direction of level 1: whether every number and every demand of the text was used."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, Final, NamedTuple
 
 from engiagent.blueprint.document import Blueprint, GoalDef, ObjectiveDef
@@ -32,14 +32,17 @@ _FACTOR: Final = re.compile(r"(?:[/*·×⋅]|\\cdot|\\times|\\frac\{[^{}]*\}\{)\
 _FACTOR_OF: Final = re.compile(r"\s*(?:[/*·×⋅]|\\cdot|\\times)\s*(?=[A-Za-z\\(])")
 
 
-def used_spans(blueprint: Blueprint, text: str, binding: bool = False) -> list[Span]:
+def used_spans(
+    blueprint: Blueprint, text: str, binding: bool = False, idle: Collection[str] = ()
+) -> list[Span]:
     """Return every place of the text that the blueprint says it rests on or leaves out.
 
     With ``binding``, a parameter counts only where it limits by itself, as a bound of a variable or
-    a property of a component: a number that is merely used somewhere keeps no demand.
+    a property of a component: a number that is merely used somewhere keeps no demand. Constraints
+    that are ``idle``, so that they ask for nothing, keep none either.
     """
     spans = []
-    for reference in _references(blueprint, binding):
+    for reference in _references(blueprint, binding, idle):
         for leaf in all_leaves(reference):
             if leaf.span is not None:
                 spans.append(leaf.span)
@@ -54,7 +57,7 @@ def used_spans(blueprint: Blueprint, text: str, binding: bool = False) -> list[S
     return sorted(spans)
 
 
-def _references(blueprint: Blueprint, binding: bool) -> Iterator[Any]:
+def _references(blueprint: Blueprint, binding: bool, idle: Collection[str]) -> Iterator[Any]:
     core = blueprint.core
     names = binding_names(blueprint) if binding else set()
     groups: tuple[tuple[Any, ...], ...] = (
@@ -62,7 +65,7 @@ def _references(blueprint: Blueprint, binding: bool) -> Iterator[Any]:
         tuple(p for p in core.parameters if not binding or p.name in names),
         core.decision_variables,
         core.components,
-        core.constraints,
+        tuple(c for c in core.constraints if c.constraint_id not in idle),
     )
     for group in groups:
         for item in group:
@@ -159,8 +162,11 @@ class Uncovered(NamedTuple):
     repeated: list[str]
 
 
-def uncovered(problem: ProblemLike, blueprint: Blueprint) -> Uncovered:
-    """Return the numbers and the requirements of the text that nobody accounted for."""
+def uncovered(problem: ProblemLike, blueprint: Blueprint, idle: Collection[str] = ()) -> Uncovered:
+    """Return the numbers and the requirements of the text that nobody accounted for.
+
+    ``idle`` are the constraints that ask for nothing.
+    """
     spans, grid = used_spans(blueprint, problem.text), _grid_numbers(blueprint)
     numbers, repeated = [], []
     used = [q for q in problem.quantities if _touched(_place(q), spans)]
@@ -184,7 +190,7 @@ def uncovered(problem: ProblemLike, blueprint: Blueprint) -> Uncovered:
             first = line_of(problem, other.span[0])
             repeated.append(f"{shown!r} in line {line} of the text repeats that of line {first}")
     clauses = list(_demanding(problem))
-    spans = used_spans(blueprint, problem.text, binding=True)
+    spans = used_spans(blueprint, problem.text, True, idle)
     known = [squeezed(problem.text[slice(*c)]) for c in clauses if _touched(c, spans)]
     demands = []
     for clause in clauses:

@@ -38,6 +38,7 @@ from engiagent.verify.levels.sources import (
     read_sources,
     words_of,
 )
+from engiagent.verify.levels.standing import idle_constraints, idle_objective
 from engiagent.verify.tolerances import TOLERANCES
 from engiagent.verify.values import Floats
 
@@ -71,7 +72,11 @@ def check_data(
     ]
     if blueprint.core.objective_function is not None:
         _check_sense(tracing, blueprint.core.objective_function)
-    numbers, sentences, repeated = uncovered(problem, blueprint)
+    idle = idle_constraints(bench, blueprint.core) if problem.sentences else {}
+    cited = {c.constraint_id for c in blueprint.core.constraints if c.source_reference is not None}
+    tracing.listed += [f"{name}: {idle[name]}" for name in idle if name in cited]
+    tracing.open += idle_objective(problem.text[problem.body_start :], bench, blueprint.core)
+    numbers, sentences, repeated = uncovered(problem, blueprint, idle)
     tracing.open += numbers
     tracing.listed += repeated
     status = "fail" if tracing.violations else "unchecked" if tracing.open or sentences else "pass"

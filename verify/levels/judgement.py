@@ -8,6 +8,8 @@ import numpy as np
 
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.units import parse_unit
+from engiagent.verify.declared import declared_of
+from engiagent.verify.documents import Bench
 from engiagent.verify.findings import Violation, finite_or_none
 from engiagent.verify.frames import label_of
 from engiagent.verify.levels.execution import Plant
@@ -125,7 +127,7 @@ def check_limits(plant: Plant, unit: Dynamics, findings: Findings) -> None:
     for word, limit in entry_of(unit.model).limits:
         series, meaning = plant.value(unit, word), SERIES[unit.model][word]
         most = plant.slot(unit, limit, meaning.unit)
-        tolerance = tolerance_of(meaning.unit, largest(series))
+        tolerance = tolerance_of(plant.bench, meaning.unit, np.abs(series))
         name = f"{unit.name}.{word}"
         findings.test(f"sign:{name}", name, -series, tolerance, meaning.unit, over, "negative")
         if most is not None:
@@ -135,25 +137,35 @@ def check_limits(plant: Plant, unit: Dynamics, findings: Findings) -> None:
             )  # fmt: skip
 
 
-def tolerance_of(unit: str, scale: float) -> float:
-    """Return the tolerance of numbers of a scale, both in a unit."""
+def tolerance_of(bench: Bench, unit: str, scale: Floats | float) -> Floats:
+    """Return the tolerance of numbers of a scale, both in a unit.
+
+    The scale is never above the largest number of that dimension which is declared: a plan must
+    not widen its own tolerances.
+    """
     if difference(unit) == "K":
-        return TOLERANCES["drift_K"]
-    return max(floor(unit), TOLERANCES["of_scale"] * scale)
+        return np.full(1, TOLERANCES["drift_K"])
+    parsed = parse_unit(unit)
+    declared = declared_of(bench).largest(parsed) / parsed.scale
+    sizes = np.atleast_1d(scale)
+    # Where none is declared each number has its own scale.
+    capped = np.minimum(np.max(sizes, initial=0.0), declared) if declared > 0 else sizes
+    most = TOLERANCES["cap_of_floor"] * floor(unit)
+    return np.maximum(floor(unit), np.minimum(TOLERANCES["of_scale"] * capped, most))
 
 
-def check_excess(excess: Excess, findings: Findings) -> None:
+def check_excess(bench: Bench, excess: Excess, findings: Findings) -> None:
     """Test a limit that physics sets."""
-    tolerance = excess.tolerance
+    tolerance: Floats | float | None = excess.tolerance
     if tolerance is None:
-        tolerance = tolerance_of(excess.unit, excess.scale)
+        tolerance = tolerance_of(bench, excess.unit, excess.scale)
     findings.test(
         excess.check, excess.name, excess.amount, tolerance, difference(excess.unit), excess.over,
         excess.words,
     )  # fmt: skip
 
 
-def check_result(result: Result, findings: Findings) -> None:
+def check_result(bench: Bench, result: Result, findings: Findings) -> None:
     """Test what the plan says of a result, where it says anything."""
     if result.claimed is None:
         return
@@ -164,7 +176,7 @@ def check_result(result: Result, findings: Findings) -> None:
         f"output:{result.names[-1]}",
         result.names[-1],
         off,
-        tolerance_of(result.unit, largest(result.values)),
+        tolerance_of(bench, result.unit, np.abs(result.values)),
         difference(result.unit),
         result.over,
         f"not what {result.why} gives, off",

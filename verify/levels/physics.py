@@ -1,6 +1,7 @@
 """Level 3: whether the plan works when somebody executes it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from engiagent.blueprint.grammar import (
     references,
     walk,
 )
+from engiagent.blueprint.idle import linked_names
 from engiagent.errors import EngiagentError
 from engiagent.verify.documents import Bench
 from engiagent.verify.findings import Report, finite_or_none
@@ -47,6 +49,7 @@ def check_physics(
     bench: Bench,
     benches: Sequence[tuple[Bench, Sequence[Rule]]],
     claims_states: bool,
+    states: Mapping[str, str] = MappingProxyType({}),
 ) -> Report:
     """Return the outcome of executing the plan.
 
@@ -60,11 +63,17 @@ def check_physics(
         Documents with their rules, to be held against the recomputed states.
     claims_states
         Whether the blueprint has states, which somebody has to recompute.
+    states
+        The quantities of variables that are states, by variable: each needs dynamics, or equations
+        that link it to the instant before.
     """
     if not units:
+        notes = _without_dynamics(states, (), benches)
         if claims_states:
             note = "the plan has states, but no dynamics are declared that could recompute them"
-            return Report("unchecked", {"notes": [note], "checks": []})
+            notes = [note, *notes]
+        if notes:
+            return Report("unchecked", {"notes": notes, "checks": []})
         return Report("pass", {"notes": ["no dynamics are declared"], "checks": []})
     plant, findings = Plant(bench, units), Findings()
     runs = tuple(plant.run())
@@ -72,6 +81,8 @@ def check_physics(
     trajectories = [trajectory for run in runs for trajectory in run.trajectories]
     judged = [r for run in runs for r in run.results if r.declared is not None]
     replayed = _replay([*trajectories, *judged], benches, findings)
+    recomputed = {name for trajectory in trajectories for name in trajectory.names}
+    plant.unchecked += _without_dynamics(states, recomputed, benches)
     own = next(((b, rules) for b, rules in benches if b is bench), (bench, ()))
     truth = check_truth(plant, runs, own, findings)
     status = "fail" if findings.violations else "unchecked" if plant.unchecked else "pass"
@@ -87,6 +98,27 @@ def check_physics(
     if truth is not None:
         body["plant"] = truth
     return Report(status, body, tuple(findings.violations))
+
+
+def _without_dynamics(
+    states: Mapping[str, str],
+    recomputed: Collection[str],
+    benches: Sequence[tuple[Bench, Sequence[Rule]]],
+) -> list[str]:
+    """Return a note on every state that neither executing the plan nor an equation gives."""
+    linked = {
+        name
+        for bench, rules in benches
+        for name in (
+            *linked_names(rule.expression for rule in rules if "==" in rule.expression),
+            *linked_names(e.expression for e in bench.declarations.core.expressions),
+        )
+    }
+    return [
+        f"{quantity} was not executed: no dynamics link it to the instant before"
+        for name, quantity in states.items()
+        if quantity not in recomputed and not {name, quantity} & linked
+    ]
 
 
 def judge(plant: Plant, runs: Sequence[Run], findings: Findings) -> None:
@@ -105,9 +137,9 @@ def judge(plant: Plant, runs: Sequence[Run], findings: Findings) -> None:
             plant.unchecked.append(f"{unit.name} was not checked: {error}")
     for run in runs:
         for excess in run.excesses:
-            check_excess(excess, findings)
+            check_excess(plant.bench, excess, findings)
         for result in run.results:
-            check_result(result, findings)
+            check_result(plant.bench, result, findings)
     _check_buses(plant, findings)
 
 
@@ -160,7 +192,7 @@ def _check_buses(plant: Plant, findings: Findings) -> None:
             f"balance:{bus}",
             f"power balance of {bus}",
             np.abs(supply - demand),
-            tolerance_of("kW", largest(np.abs(supply) + np.abs(demand))),
+            tolerance_of(plant.bench, "kW", np.abs(supply) + np.abs(demand)),
             "kW",
             plant.periods(units[0]),
             f"supply and demand differ{_unbought(units)}",

@@ -63,7 +63,7 @@ def judge_limits(
         for trajectory in run.trajectories:
             check_states(replace(trajectory, claimed=None, defect=None), findings)
         for excess in run.excesses:
-            check_excess(excess, findings)
+            check_excess(plant.bench, excess, findings)
     bench = Bench(plant.bench.declarations, {**plant.bench.series, **series})
     after = Plant(bench, plant.units, noise=plant.noise)
     for unit in plant.units:

@@ -20,6 +20,7 @@ from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.frames import EvaluationError, Symbol
 from engiagent.verify.levels.algebra import (
     Outcome,
+    judge_of,
     most_telling,
     outcome,
     record,
@@ -27,7 +28,7 @@ from engiagent.verify.levels.algebra import (
     worst_of,
 )
 from engiagent.verify.levels.goals import Objective, evaluate_declared, soft_costs
-from engiagent.verify.relations import Judge, parts_of
+from engiagent.verify.relations import parts_of
 from engiagent.verify.sweeps import triplets
 from engiagent.verify.values import Floats, Value
 
@@ -140,9 +141,10 @@ def check_robust(uncertain: Swung, core: Core, level: str = "algebra") -> Iterat
         title = f"{plain.name or plain.id}, whatever {names} comes to"
         rule = replace(plain, id=f"robust:{plain.id}", name=title)
         evaluator = uncertain.bench.evaluator
+        judge = replace(judge_of(uncertain.bench, rule), growth=uncertain.growth)
         try:
             frame = evaluator.frame(rule.forall, rule.where)
-            parts = parts_of(evaluator, rule.expression, frame, Judge(growth=uncertain.growth))
+            parts = parts_of(evaluator, rule.expression, frame, judge)
         except EngiagentError as error:
             yield Outcome(record(rule, "unchecked", note=str(error)))
             continue

@@ -5,15 +5,16 @@ Also the values that a schedule claims for named expressions.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
 
 import numpy as np
 
 from engiagent.blueprint.document import Core, VariableDef
 from engiagent.blueprint.units import Unit, UnitError, parse_unit
 from engiagent.verify import arithmetic, values
+from engiagent.verify.declared import bound_of, declared_value
 from engiagent.verify.documents import Bench
-from engiagent.verify.frames import Bools, EvaluationError, Frame
+from engiagent.verify.frames import Bools, EvaluationError
 from engiagent.verify.levels.algebra import (
     Outcome,
     Rule,
@@ -63,25 +64,14 @@ def bounds_of(bench: Bench, definition: VariableDef) -> Bounds:
     """Return the bounds of a variable; infinite where none is declared."""
     frame = bench.grid(definition.index)
     unit = parse_unit(definition.unit or "1")
-    lower = _bound(bench, definition.lower, frame, unit, -np.inf)
-    upper = _bound(bench, definition.upper, frame, unit, np.inf)
+    lower = bound_of(bench, definition.lower, frame, unit, -np.inf)
+    upper = bound_of(bench, definition.upper, frame, unit, np.inf)
     if definition.type == "semicontinuous" and definition.lower is None:
         lower = np.full_like(lower, unit.origin)
     if definition.type == "binary":
         lower, upper = np.maximum(lower, 0.0), np.minimum(upper, 1.0)
     mask = bench.mask(definition)
     return Bounds(lower, upper, np.broadcast_to(np.True_, (frame.size,)) if mask is None else mask)
-
-
-def _bound(bench: Bench, text: Any, frame: Frame, unit: Unit, default: float) -> Floats:
-    if text is None:
-        return values.wide(np.array([default]), frame.size)
-    if isinstance(text, int | float):
-        return values.wide(np.array([unit.to_si(float(text))]), frame.size)
-    value = arithmetic.adopt(bench.evaluator.evaluate(str(text), frame), unit)
-    if value.unit.dimension != unit.dimension or value.degree:
-        raise EvaluationError(f"the bound {text!r} is {value.unit}, the variable {unit}")
-    return value.data
 
 
 def check_variables(bench: Bench, core: Core, level: str = "algebra") -> Iterator[Outcome]:
@@ -114,8 +104,7 @@ def _check_bounds(
     worst = _extremes(value, bounds)
     if worst is not None:
         value = replace(value, data=value.data[worst], sizes=np.abs(value.data[worst]))
-    zero = values.constant(np.zeros(1), value.unit)
-    tolerance = row_tolerance(value, zero, None)
+    tolerance = bound_tolerance(bench, definition.name, value, worst)
     unit = value.unit.difference()
     parts = []
     for side, sign in ((values.thin(bounds.lower), -1.0), (values.thin(bounds.upper), 1.0)):
@@ -134,6 +123,17 @@ def _check_bounds(
     if not found:
         return Outcome(record(rule, "pass", rows=frame.size))
     return outcome(rule, level, frame, most_telling(found))
+
+
+def bound_tolerance(bench: Bench, name: str, value: Value, rows: Ints | None = None) -> Floats:
+    """Return by how much each element of a variable, or each of some, may exceed its bounds."""
+    zero = values.constant(np.zeros(1), value.unit)
+
+    def declared() -> tuple[Value, Value]:
+        reach = declared_value(bench, name)
+        return (reach if rows is None else arithmetic.gather(reach, rows)), zero
+
+    return np.broadcast_to(row_tolerance(value, zero, None, declared), value.data.shape)
 
 
 def _extremes(value: Value, bounds: Bounds) -> Ints | None:
@@ -159,7 +159,7 @@ def _check_gap(
         f"{definition.name} is zero or within its bounds",
     )
     frame = bench.grid(definition.index)
-    tolerance = row_tolerance(value, values.constant(np.zeros(1), value.unit), None)
+    tolerance = bound_tolerance(bench, definition.name, value)
     beyond = np.maximum(bounds.lower - value.data, value.data - bounds.upper)
     off = np.abs(value.data - value.unit.origin)
     slack = -np.minimum(off, np.maximum(beyond, 0.0))
@@ -233,6 +233,12 @@ def check_expressions(bench: Bench, core: Core, level: str = "algebra") -> Itera
         slack = slack_of("==", sides[0], sides[1])
         if symbol.defined is not None:
             slack = np.where(symbol.defined, slack, 0.0)
-        tolerance = row_tolerance(sides[1], sides[1], None)
+        declared = partial(_twice, bench, definition.name)
+        tolerance = row_tolerance(sides[1], sides[1], None, declared)
         part = Part(None, slack, tolerance, sides[1].unit.difference())
         yield outcome(rule, level, bench.grid(definition.index), worst_of(part))
+
+
+def _twice(bench: Bench, name: str) -> tuple[Value, Value]:
+    value = declared_value(bench, name)
+    return value, value

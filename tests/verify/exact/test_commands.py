@@ -43,10 +43,31 @@ def test_a_run_says_what_was_asked_and_its_folder_checks_again(
     assert found["levels"]["optimality"]["second_solver"]["agrees"] is True
     code, said = ran(check, out)
     assert (code, said["verified"]) == (0, True)
-    said_before = (out / "opinion.json").read_text()
-    (out / "opinion.json").write_text(said_before.replace("15.0", "14.0"))
+    # What a file says a solver said is no evidence: the solver is asked again.
+    stored = (out / "opinion.json").read_text()
+    (out / "opinion.json").write_text(stored.replace("15.0", "14.0"))
     code, said = ran(check, out)
-    assert (code, said["verified"]) == (1, False)
+    assert (code, said["verified"]) == (0, True)
+
+
+def test_a_forged_second_opinion_does_not_make_a_plan_the_best(
+    blueprint: Path, tmp_path: Path
+) -> None:
+    """A worse plan claims to be its own bound, and its folder that another solver agrees."""
+    schedule, out = tmp_path / "plan.json", tmp_path / "kept"
+    worse = {"take": [0, 0, 1, 1, 1]}
+    schedule.write_text(json.dumps(worse))
+    ran(check, blueprint, "--solution", schedule, "--out", out)
+    value = certificate_of(out)["objective"]["value"]
+    claims = {"solver": "highs", "bound": value, "is_mip": 1, "nodes": 7, "status": "optimal"}
+    (out / "schedule.json").write_text(json.dumps({**worse, **claims}))
+    opinion = {
+        "solver": "scip", "version": "1", "status": "optimal", "objective": value, "bound": value,
+        "unit": "EUR", "over": "the blueprint", "complete": True,
+    }  # fmt: skip
+    (out / "opinion.json").write_text(json.dumps(opinion))
+    _, said = ran(check, out)
+    assert said["verdict"] != "certified"
 
 
 def test_a_check_of_a_foreign_schedule_is_kept_with_its_proofs(

@@ -1,0 +1,104 @@
+"""Schedules and blueprints that were once vouched for though they are wrong."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.verify import small
+
+HEAT = {
+    "name": "heat", "index": ["t in T"], "type": "continuous", "lower": 0, "upper": 20,
+    "unit": "kW", "role": "decision",
+}  # fmt: skip
+FREE = {"name": "dump", "index": ["t in T"], "type": "continuous", "unit": "kW", "role": "decision"}
+DEMAND = {"name": "demand", "value": 12, "unit": "kW"}
+GOAL = {"sense": "minimize", "unit": "kW", "expression": "sum(heat[t] for t in T)"}
+HUGE = 2e9
+
+
+def _two_free() -> list[dict[str, Any]]:
+    return [HEAT, {**FREE, "lower": 0}, {**FREE, "name": "bought", "lower": 0}]
+
+
+def test_one_huge_number_does_not_excuse_the_hours_without_heat() -> None:
+    """A free number of 2e9 kW in the first hour made every row's tolerance 4000 kW."""
+    blueprint = small.document(
+        [HEAT, FREE],
+        [small.rule("heat[t] + dump[t] - dump[t] >= demand"), small.rule("dump[t] >= heat[t]")
+         | {"constraint_id": "above"}],
+        GOAL,
+        parameters=[DEMAND],
+    )  # fmt: skip
+    found = small.judged(blueprint, {"heat": [12, 0, 0], "dump": [HUGE, 0, 0]})
+    assert found.verdict == "violated"
+    assert small.entry(found, "C")["status"] == "fail"
+
+
+@pytest.mark.parametrize("size", [1e3, 1e6, HUGE, 1e15])
+def test_a_row_whose_rounding_hides_its_data_is_no_check(size: float) -> None:
+    """12 kW of heat are missing beside free numbers of 2e9 kW that nearly cancel."""
+    blueprint = small.document(
+        _two_free(), [small.rule("heat[t] + bought[t] - dump[t] >= demand")], GOAL,
+        parameters=[DEMAND],
+    )  # fmt: skip
+    found = small.judged(
+        blueprint, {"heat": [0, 0, 0], "bought": [size, 12, 12], "dump": [size, 0, 0]}
+    )
+    assert small.entry(found, "C")["status"] in ("fail", "unchecked")
+    assert found.verdict in ("violated", "undecided")
+
+
+def test_a_bound_keeps_its_tolerance_beside_a_huge_number() -> None:
+    blueprint = small.document([HEAT, {**FREE, "lower": 0}], [small.rule("heat[t] >= demand")],
+                               GOAL, parameters=[DEMAND])  # fmt: skip
+    found = small.judged(blueprint, {"heat": [12, 12, 12], "dump": [HUGE, -1, 0]})
+    assert small.entry(found, "bounds:dump")["status"] == "fail"
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e4])
+def test_noise_of_a_solver_still_passes_at_the_declared_scale(scale: float) -> None:
+    blueprint = small.document(
+        [{**HEAT, "upper": 20 * scale}],
+        [small.rule("heat[t] >= demand")], GOAL,
+        parameters=[{**DEMAND, "value": 12 * scale}],
+    )  # fmt: skip
+    noise = 1e-7 * scale
+    found = small.judged(blueprint, {"heat": np.full(3, 12 * scale - noise)})
+    assert small.entry(found, "C")["status"] == "pass"
+
+
+def test_a_sum_over_many_hours_has_the_tolerance_of_its_declared_terms(tmp_path: Path) -> None:
+    blueprint = small.document(
+        [HEAT], [small.rule("sum(heat[t]*dt(t) for t in T) <= 30[kWh]", None)], GOAL
+    )
+    found = small.judged(blueprint, {"heat": [10, 10, 10 + 1e-7]}, tmp_path)
+    assert small.entry(found, "C")["status"] == "pass"
+
+
+def test_a_plan_better_than_the_recomputed_bound_is_not_vouched_for() -> None:
+    """Half of the heat of two hours is missing within a tolerance; the duals prove that it is."""
+    wide = {**HEAT, "upper": 2e6}
+    demand = {"name": "demand", "index": ["T"], "value": [1e6, 1, 1], "unit": "kW"}
+    price = {"name": "price", "index": ["T"], "value": [1e-9, 1, 1], "unit": "EUR/kW"}
+    goal = {"sense": "minimize", "unit": "EUR", "expression": "sum(price[t]*heat[t] for t in T)"}
+    blueprint = small.document(
+        [wide], [small.rule("heat[t] >= demand[t]")], goal, parameters=[demand, price]
+    )
+    duals = {"dual__C": [1e-9, 1, 1]}
+    right = small.judged(blueprint, {"heat": [1e6, 1, 1], **duals})
+    assert right.levels["optimality"]["status"] == "pass"
+    found = small.judged(blueprint, {"heat": [1e6, 0.5, 0.5], **duals})
+    assert found.verdict in ("violated", "undecided")
+    assert "better than the bound" in found.violations[0]["message"]
+
+
+def test_the_kind_of_a_programme_is_not_taken_from_the_schedule() -> None:
+    """A linear plan 17 % off claims to be of a mixed-integer programme and to be its own bound."""
+    blueprint = small.document([HEAT], [small.rule("heat[t] >= demand")], GOAL,
+                               parameters=[DEMAND])  # fmt: skip
+    claims = {"bound": 42.0, "is_mip": 1, "nodes": 12, "solver": "highs", "status": "optimal"}
+    found = small.judged(blueprint, {"heat": [14, 14, 14]}, **claims)
+    assert found.verdict == "feasible"
+    assert "reported_bound" not in found.levels["optimality"]
