@@ -1,6 +1,6 @@
 """Level 4 as a whole: which bounds there are, which one counts, and whether it closes the gap."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -44,7 +44,9 @@ def optimality_level(
             "unchecked", {"findings": ["there is no blueprint whose bound to prove"]}
         ), None
     if blueprint.core.objective_function is None:
-        return Report("pass", {"findings": ["there is nothing to optimise"]}), None
+        return Report(
+            "pass", {"findings": ["there is nothing to optimise"], "evidence": "no goal"}
+        ), None
     if own is None:
         return Report("unchecked", {"findings": ["the objective was not evaluated"]}), None
     core = blueprint.core
@@ -178,17 +180,23 @@ def _judge_gap(
     options = sorted(options, key=lambda item: item[0], reverse=not least)
     recomputed = options[-1][0] if options else None
     claimed = _claimed_bound(case)
+    near = _near(claimed, own)
     if reported is not None and np.isfinite(reported):
         solver = case.schedule.claims.get("solver", "the solver")
         method = f"branch-and-bound bound as reported by {solver}, not recomputed"
         options.append((reported, method))
     if not options:
-        return Report("unchecked", {"findings": findings, **claimed}), None
+        evidence = "reported" if near and len(own.terms) < 2 else "open"
+        return Report(
+            "unchecked", {"findings": findings, "evidence": evidence, **claimed}
+        ), None
     # Our own bound counts wherever it closes the gap; only else the reported one.
     gaps = [(optimality.gap_of(own.value, bound, own.sense), bound, how) for bound, how in options]
     gap, bound, how = next((item for item in gaps if abs(item[0]) <= TOLERANCES["gap"]), gaps[-1])
     closed = abs(gap) <= TOLERANCES["gap"]
-    body: dict[str, Any] = {"findings": findings, **claimed}
+    own_bound = recomputed is not None and not how.endswith("not recomputed")
+    evidence = "recomputed" if closed and own_bound else "reported" if near else "open"
+    body: dict[str, Any] = {"findings": findings, "evidence": evidence, **claimed}
     if recomputed is not None:
         body["recomputed_bound"] = finite_or_none(recomputed)
     violations: tuple[Violation, ...] = ()
@@ -198,15 +206,23 @@ def _judge_gap(
             findings.append(text)
         else:
             violations = (Violation("optimality", "bound", "bound", text),)
-    status = "fail" if violations else "pass" if closed else "unchecked"
+    status = "fail" if violations else "pass" if evidence == "recomputed" else "unchecked"
     if recomputed is not None and not closed and bound == recomputed:
         findings.append(f"the recomputed bound leaves a gap of {gap:.3g}: it is weak")
-    if own.terms and len(own.terms) > 1 and status == "pass" and not _epsilon(case):
-        status = "unchecked"
+    if len(own.terms) > 1 and evidence != "open" and not _epsilon(case):
+        status, body["evidence"] = "unchecked", "open"
         findings.append("how good the later goals can be was not recomputed")
     return (
         Report(status, body, violations),
         {"value": finite_or_none(bound), "gap": finite_or_none(gap), "method": how},
+    )
+
+
+def _near(claimed: Mapping[str, Any], own: Objective) -> bool:
+    """Whether the bound that the schedule's solver reports closes the gap."""
+    said = claimed.get("reported_bound", {}).get("value")
+    return said is not None and abs(optimality.gap_of(own.value, said, own.sense)) <= (
+        TOLERANCES["gap"]
     )
 
 
