@@ -187,9 +187,7 @@ def _judge_gap(
         options.append((reported, method))
     if not options:
         evidence = "reported" if near and len(own.terms) < 2 else "open"
-        return Report(
-            "unchecked", {"findings": findings, "evidence": evidence, **claimed}
-        ), None
+        return Report("unchecked", {"findings": findings, "evidence": evidence, **claimed}), None
     # Our own bound counts wherever it closes the gap; only else the reported one.
     gaps = [(optimality.gap_of(own.value, bound, own.sense), bound, how) for bound, how in options]
     gap, bound, how = next((item for item in gaps if abs(item[0]) <= TOLERANCES["gap"]), gaps[-1])
@@ -221,8 +219,9 @@ def _judge_gap(
 def _near(claimed: Mapping[str, Any], own: Objective) -> bool:
     """Whether the bound that the schedule's solver reports closes the gap."""
     said = claimed.get("reported_bound", {}).get("value")
-    return said is not None and abs(optimality.gap_of(own.value, said, own.sense)) <= (
-        TOLERANCES["gap"]
+    return (
+        said is not None
+        and abs(optimality.gap_of(own.value, said, own.sense)) <= (TOLERANCES["gap"])
     )
 
 
