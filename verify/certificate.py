@@ -7,7 +7,7 @@ from typing import Any, Final, Self
 
 from engiagent.errors import InputError
 from engiagent.jsontext import dumps_canonical, loads_strict
-from engiagent.verify.claims import Reading, plan_of, verdict_of, verdict_line
+from engiagent.verify.claims import Reading, plan_of, verdict_line, verdict_of
 from engiagent.verify.findings import finite_or_none
 from engiagent.verify.schema import SCHEMA, SEAL, certificate_schema
 

@@ -121,7 +121,7 @@ def formal_reading(blueprint: Blueprint | None) -> Reading:
 
 def _prose(value: Any) -> Iterator[bool]:
     if isinstance(value, Mapping):
-        yield value.get("kind") in FROM_PROSE and "quote" in value or "span" in value
+        yield (value.get("kind") in FROM_PROSE and "quote" in value) or "span" in value
         for item in value.values():
             yield from _prose(item)
     elif isinstance(value, list):
@@ -178,6 +178,12 @@ def verdict_of(
     if not reading.counts:
         return "solved"
     return "certified" if plan.optimum in SHOWN_BEST else "feasible"
+
+
+def none_allowed(certificate: Mapping[str, Any]) -> bool:
+    """Whether a certificate has a proof that its blueprint allows no plan, whoever read the text."""
+    plan = certificate.get("plan") or {}
+    return plan.get("claim") == "no plan" and plan.get("holds") == "pass"
 
 
 # --- values that the user changed ------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from engiagent.errors import InputError
 from engiagent.verify.certificate import Certificate
+from engiagent.verify.claims import none_allowed
 from engiagent.verify.findings import finite_or_none
 from engiagent.verify.levels.optimality import gap_of
 from engiagent.verify.tolerances import TOLERANCES
@@ -97,7 +98,7 @@ def with_opinion(certificate: Certificate, opinion: Opinion) -> Certificate:
 def _contradiction(certificate: Certificate, opinion: Opinion) -> str | None:
     """Return in what a second solver and the certificate cannot both be right."""
     by = opinion.solver
-    if _none_allowed(certificate):
+    if none_allowed({"plan": certificate.plan}):
         found = opinion.complete and opinion.status in ("optimal", "feasible")
         return f"nothing is allowed, but {by} has a plan" if found else None
     goal = certificate.objective
@@ -124,15 +125,10 @@ def _contradiction(certificate: Certificate, opinion: Opinion) -> str | None:
     return None
 
 
-def _none_allowed(certificate: Certificate) -> bool:
-    """Whether the certificate has a proof that no plan is allowed."""
-    return certificate.plan["claim"] == "no plan" and certificate.plan["holds"] == "pass"
-
-
 def _closes(certificate: Certificate, opinion: Opinion) -> bool:
     """Whether the second solver says the same: that the plan is the best, or that there is none."""
     goal = certificate.objective
-    if _none_allowed(certificate):
+    if none_allowed({"plan": certificate.plan}):
         return opinion.status == "infeasible"
     if goal is None or opinion.bound is None or opinion.unit != goal.get("unit"):
         return False

@@ -152,8 +152,9 @@ class Examiner(Judge):
 
         folder = path / PROBLEM
         again = replace(
-            self, reading=kept.reading, opinion=kept.opinion, requirements=kept.requirements
-        )
+            self, reading=kept.reading, opinion=kept.opinion, requirements=kept.requirements,
+            text_reading=kept.text_reading,
+        )  # fmt: skip
         again = again.informed(problem, kept.path, blueprint, folder, name)
         again = replace(again, proofs=replace(self.proofs, exact=self.proofs.exact or kept.exact))
         again = replace(again, disturb=self.disturb or _disturbances(path / CERTIFICATE))

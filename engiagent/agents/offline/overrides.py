@@ -9,6 +9,7 @@ from engiagent.agents.offline.cards import Card, Slot, lexicon
 from engiagent.agents.offline.draft import Draft, Json, Priced, Reading, Value
 from engiagent.agents.offline.owners import Owners
 from engiagent.agents.offline.slots import plausible
+from engiagent.edits import by_user
 from engiagent.errors import InputError
 
 _PRICES: Final = {"import_price": "import", "export_price": "export", "price": "both"}
@@ -68,21 +69,33 @@ def _settle(draft: Draft, owner: str, slot: Slot, name: str, text: str) -> None:
     unit = amount.unit or ("1" if slot.unit == "%" else slot.unit)
     kind = kind_of(unit) if amount.unit else slot.kinds[0]
     fits = kind in slot.kinds or (slot.unit == "%" and kind in ("number", "percent"))
-    value = Value(unit or "1", source(name, text), amount.value)
+    value = Value(unit or "1", source(name, text, amount.value, unit or "1"), amount.value)
     from dataclasses import replace
 
     if not fits or not plausible(slot, replace(amount, unit=unit, kind=kind)):
         raise InputError(
             f"--set {name}: this is no {slot.said}", found=repr(text), expected=_example(slot)
         )
-    _forget(draft, owner, slot)
+    _forget(draft, owner, slot, value)
     bound = slot.bounds[0] if "value" not in slot.bounds else "value"
     draft.readings.append(Reading(owner, slot, value, bound, -1, (0, 0), name))
 
 
-def source(name: str, text: str) -> Json:
+def source(name: str, text: str, number: float, unit: str) -> Json:
     """Return the provenance of a value of the user."""
-    return {"kind": "user", "note": f"--set {name}={text}"}
+    change = {"name": name.strip(), "before": None, "after": number, "unit": unit}
+    return by_user(f"--set {name}={text}", change)
+
+
+def replacing(value: Value, stated: Value) -> None:
+    """Note in the provenance of a value of the user what the text states."""
+    change = value.source["replaces"][0]
+    if stated.number is None:
+        change["before"] = stated.data or "a series"
+    elif stated.unit == change["unit"]:
+        change["before"] = stated.number
+    else:
+        change["before"] = f"{stated.number:g} {stated.unit}"
 
 
 def _example(slot: Slot) -> str:
@@ -97,7 +110,7 @@ def targets(slot: Slot) -> set[str]:
     return fills or {slot.name}
 
 
-def _forget(draft: Draft, owner: str, slot: Slot) -> None:
+def _forget(draft: Draft, owner: str, slot: Slot, value: Value) -> None:
     """Drop what the text says for the same parameters, and doubts about them."""
     gone = targets(slot)
     kept = []
@@ -105,6 +118,8 @@ def _forget(draft: Draft, owner: str, slot: Slot) -> None:
         same = reading.slot.component == slot.component and owner in ("*", reading.owner)
         if not (same and targets(reading.slot) <= gone):
             kept.append(reading)
+        else:
+            replacing(value, reading.value)
     draft.readings[:] = kept
     words = {"efficiency"} if any("efficiency" in g for g in gone) else {slot.said}
     draft.ambiguous[:] = [a for a in draft.ambiguous if not any(w in a.message for w in words)]
@@ -117,9 +132,16 @@ def _price(draft: Draft, slot_name: str, name: str, text: str) -> None:
             f"--set {name}: cannot read the price", found=repr(text), expected="as '0.30 EUR/kWh'"
         )
     role = _PRICES[slot_name]
+    value = Value(
+        amounts[0].unit,
+        source(name, text, amounts[0].value, amounts[0].unit or "1"),
+        amounts[0].value,
+    )
+    for price in draft.prices:
+        if price.role == role:
+            replacing(value, price.value)
     draft.prices[:] = [p for p in draft.prices if p.role != role]
     for key in ("price", "import_price", "export_price"):
         if key == slot_name:
             draft.series.pop(("site", key), None)
-    value = Value(amounts[0].unit, source(name, text), amounts[0].value)
     draft.prices.append(Priced(role, value, None, -1, (0, 0)))

@@ -12,7 +12,7 @@ from engiagent.agents.offline.engine import Understanding, currency_of_text, ope
 from engiagent.agents.offline.files import file_columns
 from engiagent.agents.offline.goals import Goal
 from engiagent.agents.offline.grids import Column, Grid, Times
-from engiagent.agents.offline.overrides import source
+from engiagent.agents.offline.overrides import replacing, source
 from engiagent.agents.offline.phrases import TIME_FACTS, apply_rules, take_definitions
 from engiagent.agents.offline.plant.cold.cooling import Cooling
 from engiagent.agents.offline.plant.columns import (
@@ -438,12 +438,16 @@ def _given(reader: Reader, overrides: Mapping[str, str]) -> None:
                                    for s in i.unit.slots)[:400],
             )  # fmt: skip
         draft = reader.draft
-        value = Value(amounts[0].unit or "1", source(name, text), amounts[0].value)
+        unit = amounts[0].unit or "1"
+        value = Value(unit, source(name, text, amounts[0].value, unit), amounts[0].value)
         for owner in owners:
-            draft.readings[:] = [
+            gone = [
                 r for r in draft.readings
-                if not (r.slot.name == slot_name and r.owner in (owner.name, "*"))
+                if r.slot.name == slot_name and r.owner in (owner.name, "*")
             ]  # fmt: skip
+            for reading in gone:
+                replacing(value, reading.value)
+            draft.readings[:] = [r for r in draft.readings if r not in gone]
             reading = Reading(owner.name, slot, value, "value", -1, (0, 0), name)
             if slot.options.get("priced"):
                 reader.priced.append((reading, Priced(slot.name, value, None, -1, (0, 0))))
