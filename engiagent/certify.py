@@ -12,7 +12,7 @@ from engiagent.blueprint import Blueprint
 from engiagent.blueprint.document import FrozenMap
 from engiagent.files import open_inside, sha256_bytes
 from engiagent.runinputs import data_files
-from engiagent.verify.claims import ONLY_AUTHOR, Reading, formal_reading, overrides_of
+from engiagent.verify.claims import Reading, formal_reading, overrides_of
 
 if TYPE_CHECKING:
     from engiagent.problems import Problem
@@ -142,7 +142,7 @@ def _reproduced(
 
         solution = load_solution(solution)
     source: Any = problem or BlueprintAlone(blueprint, folder, name)
-    reading = reading or reading_of(problem, blueprint) or Reading(open=(ONLY_AUTHOR,))
+    reading = reading or reading_of(problem, blueprint) or Reading()
     return _with_blueprint(reproduce(source, solution, given, reading), blueprint)
 
 

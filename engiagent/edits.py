@@ -186,7 +186,7 @@ def by_user(note: str, change: Json, stated: Any = None) -> Json:
     return {
         "kind": "user",
         "note": note,
-        "replaces": [*({**known, change["name"]: change}.values())],
+        "replaces": [*{**known, change["name"]: change}.values()],
     }
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.units import parse_unit
 from engiagent.errors import EngiagentError
+from engiagent.verify.claims import AUTHOR_ONLY
 from engiagent.verify.claims import Reading as TextReading
 from engiagent.verify.completion import completed, listed
 from engiagent.verify.documents import Bench
@@ -49,7 +50,7 @@ class Case:
     schedule: Schedule
     series: dict[str, Series]
     notes: list[str] = field(default_factory=list)
-    reading: TextReading = TextReading()
+    reading: TextReading = AUTHOR_ONLY
     _digest: Callable[[], str] | None = None
 
     def hash_beside(self) -> None:

@@ -108,6 +108,9 @@ class Reading:
         return cls(data["grade"], data["by"], data["what"], tuple(data["open"]))
 
 
+AUTHOR_ONLY: Final = Reading()
+
+
 def formal_reading(blueprint: Blueprint | None) -> Reading:
     """Return the reading of a blueprint that is given without a problem's text.
 
@@ -181,12 +184,12 @@ def verdict_of(
 
 
 def none_allowed(certificate: Mapping[str, Any]) -> bool:
-    """Whether a certificate has a proof that its blueprint allows no plan, whoever read the text."""
+    """Whether a certificate has a proof that its blueprint allows no plan, whoever read it."""
     plan = certificate.get("plan") or {}
     return plan.get("claim") == "no plan" and plan.get("holds") == "pass"
 
 
-# --- values that the user changed ------------------------------------------------------------------
+# --- values that the user changed ----------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -251,7 +254,7 @@ def _shown(value: float | str) -> str:
     return f"{value:g}" if isinstance(value, int | float) else value
 
 
-# --- in words --------------------------------------------------------------------------------------
+# --- in words ------------------------------------------------------------------------------------
 
 
 def verdict_line(certificate: Mapping[str, Any]) -> str:
@@ -301,7 +304,7 @@ def reading_line(certificate: Mapping[str, Any]) -> str:
     """Return in a line what is claimed of the reading, empty without a certificate."""
     reading = certificate.get("reading") or {}
     grade = reading.get("grade")
-    if grade not in GRADES:
+    if grade not in GRADES or (certificate.get("plan") or {}).get("claim") == "nothing":
         return ""
     by = reading.get("what") or reading.get("by")
     count = len(reading.get("open") or ())

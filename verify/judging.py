@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -11,9 +11,12 @@ from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.verify.case import Case
 from engiagent.verify.documents import Bench
 from engiagent.verify.findings import Report, Violation, finite_or_none
-from engiagent.verify.levels import optimality
+from engiagent.verify.levels import optimality, variables
 from engiagent.verify.levels.goals import Objective
 from engiagent.verify.tolerances import TOLERANCES
+
+FEW_COLUMNS: Final = 2_000
+"""Up to which a blueprint's cases are gone through where nobody annotated the text."""
 
 
 def optimality_level(
@@ -51,7 +54,7 @@ def optimality_level(
         return Report("unchecked", {"findings": ["the objective was not evaluated"]}), None
     core = blueprint.core
     findings: list[str] = []
-    options = _of_the_blueprint(case, bench, core, own, findings)
+    options = _of_the_blueprint(case, bench, core, own, findings, broken)
     if own.terms and blueprint.core.objective_function.combination != "epsilon":
         findings.append(f"the bound is that of the first goal, {own.terms[0].name}")
     reported = case.schedule.number("bound") if _searched(case) else None
@@ -83,7 +86,7 @@ def _with_local(case: Case, bench: Bench, own: Objective, report: Report) -> Rep
 
 
 def _of_the_blueprint(
-    case: Case, bench: Bench, core: Core, own: Objective, findings: list[str]
+    case: Case, bench: Bench, core: Core, own: Objective, findings: list[str], broken: bool
 ) -> list[tuple[float, str]]:
     """Return the bounds that can be recomputed of the blueprint, with their methods."""
     options: list[tuple[float, str]] = []
@@ -99,6 +102,14 @@ def _of_the_blueprint(
 
         found = relaxation.relaxed_bound(bench, core, own, case.schedule.duals)
         options += _recomputed(found, relaxation.METHOD, unit, findings)
+    whole = any(v.type in ("integer", "binary") for v in core.decision_variables)
+    size = sum(bench.grid(v.index).size for v in core.decision_variables)
+    if whole and size <= FEW_COLUMNS and not broken and not _closes(options, own):
+        from engiagent.verify.levels import tree
+
+        boxes = {v.name: variables.box_of(bench, v) for v in core.decision_variables}
+        found = tree.bound_by_cases(bench, core, own, boxes)
+        options += _recomputed(found, tree.METHOD, unit, findings)
     return options
 
 

@@ -17,7 +17,7 @@ from engiagent.blueprint.document import Blueprint, ConstraintDef
 from engiagent.errors import EngiagentError
 from engiagent.verify.case import input_hashes
 from engiagent.verify.certificate import Certificate
-from engiagent.verify.claims import ONLY_AUTHOR, Reading, overrides_of
+from engiagent.verify.claims import AUTHOR_ONLY, ONLY_AUTHOR, Reading, overrides_of
 from engiagent.verify.definitions.bench import Bench, answers_of
 from engiagent.verify.definitions.claims import check_claim
 from engiagent.verify.definitions.design import check_design
@@ -36,7 +36,7 @@ def reproduce(
     problem: ProblemLike,
     results: Any,
     blueprint: Blueprint,
-    reading: Reading = Reading(open=(ONLY_AUTHOR,)),  # noqa: B008
+    reading: Reading = AUTHOR_ONLY,
 ) -> Certificate:
     """Return the certificate of a computed answer.
 
@@ -220,6 +220,7 @@ def _certificate(
 
 def _what_is_open(reading: Reading, data: Report) -> Reading:
     """Return the reading with the numbers and sentences of the text that remain open."""
-    if reading.grade == "stated" or data.status == "pass":
+    if reading.grade == "stated" or reading.open:
         return reading
-    return reading.leaving(*map(str, data.body.get("findings", ())))
+    findings = () if data.status == "pass" else data.body.get("findings", ())
+    return reading.leaving(ONLY_AUTHOR, *map(str, findings))
