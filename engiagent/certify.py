@@ -12,12 +12,13 @@ from engiagent.blueprint import Blueprint
 from engiagent.blueprint.document import FrozenMap
 from engiagent.files import open_inside, sha256_bytes
 from engiagent.runinputs import data_files
+from engiagent.verify.claims import Reading, formal_reading, overrides_of
 
 if TYPE_CHECKING:
     from engiagent.problems import Problem
     from engiagent.verify import Certificate
     from engiagent.verify.disturbances import Disturbances
-    from engiagent.verify.foreign import Reading
+    from engiagent.verify.foreign import Reading as Columns
     from engiagent.verify.opinions import Opinion
     from engiagent.verify.requirements import Requirements
 
@@ -60,11 +61,12 @@ def certify(
     *,
     folder: Path,
     name: str,
-    mapping: "Mapping[str, str] | Reading | None" = None,
+    mapping: "Mapping[str, str] | Columns | None" = None,
     requirements: "Requirements | None" = None,
     exact: bool = False,
     opinion: "Opinion | None" = None,
     disturb: "Disturbances | None" = None,
+    reading: Reading | None = None,
 ) -> "Certificate":
     """Return the certificate of a schedule.
 
@@ -88,6 +90,10 @@ def certify(
         Of a second solver, as :func:`engiagent.secondopinion.second_opinion` gets it.
     disturb
         What is to turn out another way in runs that are reported beside the verdict.
+    reading
+        Who has read the text besides the author of the blueprint; by default what
+        :func:`reading_of` derives. A caller that knows more states it: a plant block is `stated`,
+        a stored reading has the grade of the one that was accepted.
 
     Raises
     ------
@@ -95,12 +101,13 @@ def certify(
         When an input is unreadable.
     """
     if blueprint is not None and blueprint.kind == "definitions":
-        return _reproduced(problem, solution, blueprint, folder, name)
+        return _reproduced(problem, solution, blueprint, folder, name, reading)
     from engiagent.verify import check
 
     source, expanded = source_of(problem, blueprint, folder, name)
     stated = None if source.expert is not None else requirements
-    certificate = check(source, solution, expanded, stated, mapping)
+    reading = reading or reading_of(problem, blueprint, stated)
+    certificate = check(source, solution, expanded, stated, mapping, reading)
     if exact:
         from engiagent.verify.exact import with_exact
 
@@ -119,7 +126,12 @@ def certify(
 
 
 def _reproduced(
-    problem: "Problem | None", solution: Any, blueprint: Blueprint, folder: Path, name: str
+    problem: "Problem | None",
+    solution: Any,
+    blueprint: Blueprint,
+    folder: Path,
+    name: str,
+    reading: Reading | None,
 ) -> "Certificate":
     """Return the certificate of a computation: the checker computes it again."""
     from engiagent.verify.definitions import reproduce
@@ -132,7 +144,34 @@ def _reproduced(
 
         solution = load_solution(solution)
     source: Any = problem or BlueprintAlone(blueprint, folder, name)
-    return _with_blueprint(reproduce(source, solution, given), blueprint)
+    reading = reading or reading_of(problem, blueprint) or Reading()
+    return _with_blueprint(reproduce(source, solution, given, reading), blueprint)
+
+
+def reading_of(
+    problem: "Problem | None",
+    blueprint: Blueprint | None,
+    requirements: "Requirements | None" = None,
+) -> Reading | None:
+    """Return who has read the text of a problem, as far as what is given tells.
+
+    Parameters
+    ----------
+    problem
+        None for a blueprint alone, which is the statement of the problem unless it quotes a text.
+    requirements
+        What an engine read in the text apart from the blueprint.
+
+    Returns
+    -------
+    None where the checker finds it by itself: annotated requirements beside the problem, or
+    nobody but the author.
+    """
+    if problem is None:
+        return formal_reading(blueprint)
+    if requirements is not None:
+        return Reading("confirmed", "a second reading", f"requirements {requirements.sha256[:12]}")
+    return None
 
 
 def source_of(
@@ -156,8 +195,12 @@ def without_schedule(
     blueprint: Blueprint | None,
     missing: Sequence[str],
     not_understood: Sequence[str],
+    contradictions: Sequence[str] = (),
 ) -> "Certificate":
-    """Return the certificate of a problem that nothing was solved for: undecided, and why."""
+    """Return the certificate of a problem that nothing was solved for, and why.
+
+    It is ill-posed where data are missing or statements clash, else undecided.
+    """
     from engiagent.verify import Certificate
     from engiagent.verify.certificate import LEVELS
     from engiagent.verify.tolerances import TOLERANCES, tolerances_sha256
@@ -166,34 +209,36 @@ def without_schedule(
     certificate = Certificate(
         verdict="undecided",
         problem=problem.id,
+        plan={"claim": "nothing"},
         inputs=dict(problem.sha256),
         levels=dict.fromkeys(LEVELS, level),
         missing=tuple(missing),
+        contradictions=tuple(contradictions),
         not_understood=tuple(not_understood),
         tolerances=TOLERANCES,
         tolerances_sha256=tolerances_sha256(),
         versions={"engiagent": __version__},
     )
-    return _with_blueprint(certificate, blueprint)
+    found = certificate.judged(reading=Reading())
+    return _with_blueprint(found, blueprint)
 
 
-def with_gaps(certificate: "Certificate", not_understood: Sequence[str]) -> "Certificate":
-    """Return a certificate that is undecided where the text was not understood in full.
-
-    A schedule that breaks what was understood stays violated.
-    """
-    if not not_understood:
+def with_gaps(certificate: "Certificate", gaps: Sequence[str]) -> "Certificate":
+    """Return a certificate with more of the text that is open: the reading does not count then."""
+    if not gaps:
         return certificate
-    unclear = dict.fromkeys([*certificate.not_understood, *not_understood])
-    verdict = certificate.verdict if certificate.verdict == "violated" else "undecided"
-    return replace(certificate, verdict=verdict, not_understood=tuple(unclear))
+    return certificate.judged(reading=Reading.from_dict(certificate.reading).leaving(*gaps))
 
 
 def _with_blueprint(certificate: "Certificate", blueprint: Blueprint | None) -> "Certificate":
-    """Name the blueprint as it stands in its file, components not written out."""
+    """Name the blueprint as it stands in its file, and what the user changed in it."""
     if blueprint is None:
         return certificate
-    return replace(certificate, inputs={**certificate.inputs, "blueprint": blueprint.sha256})
+    return replace(
+        certificate,
+        inputs={**certificate.inputs, "blueprint": blueprint.sha256},
+        overrides=tuple(item.to_dict() for item in overrides_of(blueprint)),
+    )
 
 
 def _as_given(part: Any) -> Any:
@@ -284,7 +329,7 @@ def executed(certificate: Mapping[str, Any]) -> list[str]:
 
 
 def not_shown(certificate: Mapping[str, Any]) -> list[str]:
-    """Return what the checker could not establish: why a verdict is not ``certified``.
+    """Return what is open: why a verdict is not ``certified``.
 
     Each reason stands once, however many checks share it.
     """
@@ -300,4 +345,8 @@ def not_shown(certificate: Mapping[str, Any]) -> list[str]:
             if entry.get("status") == "unchecked":
                 note = entry.get("note") or f"{entry.get('name') or entry.get('id')} is unchecked"
                 reasons[f"{name}: {note}"] = None
+    for text in (certificate.get("reading") or {}).get("open") or ():
+        known = any(reason.endswith(f": {text}") for reason in reasons)
+        if not known:
+            reasons[f"reading: {text}"] = None
     return list(reasons)

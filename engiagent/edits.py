@@ -1,6 +1,7 @@
 """Edits of a blueprint by name: values of parameters and slots, bounds of variables.
 
-Every edit notes in the provenance that the value is the user's.
+Every edit notes in the provenance that the value is the user's, and what stood there: the
+certificate lists both.
 """
 
 import math
@@ -82,10 +83,13 @@ def _fill(parameter: Json, value: Any, unit: str | None, note: str | None) -> An
         raise InputError(f"{name} has no single unit; patch the blueprint instead")
     before = parameter.get("value", parameter.get("data"))
     given = _in_unit(value, unit, own, name)
+    stated = parameter.get("source_reference")
+    change = _change(name, before, given, own)
     for key in ("data", "keys", "status", "unit_override"):
         parameter.pop(key, None)
     parameter["value"] = given
-    parameter["source_reference"] = _said(note or f"set to {_shown(value)} {unit or own}")
+    note = note or f"set to {_shown(value)} {unit or own}"
+    parameter["source_reference"] = by_user(note, change, stated)
     return before
 
 
@@ -103,7 +107,9 @@ def _fill_slot(component: Json, slot: str, value: Any, unit: str | None, note: s
     number = _each(value, float, name)  # its dimension is for static analysis: it knows the money
     before = component["parameters"].get(slot)
     component["parameters"][slot] = f"{number!r}[{unit or own}]"
-    component["source_reference"] = _said(note or f"{slot} set to {value} {unit or own}")
+    change = _change(name, before, number, unit or own)
+    note = note or f"{slot} set to {value} {unit or own}"
+    component["source_reference"] = by_user(note, change, component.get("source_reference"))
     return before
 
 
@@ -121,7 +127,9 @@ def _bound(variable: Json, side: str, value: Any, unit: str | None, note: str | 
             f"{variable['name']}.{side} cannot be set so",
             expected="a number, an expression, or None for no bound",
         )
-    variable["source_reference"] = _said(note or f"{side} bound set to {value} {unit or own}")
+    change = _change(f"{variable['name']}.{side}", before, variable.get(side, "none"), own)
+    note = note or f"{side} bound set to {value} {unit or own}"
+    variable["source_reference"] = by_user(note, change, variable.get("source_reference"))
     return before
 
 
@@ -163,5 +171,62 @@ def _shown(value: Any) -> str:
     return f"{len(value)} values in" if many else str(value)
 
 
-def _said(note: str) -> Json:
-    return {"kind": "user", "note": note}
+def by_user(note: str, change: Json, stated: Any = None) -> Json:
+    """Return the provenance of a value of the user.
+
+    Parameters
+    ----------
+    note
+        What was done, in words.
+    change
+        ``name, before, after, unit``.
+    stated
+        The provenance so far: what was changed before stays listed, with its first value.
+    """
+    earlier = stated.get("replaces", []) if isinstance(stated, Mapping) else []
+    known = {entry["name"]: entry for entry in earlier}
+    if change["name"] in known:
+        change = {**change, "before": known[change["name"]]["before"]}
+    return {
+        "kind": "user",
+        "note": note,
+        "replaces": [*{**known, change["name"]: change}.values()],
+    }
+
+
+def with_changes(before: Json, after: Json) -> Json:
+    """Return a patched blueprint in which every number that the patch changed is the user's.
+
+    A parameter whose source was changed as well was read anew: that is no value of the user.
+    """
+    known = {p["name"]: p for p in before["core_model_elements"].get("parameters", [])}
+    for parameter in after["core_model_elements"].get("parameters", []):
+        old = known.get(parameter["name"])
+        keys = ("value", "data", "unit")
+        if old is None or all(old.get(key) == parameter.get(key) for key in keys):
+            continue
+        stated = parameter.get("source_reference")
+        if stated != old.get("source_reference"):
+            continue
+        now, then = (item.get("value", item.get("data")) for item in (parameter, old))
+        unit = parameter.get("unit")
+        change = _change(parameter["name"], then, now, unit if isinstance(unit, str) else "")
+        parameter["source_reference"] = by_user("changed by a patch", change, stated)
+    return after
+
+
+def _change(name: str, before: Any, after: Any, unit: str) -> Json:
+    """Return what an edit replaces; many numbers in words."""
+    return {"name": name, "before": _entry(before), "after": _entry(after), "unit": unit}
+
+
+def _entry(value: Any) -> float | str | None:
+    if isinstance(value, str) and value.endswith("]"):
+        number, _, _unit = value.partition("[")
+        try:
+            return float(number)
+        except ValueError:
+            return value
+    if value is None or isinstance(value, str | int | float):
+        return value
+    return f"{len(value)} values"

@@ -15,10 +15,13 @@ from engiagent.runfolder import (
     OPINION,
     REQUIREMENTS,
     SOLUTION,
+    TEXT_READING,
     RunFolder,
     read_record,
 )
 from engiagent.runinputs import copy_data, copy_problem
+from engiagent.verify.claims import GRADES
+from engiagent.verify.claims import Reading as TextReading
 
 if TYPE_CHECKING:
     from engiagent.problems import Problem
@@ -49,6 +52,8 @@ class KeptSchedule:
         What it answered, for the folder; it is never read back.
     requirements
         What an engine took from the text, which the schedule was held to as well.
+    text_reading
+        Who had read the text, where that is not found beside the problem.
     """
 
     path: Path
@@ -58,6 +63,7 @@ class KeptSchedule:
     second_solver: str | None = None
     opinion: "Opinion | None" = None
     requirements: "Requirements | None" = None
+    text_reading: TextReading | None = None
 
 
 def keep_check(
@@ -119,9 +125,10 @@ def kept_schedule(run: Path) -> KeptSchedule | None:
     name, record, taken = asked.get("schedule"), str(run / "run.json"), _taken(run)
     exact, solver = kept_exact(asked, record), stored_solver(asked, record)
     reading, unclear = asked.get("reading") or {}, asked.get("not_understood") or []
+    read_by = _text_reading(asked, run)
     if name is None:
         path = run / SOLUTION
-        kept = KeptSchedule(path, None, _texts(unclear, run), exact, solver, None, taken)
+        kept = KeptSchedule(path, None, _texts(unclear, run), exact, solver, None, taken, read_by)
         return kept if path.is_file() else None
     if not (isinstance(name, str) and Path(name).stem == SCHEDULE and Path(name).name == name):
         raise InputError("no name of a kept schedule", str(run / "run.json"), found=repr(name))
@@ -130,7 +137,23 @@ def kept_schedule(run: Path) -> KeptSchedule | None:
     if (run / name).is_symlink():  # a folder that travels may not lead out of itself
         raise InputError("the kept schedule is a link", str(run / name), expected="a plain file")
     read = Reading.from_dict(reading, str(run / "run.json")) if reading else None
-    return KeptSchedule(run / name, read, _texts(unclear, run), exact, solver, None, taken)
+    unread = _texts(unclear, run)
+    return KeptSchedule(run / name, read, unread, exact, solver, None, taken, read_by)
+
+
+def _text_reading(asked: Any, run: Path) -> TextReading | None:
+    found = asked.get(TEXT_READING)
+    if found is None:
+        return None
+    texts = ("grade", "by", "what")
+    if (
+        not isinstance(found, dict)
+        or set(found) != {*texts, "open"}
+        or not all(isinstance(found[name], str) for name in texts)
+        or found["grade"] not in GRADES
+    ):
+        raise InputError("no claim about the reading of a text", str(run / "run.json"))
+    return TextReading(found["grade"], found["by"], found["what"], _texts(found["open"], run))
 
 
 def _texts(value: Any, run: Path) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from engiagent.agents.team import ALONE, Guidance, Hooks, team
 from engiagent.blueprint import Blueprint
@@ -19,6 +19,7 @@ from engiagent.runfolder import (
     PROBLEM,
     REQUIREMENTS,
     SCRIPT,
+    TEXT_READING,
     RunFolder,
     State,
 )
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from engiagent.problems import Problem
     from engiagent.solvers.result import Progress
     from engiagent.verify import Certificate
-
-UNDECIDED: Final = "undecided"
 
 
 class InternalError(EngiagentError):
@@ -59,8 +58,9 @@ class RunOutcome:
         Which solver was chosen and why, as text of several lines.
     objective, bound
         As the certificate has them: value, unit and sense, and the bound's value.
-    missing, not_understood, violations
-        What the problem does not give, sentences that were not understood, broken requirements.
+    missing, contradictions, not_understood, violations
+        What the problem does not give, statements of it that clash, sentences that were not
+        understood, broken requirements.
     error
         The error behind the state ``failed``.
     """
@@ -75,6 +75,7 @@ class RunOutcome:
     objective: Mapping[str, Any] | None = None
     bound: float | None = None
     missing: tuple[str, ...] = ()
+    contradictions: tuple[str, ...] = ()
     not_understood: tuple[str, ...] = ()
     violations: tuple[Any, ...] = ()
     certificate: Mapping[str, Any] | None = None
@@ -94,6 +95,7 @@ class Run:
     guidance: Guidance = ALONE
     blueprint: Blueprint | None = None
     missing: tuple[str, ...] = ()
+    contradictions: tuple[str, ...] = ()
     not_understood: tuple[str, ...] = ()
     reason: str | None = None
     status: str | None = None
@@ -206,6 +208,9 @@ class Run:
     def _adopt(self, board: "Board") -> None:
         """Take over what a board shows, and write down what is new."""
         self.missing, self.not_understood = board.missing, board.not_understood
+        self.contradictions = board.contradictions
+        if board.reading is not None:
+            self.folder.record["asked"][TEXT_READING] = board.reading.to_dict()
         blueprint = board.blueprint
         if board.program is not None and blueprint is not None:
             blueprint = in_full(blueprint)
@@ -273,6 +278,7 @@ class Run:
             requirements=taken,
             exact=self.proofs.exact,
             opinion=said,
+            reading=board.reading,
         )
         return with_gaps(certificate, gaps).to_dict()
 
@@ -318,7 +324,10 @@ class Run:
         from engiagent.certify import without_schedule
 
         if self.problem is not None:
-            self._keep(without_schedule(self.problem, blueprint, self.missing, self.not_understood))
+            found = without_schedule(
+                self.problem, blueprint, self.missing, self.not_understood, self.contradictions
+            )
+            self._keep(found)
 
     def _keep(self, certificate: "Certificate") -> None:
         self.certificate = certificate.to_dict()
@@ -361,12 +370,13 @@ class Run:
         found = self.certificate or {}
         verdict = found.get("verdict")
         if verdict is None and self.error is None:
-            verdict = UNDECIDED
+            verdict = "ill-posed" if self.missing or self.contradictions else "undecided"
+            verdict = "undecided" if self.not_understood else verdict
         bound = found.get("bound")
         objective = found.get("objective")
         missing = tuple(found.get("missing") or self.missing)
         not_understood = tuple(found.get("not_understood") or self.not_understood)
-        if verdict == UNDECIDED and not missing and not not_understood:
+        if verdict == "undecided" and not missing and not not_understood:
             from engiagent.certify import not_shown
 
             not_understood = tuple(not_shown(found))
@@ -381,6 +391,7 @@ class Run:
             objective=objective,
             bound=bound.get("value") if isinstance(bound, Mapping) else None,
             missing=missing,
+            contradictions=tuple(found.get("contradictions") or self.contradictions),
             not_understood=not_understood,
             violations=tuple(found.get("violations") or ()),
             certificate=self.certificate,
@@ -390,7 +401,7 @@ class Run:
 
 
 def _open(certificate: Mapping[str, Any] | None) -> bool:
-    return (certificate or {}).get("verdict") == UNDECIDED
+    return (certificate or {}).get("verdict") == "undecided"
 
 
 def in_full(blueprint: Blueprint) -> Blueprint:

@@ -13,6 +13,8 @@ from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.units import parse_unit
 from engiagent.errors import EngiagentError, InputError
 from engiagent.jsontext import loads_strict
+from engiagent.verify.claims import AUTHOR_ONLY
+from engiagent.verify.claims import Reading as TextReading
 from engiagent.verify.completion import completed, listed
 from engiagent.verify.documents import Bench
 from engiagent.verify.foreign import Reading
@@ -50,6 +52,7 @@ class Case:
     schedule: Schedule
     series: dict[str, Series]
     notes: list[str] = field(default_factory=list)
+    reading: TextReading = AUTHOR_ONLY
     _digest: Callable[[], str] | None = None
 
     def hash_beside(self) -> None:

@@ -2,11 +2,12 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self
 
 from engiagent.errors import InputError
 from engiagent.jsontext import dumps_canonical, loads_strict
+from engiagent.verify.claims import Reading, plan_of, verdict_line, verdict_of
 from engiagent.verify.findings import finite_or_none
 from engiagent.verify.schema import SCHEMA, SEAL, certificate_schema
 
@@ -14,6 +15,9 @@ LEVELS: Final = ("data", "algebra", "physics", "optimality")
 _KEYS: Final = (
     "schema",
     "verdict",
+    "plan",
+    "reading",
+    "overrides",
     "problem",
     "inputs",
     "objective",
@@ -21,12 +25,16 @@ _KEYS: Final = (
     "levels",
     "violations",
     "missing",
+    "contradictions",
     "not_understood",
     "notes",
     "tolerances",
     "tolerances_sha256",
     "versions",
 )
+_LISTS: Final = (
+    "overrides", "violations", "missing", "contradictions", "not_understood", "notes",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -36,7 +44,12 @@ class Certificate:
     Attributes
     ----------
     verdict
-        One of those of :mod:`engiagent.verify.schema`.
+        One of :data:`engiagent.verify.verdicts.VERDICTS`.
+    plan, reading
+        The two claims, as :class:`~engiagent.verify.claims.Plan` and
+        :class:`~engiagent.verify.claims.Reading` write them.
+    overrides
+        Values that the user put in the place of the problem's.
     problem
         The problem's id.
     inputs
@@ -49,20 +62,25 @@ class Certificate:
         ``data, algebra, physics, optimality``: each with its ``status``.
     violations
         What is wrong, with place, amount, unit and tolerance.
-    missing, not_understood
-        Data that the problem does not give; demands of the text that nobody accounted for.
+    missing, contradictions, not_understood
+        Data that the problem does not give; statements of it that clash; requirements of the text
+        that nobody accounted for.
     notes
         What was assumed on the way: units, signs, a first state.
     """
 
     verdict: str
     problem: str
+    plan: Mapping[str, Any] = field(default_factory=dict)
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    overrides: tuple[Mapping[str, Any], ...] = ()
     inputs: Mapping[str, str] = field(default_factory=dict)
     objective: Mapping[str, Any] | None = None
     bound: Mapping[str, Any] | None = None
     levels: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     violations: tuple[Mapping[str, Any], ...] = ()
     missing: tuple[str, ...] = ()
+    contradictions: tuple[str, ...] = ()
     not_understood: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     tolerances: Mapping[str, float] = field(default_factory=dict)
@@ -86,6 +104,31 @@ class Certificate:
         return dumps_canonical(self.to_dict())
 
     @property
+    def line(self) -> str:
+        """The verdict with the values that the user changed or gave."""
+        return verdict_line({"verdict": self.verdict, "overrides": self.overrides})
+
+    def judged(self, **changes: Any) -> Self:
+        """Return the certificate with changes, and with the verdict that follows from it all.
+
+        Parameters
+        ----------
+        changes
+            Fields; ``reading`` may be a :class:`~engiagent.verify.claims.Reading`.
+        """
+        if isinstance(changes.get("reading"), Reading):
+            changes["reading"] = changes["reading"].to_dict()
+        found = replace(self, **changes)
+        plan = plan_of(found.plan["claim"], found.levels, found.violations)
+        verdict = verdict_of(
+            plan,
+            Reading.from_dict(found.reading),
+            missing=bool(found.missing or found.contradictions),
+            not_understood=bool(found.not_understood),
+        )
+        return replace(found, plan=plan.to_dict(), verdict=verdict)
+
+    @property
     def sha256(self) -> str:
         """The seal: the SHA-256 of the canonical text of everything else."""
         return seal_of(self._content())
@@ -103,7 +146,7 @@ class Certificate:
         seal = data.pop(SEAL)
         if seal != seal_of(data):
             raise InputError("the certificate was changed after it was sealed", file)
-        for key in ("violations", "missing", "not_understood", "notes"):
+        for key in _LISTS:
             data[key] = tuple(data[key])
         return cls(**data)
 
@@ -141,32 +184,3 @@ def _clean(value: Any) -> Any:
     if isinstance(value, float):
         return finite_or_none(value)
     return value
-
-
-def decide(
-    statuses: Mapping[str, str],
-    annotated: bool,
-    violated: bool,
-    missing: bool,
-    not_understood: bool,
-) -> str:
-    """Return the verdict on a schedule.
-
-    Parameters
-    ----------
-    statuses
-        The status of every level.
-    annotated
-        Whether the rules were annotated from the text and not taken from the blueprint alone.
-    """
-    if violated or "fail" in statuses.values():
-        return "violated"
-    if missing or not_understood:
-        return "undecided"
-    if statuses["algebra"] != "pass":
-        return "undecided"
-    if not annotated and statuses["data"] != "pass":
-        return "undecided"
-    if all(statuses[level] == "pass" for level in LEVELS):
-        return "certified"
-    return "feasible" if statuses["physics"] == "pass" else "undecided"

@@ -19,7 +19,9 @@ from engiagent.verify.case import (
     input_hashes,
     missing_parameters,
 )
-from engiagent.verify.certificate import Certificate, decide
+from engiagent.verify.certificate import Certificate
+from engiagent.verify.claims import ONLY_AUTHOR, Claim, overrides_of
+from engiagent.verify.claims import Reading as TextReading
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.findings import Report, Violation, finite_or_none
 from engiagent.verify.foreign import Reading
@@ -45,6 +47,7 @@ def check(
     blueprint: Blueprint | None = None,
     requirements: Requirements | str | Path | None = None,
     mapping: Mapping[str, str] | Reading | None = None,
+    reading: TextReading | None = None,
 ) -> Certificate:
     """Check a schedule against its problem.
 
@@ -64,6 +67,9 @@ def check(
     mapping
         Quantity or variable to column, for schedules with headers of their own; or how such a
         schedule is to be read altogether.
+    reading
+        Who has read the text besides the author of the blueprint. By default requirements count
+        as annotated by experts, and a blueprint without any as read by its author only.
 
     Raises
     ------
@@ -77,6 +83,10 @@ def check(
             expected="a blueprint or annotated requirements",
         )
     case = build_case(problem, solution, blueprint, annotated, mapping)
+    if reading is not None:
+        case.reading = reading
+    elif annotated is not None:
+        case.reading = TextReading("annotated", "experts", annotated.file or "requirements")
     if blueprint is not None:
         case.notes += robust.nominal_only(blueprint)
     missing = missing_parameters(case)
@@ -122,15 +132,8 @@ def _checked(
     )
     violations += best.violations
     reports = {"data": data, "algebra": algebra_report, "physics": physics, "optimality": best}
-    verdict = decide(
-        {name: report.status for name, report in reports.items()},
-        case.requirements is not None,
-        bool(violations),
-        bool(missing),
-        bool(not_understood),
-    )
     goal = None if objective is None else _stated(objective, case.schedule.number("objective"))
-    return _certificate(case, verdict, reports, violations, missing, not_understood, goal, bound)
+    return _certificate(case, "plan", reports, violations, missing, not_understood, goal, bound)
 
 
 def _stated(objective: Objective, claimed: float | None) -> dict[str, Any]:
@@ -161,8 +164,7 @@ def _without_schedule(case: Case, missing: list[str]) -> Certificate:
     data, not_understood = _data_level(case, case.bench(False))
     case.notes.append("there is no schedule to check")
     violations = list(data.violations)
-    verdict = "violated" if violations else "undecided"
-    return _certificate(case, verdict, {"data": data}, violations, missing, not_understood)
+    return _certificate(case, "nothing", {"data": data}, violations, missing, not_understood)
 
 
 def _data_level(case: Case, bench: Bench | None) -> tuple[Report, list[str]]:
@@ -330,7 +332,7 @@ def _infeasible(case: Case, missing: list[str]) -> Certificate:
     if case.blueprint is None:
         finding = "a claim of infeasibility needs its blueprint"
         reports["optimality"] = Report("unchecked", {"findings": [finding]})
-        return _certificate(case, "undecided", reports, [], missing, [])
+        return _certificate(case, "no plan", reports, [], missing, [])
     core = case.blueprint.core
     declarations = case.known.declared(core)
     bench = Bench(declarations, _middles(declarations))
@@ -351,14 +353,9 @@ def _infeasible(case: Case, missing: list[str]) -> Certificate:
         "margin": finite_or_none(proof.margin),
         "conflict": [{"constraint": name, "share": share} for name, share in proof.weights],
     }
+    body["evidence"] = "recomputed" if proof.proven else "open"
     reports |= {"data": data, "optimality": Report("pass" if proof.proven else "unchecked", body)}
-    if data.violations:
-        verdict = "violated"
-    elif proof.proven and not missing and not not_understood and data.status == "pass":
-        verdict = "proven infeasible"
-    else:
-        verdict = "undecided"
-    return _certificate(case, verdict, reports, list(data.violations), missing, not_understood)
+    return _certificate(case, "no plan", reports, list(data.violations), missing, not_understood)
 
 
 def _of_the_text(case: Case, bench: Bench, own: optimality.Proof) -> optimality.Proof:
@@ -405,7 +402,7 @@ def _middles(declarations: Declarations) -> dict[str, Series]:
 
 def _certificate(
     case: Case,
-    verdict: str,
+    claim: Claim,
     reports: Mapping[str, Report],
     violations: Sequence[Violation],
     missing: Sequence[str],
@@ -425,9 +422,12 @@ def _certificate(
         name: reports.get(name, UNCHECKED).to_dict()
         for name in ("data", "algebra", "physics", "optimality")
     }
+    reading = _what_is_open(case, claim, reports.get("data", UNCHECKED), not_understood)
     return Certificate(
-        verdict=verdict,
+        verdict="undecided",
         problem=case.problem.id,
+        plan={"claim": claim},
+        overrides=tuple(item.to_dict() for item in overrides_of(case.blueprint)),
         inputs=inputs,
         objective=objective,
         bound=bound,
@@ -439,4 +439,27 @@ def _certificate(
         tolerances=TOLERANCES,
         tolerances_sha256=tolerances_sha256(),
         versions={"engiagent": engiagent.__version__, "numpy": np.__version__},
-    )
+    ).judged(reading=reading)
+
+
+def _what_is_open(
+    case: Case, claim: Claim, data: Report, not_understood: Sequence[str]
+) -> TextReading:
+    """Return the reading with the numbers and requirements of the text that remain open.
+
+    Experts' requirements with a goal of their own judge the plan whatever the blueprint's numbers
+    come from; then only words that the text does not have, and sentences, are open.
+    """
+    reading, blueprint = case.reading, case.blueprint
+    sentences = [f"not accounted for: {text!r}" for text in not_understood]
+    findings = [] if data.status == "pass" else [str(f) for f in data.body.get("findings", ())]
+    if reading.grade == "stated" or claim == "nothing":
+        return reading.leaving(*sentences)
+    if reading.grade == "author only":
+        # Where the text is not there, nothing of it can be named.
+        return reading if reading.open else reading.leaving(ONLY_AUTHOR, *findings)
+    goal = None if blueprint is None else blueprint.core.objective_function
+    experts = case.requirements if reading.grade == "annotated" else None
+    if claim == "plan" and experts is not None and (goal is None or experts.objective is not None):
+        return reading.leaving(*quote_findings(experts, case.problem.text), *sentences)
+    return reading.leaving(*findings)

@@ -1,8 +1,8 @@
 """Level 4 as a whole: which bounds there are, which one counts, and whether it closes the gap."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -11,9 +11,12 @@ from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.verify.case import Case
 from engiagent.verify.documents import Bench
 from engiagent.verify.findings import Report, Violation, finite_or_none
-from engiagent.verify.levels import optimality
+from engiagent.verify.levels import optimality, variables
 from engiagent.verify.levels.goals import Objective
 from engiagent.verify.tolerances import TOLERANCES
+
+FEW_COLUMNS: Final = 2_000
+"""Up to which a blueprint's cases are gone through where nobody annotated the text."""
 
 
 def optimality_level(
@@ -44,12 +47,14 @@ def optimality_level(
             "unchecked", {"findings": ["there is no blueprint whose bound to prove"]}
         ), None
     if blueprint.core.objective_function is None:
-        return Report("pass", {"findings": ["there is nothing to optimise"]}), None
+        return Report(
+            "pass", {"findings": ["there is nothing to optimise"], "evidence": "no goal"}
+        ), None
     if own is None:
         return Report("unchecked", {"findings": ["the objective was not evaluated"]}), None
     core = blueprint.core
     findings: list[str] = []
-    options = _of_the_blueprint(case, bench, core, own, findings)
+    options = _of_the_blueprint(case, bench, core, own, findings, broken)
     if own.terms and blueprint.core.objective_function.combination != "epsilon":
         findings.append(f"the bound is that of the first goal, {own.terms[0].name}")
     reported = case.schedule.number("bound") if _searched(case, bench, own) else None
@@ -82,7 +87,7 @@ def _with_local(case: Case, bench: Bench, own: Objective, report: Report) -> Rep
 
 
 def _of_the_blueprint(
-    case: Case, bench: Bench, core: Core, own: Objective, findings: list[str]
+    case: Case, bench: Bench, core: Core, own: Objective, findings: list[str], broken: bool
 ) -> list[tuple[float, str]]:
     """Return the bounds that can be recomputed of the blueprint, with their methods."""
     options: list[tuple[float, str]] = []
@@ -98,6 +103,14 @@ def _of_the_blueprint(
 
         found = relaxation.relaxed_bound(bench, core, own, case.schedule.duals)
         options += _recomputed(found, relaxation.METHOD, unit, findings)
+    whole = any(v.type in ("integer", "binary") for v in core.decision_variables)
+    size = sum(bench.grid(v.index).size for v in core.decision_variables)
+    if whole and size <= FEW_COLUMNS and not broken and not _closes(options, own):
+        from engiagent.verify.levels import tree
+
+        boxes = {v.name: variables.box_of(bench, v) for v in core.decision_variables}
+        found = tree.bound_by_cases(bench, core, own, boxes)
+        options += _recomputed(found, tree.METHOD, unit, findings)
     return options
 
 
@@ -189,21 +202,24 @@ def _judge_gap(
     least = own.sense == "minimize"
     options = sorted(options, key=lambda item: item[0], reverse=not least)
     recomputed = options[-1][0] if options else None
+    near = _near(claimed, own)
     if reported is not None and np.isfinite(reported):
         solver = case.schedule.claims.get("solver", "the solver")
         method = f"branch-and-bound bound as reported by {solver}, not recomputed"
         options.append((reported, method))
     if not options:
-        return Report("unchecked", {"findings": findings, **claimed}), None
+        evidence = "reported" if near and len(own.terms) < 2 else "open"
+        return Report("unchecked", {"findings": findings, "evidence": evidence, **claimed}), None
     # Our own bound counts wherever it closes the gap; only else the reported one.
     gaps = [(optimality.gap_of(own.value, bound, own.sense), bound, how) for bound, how in options]
     gap, bound, how = next((item for item in gaps if abs(item[0]) <= TOLERANCES["gap"]), gaps[-1])
     closed = abs(gap) <= TOLERANCES["gap"]
-    body: dict[str, Any] = {"findings": findings, **claimed}
+    own_bound = recomputed is not None and not how.endswith("not recomputed")
+    evidence = "recomputed" if closed and own_bound else "reported" if near else "open"
+    body: dict[str, Any] = {"findings": findings, "evidence": evidence, **claimed}
     if recomputed is not None:
         body["recomputed_bound"] = finite_or_none(recomputed)
     violations: tuple[Violation, ...] = ()
-    proven = closed and recomputed is not None and bound == recomputed
     counted = gaps[: len(gaps) - (reported is not None and closed)]
     better = next((item for item in counted if item[0] < -TOLERANCES["gap"]), None)
     if better is not None:
@@ -212,17 +228,26 @@ def _judge_gap(
         _, beaten, by = better
         text = f"the objective {own.value!r} is better than the bound {beaten!r} ({by}) allows"
         violations = (Violation("optimality", "bound", "bound", text),)
-    status = "fail" if violations else "pass" if proven else "unchecked"
-    if closed and not proven:
+    status = "fail" if violations else "pass" if evidence == "recomputed" else "unchecked"
+    if closed and evidence != "recomputed":
         findings.append(f"the bound is the solver's own word: {how}")
     if recomputed is not None and not closed and better is None and bound == recomputed:
         findings.append(f"the recomputed bound leaves a gap of {gap:.3g}: it is weak")
-    if own.terms and len(own.terms) > 1 and status == "pass" and not _epsilon(case):
-        status = "unchecked"
+    if len(own.terms) > 1 and evidence != "open" and not _epsilon(case):
+        status, body["evidence"] = "unchecked", "open"
         findings.append("how good the later goals can be was not recomputed")
     return (
         Report(status, body, violations),
         {"value": finite_or_none(bound), "gap": finite_or_none(gap), "method": how},
+    )
+
+
+def _near(claimed: Mapping[str, Any], own: Objective) -> bool:
+    """Whether the bound that the schedule's solver reports closes the gap."""
+    said = claimed.get("reported_bound", {}).get("value")
+    return (
+        said is not None
+        and abs(optimality.gap_of(own.value, said, own.sense)) <= (TOLERANCES["gap"])
     )
 
 

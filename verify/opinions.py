@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from engiagent.errors import InputError
-from engiagent.verify.certificate import Certificate, decide
+from engiagent.verify.certificate import Certificate
+from engiagent.verify.claims import none_allowed
 from engiagent.verify.findings import finite_or_none
 from engiagent.verify.levels.optimality import gap_of
 from engiagent.verify.tolerances import TOLERANCES
@@ -88,9 +89,8 @@ def with_opinion(certificate: Certificate, opinion: Opinion) -> Certificate:
         section["contradiction"] = contradiction
         level |= {"findings": [*findings, f"the solvers contradict one another: {contradiction}"]}
         level["status"] = "unchecked" if level["status"] == "pass" else level["status"]
-        verdict = "violated" if certificate.verdict == "violated" else "undecided"
-        levels = {**certificate.levels, "optimality": level}
-        return replace(certificate, verdict=verdict, levels=levels, bound=None)
+        level["evidence"] = "contradicted"
+        return certificate.judged(levels={**certificate.levels, "optimality": level}, bound=None)
     certificate = replace(certificate, levels={**certificate.levels, "optimality": level})
     return _twice_reported(certificate, opinion) if closes else certificate
 
@@ -98,7 +98,7 @@ def with_opinion(certificate: Certificate, opinion: Opinion) -> Certificate:
 def _contradiction(certificate: Certificate, opinion: Opinion) -> str | None:
     """Return in what a second solver and the certificate cannot both be right."""
     by = opinion.solver
-    if certificate.verdict == "proven infeasible":
+    if none_allowed({"plan": certificate.plan}):
         found = opinion.complete and opinion.status in ("optimal", "feasible")
         return f"nothing is allowed, but {by} has a plan" if found else None
     goal = certificate.objective
@@ -128,7 +128,7 @@ def _contradiction(certificate: Certificate, opinion: Opinion) -> str | None:
 def _closes(certificate: Certificate, opinion: Opinion) -> bool:
     """Whether the second solver says the same: that the plan is the best, or that there is none."""
     goal = certificate.objective
-    if certificate.verdict == "proven infeasible":
+    if none_allowed({"plan": certificate.plan}):
         return opinion.status == "infeasible"
     if goal is None or opinion.bound is None or opinion.unit != goal.get("unit"):
         return False
@@ -141,28 +141,15 @@ def _twice_reported(certificate: Certificate, opinion: Opinion) -> Certificate:
     """Return a certificate whose bound two solvers report, where none could be recomputed."""
     level = dict(certificate.levels["optimality"])
     first, goal = level.get("reported_bound"), certificate.objective
-    if level["status"] != "unchecked" or not isinstance(first, Mapping) or goal is None:
+    if level.get("evidence") != "reported" or not isinstance(first, Mapping) or goal is None:
         return certificate
-    if first.get("value") is None or str(first.get("by")) == opinion.solver:
+    if opinion.status != "optimal" or str(first.get("by")) == opinion.solver:
         return certificate
-    gap = gap_of(goal["value"], first["value"], goal["sense"])
-    terms = goal.get("terms") or ()
-    if abs(gap) > TOLERANCES["gap"] or len(terms) > 1:
-        return certificate
-    level["status"] = "pass"
+    level |= {"status": "pass", "evidence": "agreed"}
     method = (
         f"branch-and-bound bounds as reported by {first['by']} and, over {opinion.over}, by "
         f"{opinion.solver}, which agree; not recomputed"
     )
     own = gap_of(goal["value"], opinion.bound or 0.0, goal["sense"])
     bound = {"value": opinion.bound, "gap": own, "method": method}
-    levels = {**certificate.levels, "optimality": level}
-    statuses = {name: str(entry["status"]) for name, entry in levels.items()}
-    verdict = decide(
-        statuses,
-        levels.get("algebra", {}).get("source") == "annotated",
-        bool(certificate.violations),
-        bool(certificate.missing),
-        bool(certificate.not_understood),
-    )
-    return replace(certificate, verdict=verdict, levels=levels, bound=bound)
+    return certificate.judged(levels={**certificate.levels, "optimality": level}, bound=bound)

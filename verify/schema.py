@@ -1,11 +1,12 @@
 """The JSON Schema of certificates, with what each field means."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
-SCHEMA: Final = "engiagent-certificate/1"
-VERDICTS: Final = (
-    "certified", "feasible", "reproduced", "violated", "proven infeasible", "undecided",
-)  # fmt: skip
+from engiagent.verify.claims import CLAIMS, EVIDENCE, GRADES
+from engiagent.verify.verdicts import VERDICTS
+
+SCHEMA: Final = "engiagent-certificate/2"
 SEAL: Final = "sha256"
 """The key of a certificate's hash, which counts everything else in canonical form."""
 
@@ -21,7 +22,10 @@ def certificate_schema() -> _Schema:
     """
     fields = {
         "schema": {"const": SCHEMA, "description": "Name and version of this format."},
-        "verdict": {"enum": list(VERDICTS), "description": "What holds of the schedule."},
+        "verdict": {"enum": list(VERDICTS), "description": "What follows from the two claims."},
+        "plan": _plan(),
+        "reading": _reading(),
+        "overrides": _list(_override(), "Values that the user put in the place of the problem's."),
         "problem": _is("string", "Id of the problem."),
         "inputs": _map(_digest("SHA-256 of one input."), "Every input by its name."),
         "objective": _objective(),
@@ -29,6 +33,7 @@ def certificate_schema() -> _Schema:
         "levels": _map(_level(), "The levels `data`, `algebra`, `physics` and `optimality`."),
         "violations": _list(_violation(), "What is wrong; empty unless the verdict is `violated`."),
         "missing": _texts("Data that the problem does not give."),
+        "contradictions": _texts("Statements of the problem that clash."),
         "not_understood": _texts("Sentences of the text that nobody accounted for."),
         "notes": _texts("What was assumed on the way: units, signs, a first state."),
         "tolerances": _map(_is("number", "A tolerance."), "Every tolerance in force, by name."),
@@ -38,6 +43,45 @@ def certificate_schema() -> _Schema:
     }
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     return {**head, "title": "engiagent certificate", **_object(fields, list(fields), closed=True)}
+
+
+def _plan() -> _Schema:
+    fields = {
+        "claim": _one_of(CLAIMS, "What was checked"),
+        "holds": {
+            "enum": ["pass", "fail", "unchecked"],
+            "description": "Rows and execution; of a claim that no plan is allowed, its proof.",
+        },
+        "optimum": _one_of(EVIDENCE, "What shows that the plan is the best"),
+    }
+    return _object(fields, list(fields), "The claim about the plan, against the blueprint.")
+
+
+def _reading() -> _Schema:
+    fields = {
+        "grade": _one_of(GRADES, "Who has read the text"),
+        "by": _is("string", "Who read it besides the author; what states it; or empty."),
+        "what": _is("string", "What that reading is, as a file or a hash; or empty."),
+        "open": _texts("Numbers and requirements of the text that remain open, by name."),
+    }
+    return _object(fields, list(fields), "The claim about the reading, against the text.")
+
+
+def _override() -> _Schema:
+    known = ["number", "string", "null"]
+    fields = {
+        "name": _is("string", "Of the parameter, slot or bound."),
+        "before": _is(known, "What the problem states; null where it states nothing."),
+        "after": _is(["number", "string"], "What the user gave."),
+        "unit": _is("string", "Of both."),
+    }
+    return _object(fields, list(fields), "One value.")
+
+
+def _one_of(meanings: Mapping[str, str], title: str) -> _Schema:
+    """Return a field whose values come from a table of their meanings."""
+    listed = "; ".join(f"`{name}`: {meaning}" for name, meaning in meanings.items())
+    return {"enum": list(meanings), "description": f"{title}. {listed}."}
 
 
 def _objective() -> _Schema:
@@ -74,6 +118,7 @@ def _level() -> _Schema:
     fields = {
         "status": {"enum": ["pass", "fail", "unchecked"], "description": "How the level ended."},
         "exact": exact,
+        "evidence": {"enum": list(EVIDENCE), "description": "As `optimum` of `plan`."},
         "second_solver": _object({}, second, "What another solver says, where it was asked."),
         "irreducible_set": _object(
             {}, ["infeasible", "irreducible"], "A set of demands that is claimed to clash."

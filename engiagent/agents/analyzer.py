@@ -30,6 +30,8 @@ class Analyzer:
             return unanswered(self.name, answer)
         changes, faults = _read(answer.value, board)
         changes["by_model"] = self.engine.judges
+        # Who judges may misread, and does not vouch for itself.
+        changes["reading"] = None if self.engine.judges else answer.reading
         faults = faults or unmended(changes.get("blueprint"), board)
         said = changes["sufficiency"]
         return Outcome(
@@ -46,10 +48,11 @@ def _read(value: Any, board: Board) -> tuple[dict[str, Any], tuple[Fault, ...]]:
     """Return what an answer says as changes of the board, and what is wrong with it."""
     missing = tuple(f"{m['component']}.{m['quantity']}".lstrip(".") for m in value["missing"])
     unclear = [f"{e['quote']} ({e['why']})" for e in value["not_understood"]]
-    unclear += [f"{' / '.join(e['quotes'])} ({e['why']})" for e in value["contradictions"]]
+    clashes = [f"{' / '.join(e['quotes'])} ({e['why']})" for e in value["contradictions"]]
     said = value["sufficiency"]
     changes: dict[str, Any] = {
-        "sufficiency": said, "missing": missing, "not_understood": tuple(unclear),
+        "sufficiency": said, "missing": missing, "contradictions": tuple(clashes),
+        "not_understood": tuple(unclear),
         "lacking": _lacking(value), "notes": tuple(value["notes"]),
     }  # fmt: skip
     faults = [_absent(quote, board) for quote in _quotes(value)]
@@ -67,12 +70,12 @@ def _read(value: Any, board: Board) -> tuple[dict[str, Any], tuple[Fault, ...]]:
             return changes, (*found, Fault("blueprint-invalid", str(error)))
     elif said == "complete":
         return changes, (*found, Fault("reply-malformed", "complete, but without a blueprint"))
-    if said in _FINAL and not (missing or unclear):
+    if said in _FINAL and not (missing or clashes or unclear):
         found = (*found, Fault("reply-malformed", f"{said}, but nothing is named", "$"))
     if said == "inexpressible":
         # What cannot be said is no gap in what was understood.
-        changes |= {"not_understood": (), "blueprint": None, "draft": None}
-        found = (*found, *(Fault("inexpressible", text) for text in unclear))
+        changes |= {"not_understood": (), "contradictions": (), "blueprint": None, "draft": None}
+        found = (*found, *(Fault("inexpressible", text) for text in (*unclear, *clashes)))
     return changes, found
 
 

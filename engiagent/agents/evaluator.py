@@ -16,8 +16,8 @@ from engiagent.agents.questions import SCHEMAS, ask
 from engiagent.agents.scores import deterministic
 from engiagent.agents.verifier import MOST_READINGS
 from engiagent.errors import EngiagentError
-
-GOOD: Final = ("certified", "proven infeasible", "reproduced")
+from engiagent.verify.claims import SHOWN_BEST, none_allowed
+from engiagent.verify.verdicts import PROVEN
 
 UNREAD: Final = (
     "the plan keeps what was read in the text, but a better one would keep it too: a demand of the "
@@ -69,7 +69,9 @@ class Evaluator:
         said = tuple(replace(fault, suggestion=_clashing(certificate)) for fault in said)
         if certificate["verdict"] == "proven infeasible":
             return said if self.engine.judges and _by_itself(certificate, board) else ()
-        if certificate["verdict"] in GOOD:
+        if none_allowed(certificate) and not self.engine.judges:
+            return ()  # nobody here can read the text again
+        if certificate["verdict"] in PROVEN:
             return ()
         gaps = unread(board)
         unclear = [t for t in certificate.get("not_understood") or () if t not in gaps]
@@ -78,7 +80,7 @@ class Evaluator:
             return ()  # who could read has read; the certificate says what is left
         if not found and (gaps or _open(certificate, board)):
             return tuple(Fault("unread", text) for text in gaps) or (Fault("unread", UNREAD),)
-        if found or certificate["verdict"] == "feasible":
+        if found or certificate["verdict"] in ("feasible", "solved"):
             return found
         from engiagent.certify import not_shown
 
@@ -107,7 +109,7 @@ def certificate_of(board: Board) -> dict[str, Any]:
     taken = board.requirements
     certificate = certify(
         board.problem, board.solution, board.blueprint, folder=board.data, name=board.name,
-        requirements=None if taken is None else taken.requirements,
+        requirements=None if taken is None else taken.requirements, reading=board.reading,
     )  # fmt: skip
     return with_gaps(certificate, unread(board)).to_dict()
 
@@ -123,7 +125,8 @@ def _open(certificate: dict[str, Any], board: Board) -> bool:
     """Whether the blueprint's best plan might not be the text's, and reading again may tell."""
     best = board.result is not None and board.result.status == "optimal"
     taken = board.requirements is not None and board.readings < MOST_READINGS
-    return certificate["verdict"] == "feasible" and best and taken
+    shown = certificate["plan"]["optimum"] in SHOWN_BEST
+    return certificate["verdict"] in ("feasible", "solved") and best and taken and not shown
 
 
 def _by_itself(certificate: dict[str, Any], board: Board) -> bool:

@@ -11,10 +11,12 @@ from typing import Any, Final, Literal
 
 from engiagent.agents.faults import taxonomy, worst_first
 from engiagent.agents.protocol import Board, Fault
+from engiagent.verify.verdicts import VERDICTS
 
-RANKS: Final = ("violated", "undecided", "feasible", "reproduced", "proven infeasible", "certified")
+RANKS: Final = tuple(reversed(VERDICTS))
 """Verdicts from worthless to best."""
-USABLE: Final = "feasible"
+USABLE: Final = "solved"
+"""The least that is worth putting out."""
 ROUNDS: Final = 4
 """Rounds without a gain after which a usable result is put out."""
 LEAST: Final = 0.01

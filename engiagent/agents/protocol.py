@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError
 from engiagent.solvers.result import SolveOptions
+from engiagent.verify.claims import Reading as TextReading
 
 if TYPE_CHECKING:
     import xarray
@@ -146,9 +147,11 @@ class Board:
         What to call it.
     sufficiency
         The analyzer's verdict on the text; None before it has spoken.
-    missing, not_understood, lacking
-        What the text does not give, and what nobody could read; any entry rules out a plan.
-        ``lacking`` says so in one line.
+    missing, contradictions, not_understood, lacking
+        What the text does not give, statements of it that clash, and what nobody could read; any
+        entry rules out a plan. ``lacking`` says so in one line.
+    reading
+        Who has read the text besides the blueprint's author, where the engine knows.
     blueprint
         The newest one; None before there is any.
     draft
@@ -186,8 +189,10 @@ class Board:
     overrides: Mapping[str, str] = field(default_factory=dict)
     sufficiency: Sufficiency | None = None
     missing: tuple[str, ...] = ()
+    contradictions: tuple[str, ...] = ()
     not_understood: tuple[str, ...] = ()
     lacking: str = ""
+    reading: TextReading | None = None
     blueprint: Blueprint | None = None
     draft: Mapping[str, Any] | None = None
     requirements: "Extraction | None" = None
@@ -294,11 +299,15 @@ class Answer:
     ----------
     value
         JSON that fits the question's schema; None when there is none, and then ``fault`` says why.
+    reading
+        Of an engine that judges nothing: whose reading of the text the blueprint is, where it is
+        not the author's alone. A plant block is `stated`; a stored reading has its own grade.
     """
 
     value: Mapping[str, Any] | None
     usage: Usage = NOTHING
     fault: Fault | None = None
+    reading: TextReading | None = None
 
 
 class Engine(Protocol):

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from engiagent.agents.protocol import Board
+from engiagent.verify.verdicts import PROVEN
 
 
 def deterministic(certificate: Mapping[str, Any], board: Board) -> dict[str, float]:
@@ -40,7 +41,7 @@ def _modelling(certificate: Mapping[str, Any], algebra: Mapping[str, Any]) -> fl
     checks = algebra.get("checks") or ()
     held = sum(1 for entry in checks if entry.get("status") == "pass")
     share = held / len(checks) if checks else 0.0
-    if certificate.get("verdict") in ("certified", "proven infeasible", "reproduced"):
+    if certificate.get("verdict") in PROVEN:
         return share
     gap = (certificate.get("bound") or {}).get("gap")
     return share * (0.5 if gap is None else max(0.5, 1.0 - float(gap)))

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 EXPERT: Final = "expert"
 ANSWER: Final = "answer.json"
 UNDECIDED: Final = "undecided"
+ILL_POSED: Final = "ill-posed"
 Judgement = Literal["right", "wrong", "undecided"]
 
 
@@ -35,17 +36,19 @@ def judge(
 ) -> tuple[Judgement, str]:
     """Hold a verdict and an objective against an answer.
 
-    An answer that is itself ``undecided`` is met by being undecided for its reason: whatever data
-    the expert found missing must be named. The answer has them by the expert's own names, and
-    under ``missing_as`` as quantities of units, which is how who only has the text may call them.
-    A proof that the best plan known to the expert is the best there is contradicts nobody.
+    An ``ill-posed`` answer is met by naming whatever data the expert found missing. The answer has
+    them by the expert's own names, and under ``missing_as`` as quantities of units, which is how
+    who only has the text may call them. Without the expert's annotations a plan is ``solved`` at
+    best; it is right with the expert's objective. A proof that the best plan known to the expert is
+    the best there is contradicts nobody.
     """
     from engiagent.cli.answers import against_answer
 
     expected = str(answer["verdict"])
-    if verdict is None or (verdict == UNDECIDED and expected != UNDECIDED):
+    refused = verdict in (None, UNDECIDED, ILL_POSED)
+    if refused and (verdict is None or expected != ILL_POSED):
         return "undecided", f"the answer says {expected}"
-    if verdict == UNDECIDED:
+    if refused:
         names = answer.get("missing_as") or {}
         unnamed = {
             str(item)
@@ -55,8 +58,10 @@ def judge(
         if unnamed:
             return "undecided", f"does not name what is missing: {', '.join(sorted(unnamed))}"
         return "right", ""
-    if (verdict, expected) == ("certified", "feasible"):
-        answer = {**answer, "verdict": "certified"}
+    if (verdict, expected) == ("certified", "feasible") or (
+        verdict == "solved" and expected in ("certified", "feasible")
+    ):
+        answer = {**answer, "verdict": verdict}
     differences = list(against_answer(verdict, objective, missing, answer))
     return ("wrong", "; ".join(differences)) if differences else ("right", "")
 

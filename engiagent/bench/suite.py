@@ -25,12 +25,13 @@ from engiagent.bench.corpus import ANSWER, EXPERT, judge, why
 from engiagent.errors import EngiagentError, InputError
 from engiagent.proofs import PLAIN
 from engiagent.solvers.result import SolveOptions
+from engiagent.verify.verdicts import PROVEN, USABLE
 
 if TYPE_CHECKING:
     from engiagent.problems import Problem
 
 SCHEMA: Final = "engiagent-suite/1"
-CLAIMS: Final = ("certified", "feasible", "reproduced", "proven infeasible")
+CLAIMS: Final = (*USABLE, "proven infeasible")
 Mode = Literal["full", "fixed", "no_verifier", "no_forced_switching"]
 MODES: Final[tuple[str, ...]] = get_args(Mode)
 _TABLE: Final = """CREATE TABLE IF NOT EXISTS runs (
@@ -122,7 +123,7 @@ class Measured:
     @property
     def certified(self) -> bool:
         """Whether it is right and shown."""
-        return self.right and self.verdict in ("certified", "proven infeasible", "reproduced")
+        return self.right and self.verdict in PROVEN
 
 
 MakeEngine = Callable[[str, Path, Budget, "Problem"], Engine]

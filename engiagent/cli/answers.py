@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from engiagent.blueprint import Blueprint
+from engiagent.verify.verdicts import USABLE
 
 if TYPE_CHECKING:
     from engiagent.cli.checked import CheckResult
@@ -72,11 +73,11 @@ def against_bound(verdict: str | None, bound: Any, answer: Any) -> Iterator[str]
 def against_schedule(result: "CheckResult", answer: Any) -> Iterator[str]:
     """Yield a sentence for everything in which a stored schedule differs from the answer.
 
-    A schedule on its own proves no optimum, so that ``feasible`` is as good as ``certified``.
+    A schedule on its own may prove no optimum, so that ``feasible`` is as good as ``certified``.
     """
     from engiagent.cli.output import item_text
 
-    if result.verdict not in ("certified", "feasible", "reproduced"):
+    if result.verdict not in USABLE:
         reasons = [item_text(item) for item in result.certified("violations") or ()]
         yield "; ".join([f"the verdict is {result.verdict}", *reasons[:3]])
         return

@@ -67,8 +67,9 @@ def audit(
     prose: audited are the plant block or the stored reading of the problem and its data files. They
     are complete, suspicious (a number looks like a slip), missing (something is not given),
     contradictory, or undecided (there is neither block nor reading, or it leaves something open).
-    Exit code 3 when a contradiction is proven, 4 when something is missing, contradictory without
-    such a proof, or not understood, 1 when something is suspicious and --fail-on asks for it.
+    Exit code 3 when a contradiction is proven, 9 when something was not understood, 4 when
+    something is missing or contradictory without such a proof, 1 when something is suspicious and
+    --fail-on asks for it.
     """
     from engiagent.audit import audit_path
     from engiagent.cli.run import parse_settings
@@ -87,8 +88,10 @@ def exit_code(found: "Audit", fail_on: str = "missing") -> ExitCode:
     """Return the exit code of an audit, as a run on the same problem would return it."""
     if found.verdict == "contradictory" and any(f.proven for f in found.of("contradictory")):
         return ExitCode.INFEASIBLE
-    if found.verdict in ("contradictory", "missing") or found.not_understood:
+    if found.not_understood:
         return ExitCode.UNDECIDED
+    if found.verdict in ("contradictory", "missing"):
+        return ExitCode.ILL_POSED
     if found.verdict == "suspicious" and fail_on == "suspicious":
         return ExitCode.VIOLATED
     return ExitCode.FEASIBLE

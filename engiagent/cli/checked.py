@@ -80,6 +80,7 @@ class CheckResult:
             missing=self.certified("missing") or self.missing,
             not_understood=self.certified("not_understood") or (),
             violations=self.violations,
+            certificate=self.certificate,
             run=self.path if is_run_folder(Path(self.path)) else None,
             error=self.error,
             schema="engiagent-check/1",
@@ -101,15 +102,16 @@ def of_certificate(path: Path, certificate: "Certificate") -> CheckResult:
     )
 
 
-def undecided_result(
-    path: Path, problem: str, reason: str, missing: tuple[str, ...] = ()
+def without_plan(
+    path: Path, problem: str | None, reason: str, missing: tuple[str, ...] = ()
 ) -> CheckResult:
-    """Return the result of a path without a plan."""
+    """Return the result of a path without a plan: ill-posed where data are missing."""
+    verdict = "ill-posed" if missing else "undecided"
     return CheckResult(
         path=str(path),
-        code=ExitCode.UNDECIDED,
+        code=exit_codes.of_verdict(verdict),
         problem=problem,
-        verdict="undecided",
+        verdict=verdict,
         reason=reason,
         missing=missing,
     )
@@ -120,11 +122,14 @@ def read_offline(path: Path, problem: "Problem") -> CheckResult:
     from engiagent.readings.read import read
 
     found = read(problem)
+    unclear = "undecided" if found.not_understood else None
+    posed = "ill-posed" if found.missing or found.contradictions else None
+    verdict = unclear or posed
     return CheckResult(
         path=str(path),
-        code=ExitCode.UNDECIDED,
+        code=exit_codes.of_verdict(verdict),
         problem=problem.id,
-        verdict=None if found.complete else "undecided",
+        verdict=verdict,
         missing=found.lacking,
         reason="no blueprint of the experts; read by the offline engine",
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.diagnostics import MissingDataError
 from engiagent.cli import exit_codes
-from engiagent.cli.checked import CheckResult, of_certificate, undecided_result
+from engiagent.cli.checked import CheckResult, of_certificate, without_plan
 from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.judging import Judge
 from engiagent.errors import EngiagentError, InputError
@@ -62,13 +62,7 @@ class Examiner(Judge):
             try:
                 yield self._compared(check(target))
             except MissingDataError as error:
-                yield CheckResult(
-                    path=str(target),
-                    code=ExitCode.UNDECIDED,
-                    verdict="undecided",
-                    reason=str(error),
-                    missing=error.names,
-                )
+                yield without_plan(target, None, str(error), error.names)
             except EngiagentError as error:
                 yield CheckResult(
                     path=str(target), code=exit_codes.of_error(error), error=str(error)
@@ -162,7 +156,13 @@ class Examiner(Judge):
             exact=self.proofs.exact or kept.exact,
             second_solver=self.proofs.second_solver or kept.second_solver,
         )
-        again = replace(self, reading=kept.reading, proofs=proofs, requirements=kept.requirements)
+        again = replace(
+            self,
+            reading=kept.reading,
+            proofs=proofs,
+            requirements=kept.requirements,
+            text_reading=kept.text_reading,
+        )
         again = again.informed(problem, kept.path, blueprint, folder, name)
         again = replace(again, disturb=self.disturb or _disturbances(path / CERTIFICATE))
         certificate = again.certificate_of(problem, kept.path, blueprint, folder, name)
@@ -175,12 +175,15 @@ class Examiner(Judge):
         reason = "the run has no schedule to check"
         stored = path / CERTIFICATE
         if problem is None or not stored.is_file():
-            return undecided_result(path, name, reason)
+            return without_plan(path, name, reason)
         from engiagent.certify import without_schedule
 
         text = open_inside(path, CERTIFICATE).decode("utf-8", errors="replace")
         given = read_certificate(text, str(stored))
-        again = without_schedule(problem, blueprint, given["missing"], given["not_understood"])
+        again = without_schedule(
+            problem, blueprint, given["missing"], given["not_understood"],
+            given["contradictions"],
+        )  # fmt: skip
         return replace(of_certificate(path, again), reason=reason)
 
     def _blueprint(self, path: Path) -> CheckResult:

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
+from engiagent.verify.verdicts import VERDICTS
+
 if TYPE_CHECKING:
     from engiagent.running import RunOutcome
 
@@ -11,38 +13,33 @@ if TYPE_CHECKING:
 class ExitCode(IntEnum):
     """What the exit code of a command says."""
 
-    FEASIBLE = 0
-    VIOLATED = 1
+    FEASIBLE = VERDICTS["feasible"].exit_code
+    VIOLATED = VERDICTS["violated"].exit_code
     USAGE = 2
-    INFEASIBLE = 3
-    UNDECIDED = 4
+    INFEASIBLE = VERDICTS["proven infeasible"].exit_code
+    ILL_POSED = VERDICTS["ill-posed"].exit_code
     LIMIT = 5
     ENDPOINT = 6
     SANDBOX = 7
+    SOLVED = VERDICTS["solved"].exit_code
+    UNDECIDED = VERDICTS["undecided"].exit_code
     INTERNAL = 70
     INTERRUPTED = 130
 
 
 MEANINGS = {
-    ExitCode.FEASIBLE: "certified or feasible",
+    ExitCode.FEASIBLE: "certified, feasible or reproduced",
     ExitCode.VIOLATED: "violated: the schedule breaks a requirement",
     ExitCode.USAGE: "wrong usage or unreadable input",
     ExitCode.INFEASIBLE: "proven infeasible",
-    ExitCode.UNDECIDED: "undecided, or data is missing",
+    ExitCode.ILL_POSED: "ill-posed: data are missing, or statements of the problem clash",
     ExitCode.LIMIT: "a limit was hit before a checked schedule was found",
     ExitCode.ENDPOINT: "the model endpoint failed",
     ExitCode.SANDBOX: "this machine cannot confine a script; none was run",
+    ExitCode.SOLVED: "solved: the plan holds for the blueprint, the reading of the text is open",
+    ExitCode.UNDECIDED: "undecided: something could not be read, checked or solved here",
     ExitCode.INTERNAL: "internal error, please report it",
     ExitCode.INTERRUPTED: "interrupted",
-}
-
-VERDICTS = {
-    "certified": ExitCode.FEASIBLE,
-    "feasible": ExitCode.FEASIBLE,
-    "reproduced": ExitCode.FEASIBLE,
-    "violated": ExitCode.VIOLATED,
-    "proven infeasible": ExitCode.INFEASIBLE,
-    "undecided": ExitCode.UNDECIDED,
 }
 
 LIMITED = ("limit", "feasible")
@@ -52,6 +49,8 @@ LIMITED = ("limit", "feasible")
 _WORST_LAST = (
     ExitCode.FEASIBLE,
     ExitCode.INFEASIBLE,
+    ExitCode.ILL_POSED,
+    ExitCode.SOLVED,
     ExitCode.UNDECIDED,
     ExitCode.LIMIT,
     ExitCode.VIOLATED,
@@ -70,7 +69,8 @@ def worst(codes: Iterable[ExitCode]) -> ExitCode:
 
 def of_verdict(verdict: str | None, solver_status: str | None = None) -> ExitCode:
     """Return the exit code of a verdict; an unknown one counts as undecided."""
-    code = VERDICTS.get(verdict or "", ExitCode.UNDECIDED)
+    known = VERDICTS.get(verdict or "")
+    code = ExitCode.UNDECIDED if known is None else ExitCode(known.exit_code)
     if code is ExitCode.UNDECIDED and solver_status in LIMITED:
         return ExitCode.LIMIT
     return code

@@ -20,7 +20,7 @@ from engiagent.cli.answers import (
     against_schedule,
     quotes_astray,
 )
-from engiagent.cli.checked import CheckResult, read_offline, undecided_result
+from engiagent.cli.checked import CheckResult, read_offline, without_plan
 from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.judging import Judge
 from engiagent.files import open_inside
@@ -49,7 +49,7 @@ def expert_result(
             result = judge.solved(path, problem, blueprint)
         except MissingDataError as error:
             missing = tuple(slots_of(blueprint, error.names))
-            result = undecided_result(path, problem.id, str(error), missing)
+            result = without_plan(path, problem.id, str(error), missing)
     else:
         result = read_offline(path, problem)
     disagreements += absent_files(expert)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from engiagent.problems import Problem
     from engiagent.solvers.result import SolveOptions
     from engiagent.verify import Certificate
+    from engiagent.verify.claims import Reading as TextReading
     from engiagent.verify.disturbances import Disturbances
     from engiagent.verify.foreign import Reading
     from engiagent.verify.opinions import Opinion
@@ -39,6 +40,8 @@ class Judge:
         What is to turn out another way in runs beside the check.
     requirements
         What an engine took from the text of the run that is checked again.
+    text_reading
+        Who had read that text, where the run's record states it.
     """
 
     options: "SolveOptions"
@@ -49,6 +52,7 @@ class Judge:
     opinion: "Opinion | None" = None
     disturb: "Disturbances | None" = None
     requirements: "Requirements | None" = None
+    text_reading: "TextReading | None" = None
 
     def schedule(
         self,
@@ -144,5 +148,5 @@ class Judge:
         return certify(
             problem, solution, blueprint, mapping=self.reading, folder=folder, name=name,
             exact=self.proofs.exact, opinion=self.opinion, disturb=self.disturb,
-            requirements=self.requirements,
+            requirements=self.requirements, reading=self.text_reading,
         )  # fmt: skip

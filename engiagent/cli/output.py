@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from engiagent.verify.verdicts import VERDICTS
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -16,14 +18,6 @@ WORST = 10
 LOUDNESS = "engiagent.loudness"
 """Where a command's context keeps how much is to be said, and whether an option said so."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_STYLES = {
-    "certified": "bold green",
-    "feasible": "green",
-    "reproduced": "bold green",
-    "violated": "bold red",
-    "proven infeasible": "bold magenta",
-    "undecided": "bold yellow",
-}
 
 
 def summary(
@@ -35,19 +29,24 @@ def summary(
     missing: Sequence[Any] = (),
     not_understood: Sequence[Any] = (),
     violations: Sequence[Any] = (),
+    certificate: Mapping[str, Any] | None = None,
     run: str | None = None,
     error: str | None = None,
     schema: str = "engiagent-outcome/1",
 ) -> dict[str, Any]:
     """Return the object that ``--json`` prints; ``error`` is there only when something failed."""
-    goal = objective or {}
+    goal, claims = objective or {}, certificate or {}
     result: dict[str, Any] = {
         "schema": schema,
         "problem": problem,
         "verdict": verdict,
+        "plan": claims.get("plan"),
+        "reading": claims.get("reading"),
+        "overrides": list(claims.get("overrides") or ()),
         "objective": {key: goal.get(key) for key in ("value", "unit", "sense")},
         "bound": bound,
         "missing": list(missing),
+        "contradictions": list(claims.get("contradictions") or ()),
         "not_understood": list(not_understood),
         "violations": list(violations),
         "run": run,
@@ -132,20 +131,30 @@ def say_verdict(
     certificate: Mapping[str, Any] | None = None,
 ) -> None:
     """Print a verdict and what belongs to it."""
-    say(f"{title}: {verdict or 'no verdict'}", _STYLES.get(verdict or "", "bold"))
+    from engiagent.verify.claims import overrides_line, plan_line, reading_line
+
+    found = certificate or {}
+    known = VERDICTS.get(verdict or "")
+    changed = overrides_line(found)
+    line = f"{title}: {verdict or 'no verdict'}{f' {changed}' if changed else ''}"
+    say(line, "bold" if known is None else known.colour)
     goal = objective or {}
     if goal.get("value") is not None:
         line = f"  objective  {number(goal['value'], goal.get('unit'))} ({goal.get('sense')})"
         say(line + ("" if bound is None else f", bound {number(bound, goal.get('unit'))}"))
+    for name, text in (("plan", plan_line(found)), ("reading", reading_line(found))):
+        if text:
+            say(f"  {name:<10} {text}")
     if reason:
         say(f"  reason     {reason}")
     say_items("missing", missing)
+    say_items("clash", found.get("contradictions") or ())
     say_items("not understood", not_understood)
     say_items("violated", violations)
-    if verdict in ("feasible", "undecided") and not missing and not not_understood:
+    if verdict in ("feasible", "solved", "undecided") and not missing and not not_understood:
         from engiagent.certify import not_shown
 
-        say_items("not shown", not_shown(certificate or {}))
+        say_items("open" if verdict == "solved" else "not shown", not_shown(found))
     say_items("tightest", tightest(certificate or {}))
     say_items("executed", executed(certificate or {}))
     from engiagent.proofs import proof_lines

@@ -115,6 +115,14 @@ def _compiled(
     return shown, tuple(choice_of(program, options).splitlines())
 
 
+def _code(found: Rehearsed) -> ExitCode:
+    """Return the exit code, as the run itself would return it."""
+    if found.ready:
+        return ExitCode.FEASIBLE
+    lacking = bool(found.missing) and not found.not_understood
+    return ExitCode.ILL_POSED if lacking else ExitCode.UNDECIDED
+
+
 def tell(found: Rehearsed, as_json: bool) -> int:
     """Print what would be done and return the exit code."""
     state = "would be solved" if found.ready else "would not come to a certified schedule"
@@ -129,4 +137,4 @@ def tell(found: Rehearsed, as_json: bool) -> int:
     say(f"  would go   to {found.out}; nothing was solved or written")
     if as_json:
         print_json(found.to_json())
-    return int(ExitCode.FEASIBLE if found.ready else ExitCode.UNDECIDED)
+    return int(_code(found))

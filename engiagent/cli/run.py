@@ -291,6 +291,7 @@ def finish(outcome: "RunOutcome", as_json: bool, *, explain: bool = False) -> in
                 missing=outcome.missing,
                 not_understood=outcome.not_understood,
                 violations=outcome.violations,
+                certificate=outcome.certificate,
                 run=str(outcome.folder),
                 error=error,
             )

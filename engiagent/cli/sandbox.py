@@ -167,7 +167,7 @@ def _tell(found: "ScriptSolution", problem: "Problem", as_json: bool) -> int:
             problem=problem.id, verdict=verdict, objective=goal,
             bound=(bound or {}).get("value"), missing=shown.get("missing") or (),
             not_understood=shown.get("not_understood") or (),
-            violations=shown.get("violations") or (),
+            violations=shown.get("violations") or (), certificate=shown,
             error=result.reason if certificate is None else None,
         )  # fmt: skip
         print_json({**value, "sandbox": str(result.layers), "exit_code": int(code)})

@@ -150,8 +150,9 @@ class Blueprint(PlainBlueprint):
         ``/core_model_elements/constraints/C1/expression``.
         """
         from engiagent.blueprint.patching import patched
+        from engiagent.edits import with_changes
 
-        document = patched(self.to_dict(), operations)
+        document = with_changes(self.to_dict(), patched(self.to_dict(), operations))
         return self._edited(document, "; ".join(f"{o['op']} {o['path']}" for o in operations))
 
     def _edited(self, document: dict[str, Any], said: str) -> "Blueprint":

@@ -172,6 +172,18 @@ def missing(run: Run) -> list[Finding]:
     return [_finding(item) for item in _listed(run, "missing")]
 
 
+def contradictions(run: Run) -> list[Finding]:
+    """Return the statements of the problem that clash."""
+    return [_finding(item) for item in _listed(run, "contradictions")]
+
+
+def open_points(run: Run) -> list[Finding]:
+    """Return what of the text is open in the reading, besides sentences nobody understood."""
+    known = [f.text for f in not_understood(run)]
+    left = _sequence(_mapping(run.certificate.get("reading")).get("open"))
+    return [_finding(item) for item in left if not any(text in str(item) for text in known)][:MOST]
+
+
 def not_understood(run: Run) -> list[Finding]:
     """Return the sentences that nobody understood."""
     return [_finding(item) for item in _listed(run, "not_understood")]

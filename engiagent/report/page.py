@@ -13,6 +13,7 @@ from engiagent.report.instructions import instructions
 from engiagent.report.schedule import build_schedule
 from engiagent.report.sections import Fact, drawn
 from engiagent.report.templating import render_page
+from engiagent.verify.claims import overrides_line, plan_line, reading_line
 
 REPORT = "report.html"
 _OWN_STAGE = "report"
@@ -52,12 +53,23 @@ def _context(run: Run) -> dict[str, Any]:
     return {
         "title": _title(run),
         "verdict": words.verdict(_verdict_name(run), run.record.get("state")),
+        "changed": overrides_line(run.certificate),
+        "claims": [
+            (name, text)
+            for name, text in (
+                ("Plan", plan_line(run.certificate)),
+                ("Reading", reading_line(run.certificate)),
+            )
+            if text
+        ],
         "answers": plain.answers(run, todo, why.enough if why is not None else ()),
         "todo": todo,
         "reason": _reason(run) if why is None or why.kind == "plan" else why.summary,
         "facts": _objective(run),
         "violations": findings.violations(run),
         "missing": findings.missing(run),
+        "contradictions": findings.contradictions(run),
+        "open": findings.open_points(run),
         "not_understood": findings.not_understood(run),
         "conflicts": findings.conflicts(run) if why is None or why.kind == "plan" else [],
         "charts": figures,

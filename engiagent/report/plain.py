@@ -13,8 +13,9 @@ from engiagent.charts.series import PREFIXES
 from engiagent.report import findings, words
 from engiagent.report.artefacts import Run
 from engiagent.report.instructions import Instructions
+from engiagent.verify.claims import none_allowed, reading_line
+from engiagent.verify.verdicts import PROVEN, USABLE
 
-_USABLE: Final = ("certified", "feasible", "reproduced")
 _TIGHTEST: Final = 3
 _SETTINGS: Final = 4
 _NO_DRIFT: Final = 1e-6
@@ -52,7 +53,7 @@ def answers(run: Run, todo: Instructions | None, enough: Sequence[str] = ()) -> 
 
 def has_plan(run: Run) -> bool:
     """Whether there is a plan, good or bad."""
-    if run.solution is None or run.certificate.get("verdict") == "proven infeasible":
+    if run.solution is None or _claim(run) == "no plan":
         return False
     return any(not str(name).startswith(PREFIXES) for name in run.solution.data_vars)
 
@@ -73,8 +74,8 @@ def _what_to_do(run: Run, todo: Instructions | None) -> Answer:
     if verdict == "violated":
         text = "Do not use this plan: something that must hold does not. What, is listed below."
         return Answer(question, text, tone="bad")
-    usable = verdict in _USABLE
-    lead = "" if usable else "Do not act on it yet: it is not shown that this plan is allowed. "
+    usable = verdict in USABLE
+    lead = "" if usable else _LEADS.get(str(verdict), _LEADS["undecided"])
     tone = "good" if usable else "open"
     if todo is None:
         return Answer(question, f"{lead}The values to use are listed below.", tone=tone)
@@ -83,9 +84,24 @@ def _what_to_do(run: Run, todo: Instructions | None) -> Answer:
     return Answer(question, text, todo.used[:_SETTINGS], tone)
 
 
+_LEADS: Final = {
+    "solved": "Compare what is listed as open with the text before you act on it. ",
+    "undecided": "Do not act on it yet: it is not shown that this plan is allowed. ",
+}
+
+
 def _without_plan(run: Run) -> str:
+    if none_allowed(run.certificate) and run.certificate.get("verdict") != "proven infeasible":
+        return (
+            "The blueprint allows no plan, and nobody else has read the text: compare the two, or "
+            "let one of the requirements listed below give way."
+        )
     if run.certificate.get("verdict") == "proven infeasible":
-        return "No plan can meet all demands at once. One of those listed below has to give way."
+        return (
+            "No plan can meet all requirements at once. One of those listed below has to give way."
+        )
+    if findings.contradictions(run):
+        return "Settle which of the statements listed below counts, and run it again."
     if findings.missing(run):
         return "Give the missing data that are listed below, and run it again. There is no plan."
     if findings.not_understood(run):
@@ -130,13 +146,33 @@ def _room(run: Run, value: float, unit: Any, sense: Any) -> Iterator[str]:
         yield "That is better than any allowed plan can be, so this one cannot be allowed."
         return
     if room <= _NONE_LEFT * max(1.0, abs(value)):
-        yield "Proven: no other allowed plan is better by an amount that matters."
+        yield _BEST.get(_evidence(run), "How much better another plan could be is not proven.")
         return
     share = words.percent(_mapping(run.certificate.get("bound")).get("gap"))
+    method = str(_mapping(run.certificate.get("bound")).get("method") or "")
+    shown = (
+        "as a solver reports, not recomputed" if "not recomputed" in method else "this is proven"
+    )
     yield (
         f"Another allowed plan could be better by {words.quantity(room, unit, 4)} at the most"
-        f"{f' ({share})' if share else ''}; this is proven."
+        f"{f' ({share})' if share else ''}; {shown}."
     )
+
+
+_BETTER: Final = "no other allowed plan is better by an amount that matters"
+_BEST: Final = {
+    "recomputed": f"Proven: {_BETTER}.",
+    "agreed": f"Two different solvers report that {_BETTER}; the checker did not recompute it.",
+    "reported": f"One solver reports that {_BETTER}; the checker did not recompute it.",
+}
+
+
+def _evidence(run: Run) -> str:
+    return str(_mapping(run.certificate.get("plan")).get("optimum"))
+
+
+def _claim(run: Run) -> str:
+    return str(_mapping(run.certificate.get("plan")).get("claim"))
 
 
 # --- is it safe --------------------------------------------------------------------------------
@@ -173,9 +209,10 @@ def _why_believe_it(run: Run) -> Answer:
     levels = _mapping(run.certificate.get("levels"))
     if not levels:
         return Answer(question, "Nothing was checked.", tone="open")
-    if run.certificate.get("verdict") == "proven infeasible":
+    if none_allowed(run.certificate):
         text = "A checker that trusts neither the model nor the solver verified the proof."
-        return Answer(question, text, (in_words(run, "data"), in_words(run, "optimality")), "good")
+        tone = "good" if run.certificate.get("verdict") == "proven infeasible" else "open"
+        return Answer(question, text, (_read(run), in_words(run, "optimality")), tone)
     if not has_plan(run):
         return Answer(question, "Nothing is claimed, so there is nothing to believe.", tone="open")
     if run.certificate.get("verdict") == "violated":
@@ -186,8 +223,15 @@ def _why_believe_it(run: Run) -> Answer:
         "A checker that trusts neither the model nor the solver worked everything out again: "
         f"{passed} of {len(findings.LEVELS)} levels hold."
     )
-    tone = "good" if passed == len(findings.LEVELS) else "open"
-    return Answer(question, text, tuple(in_words(run, name) for name in findings.LEVELS), tone)
+    tone = "good" if run.certificate.get("verdict") in PROVEN else "open"
+    details = (_read(run), *(in_words(run, name) for name in findings.LEVELS))
+    return Answer(question, text, details, tone)
+
+
+def _read(run: Run) -> str:
+    """Return who has read the text."""
+    line = reading_line(run.certificate)
+    return f"The reading is {line}." if line else "Nobody has looked at the text."
 
 
 def levels(run: Run) -> list[findings.Level]:
@@ -199,12 +243,15 @@ def in_words(run: Run, name: str) -> str:
     """Return what a level of the certificate means, for a reader who knows none of its terms."""
     level = _mapping(_mapping(run.certificate.get("levels")).get(name))
     status = _status(run, name)
+    if name == "data" and _mapping(run.certificate.get("reading")).get("grade") == "stated":
+        return _STATED[status if status == "fail" else "pass"]
     writer = {"pass": _PASSED, "fail": _FAILED}.get(status, _OPEN)[name]
     return writer.format(
         parameters=_counted(level.get("parameters"), "number"),
         source=_SOURCES.get(str(level.get("source")), "taken from the problem"),
         drift=_drift(level),
         bound=_bound(run),
+        reported="; one solver reports that it is the best" if _evidence(run) == "reported" else "",
     )
 
 
@@ -213,6 +260,10 @@ _PASSED: Final = {
     "algebra": "The demands hold, each worked out again from the plan; they were {source}.",
     "physics": "{drift}",
     "optimality": "{bound}",
+}
+_STATED: Final = {
+    "pass": "The data are those that the input states; there is no text to compare them with.",
+    "fail": "The data are not all those of the files that the input names; see below.",
 }
 _FAILED: Final = {
     "data": "The data are not all the problem's: what differs is listed below.",
@@ -224,7 +275,7 @@ _OPEN: Final = {
     "data": "Not all of the data could be followed back to the text.",
     "algebra": "Not all demands could be checked.",
     "physics": "The plan could not be executed in a simulation, or not all of it.",
-    "optimality": "How far the plan is from the best one is not proven.",
+    "optimality": "How far the plan is from the best one is not proven{reported}.",
 }
 _SOURCES: Final = {
     "annotated": "written down from the text, apart from the model",
@@ -249,15 +300,19 @@ def _apart(state: Mapping[str, Any]) -> str:
 
 
 def _bound(run: Run) -> str:
-    if run.certificate.get("verdict") == "proven infeasible":
-        return "That no plan exists is proven, and the proof was checked."
+    if none_allowed(run.certificate):
+        return "That the blueprint allows no plan is proven, and the proof was checked."
     bound = _mapping(run.certificate.get("bound"))
     goal = _mapping(run.certificate.get("objective"))
     if _number(bound.get("value")) is None:
         return "There is nothing better to look for."
     side = "more" if goal.get("sense") == "maximize" else "less"
     shown = words.quantity(bound["value"], goal.get("unit"), 7)
-    return f"No allowed plan reaches {side} than {shown}: the checker proved this by itself."
+    how = {
+        "recomputed": "the checker proved this by itself",
+        "agreed": "two different solvers report this, and the checker did not recompute it",
+    }.get(_evidence(run), "this is reported, not recomputed")
+    return f"No allowed plan reaches {side} than {shown}: {how}."
 
 
 def _counted(count: Any, noun: str) -> str:

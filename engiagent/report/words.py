@@ -2,77 +2,16 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from engiagent.charts.numerals import number, quantity, unit
+from engiagent.verify.verdicts import VERDICTS, Verdict
 
 __all__ = ["Verdict", "number", "quantity", "source", "unit", "verdict"]
 
 _SHOWN = 4
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """A verdict as the page shows it.
-
-    Attributes
-    ----------
-    word, symbol
-        The verdict and a mark that does not rest on colour.
-    tone
-        ``good``, ``bad`` or ``open``: the style class.
-    meaning
-        One sentence that says what it means for whoever wants to use the schedule.
-    """
-
-    word: str
-    symbol: str
-    tone: str
-    meaning: str
-
-
-_VERDICTS = {
-    "certified": Verdict(
-        "Certified",
-        "✔",
-        "good",
-        "The schedule obeys the data, the requirements and the physics of the problem, and by the "
-        "bound shown here no allowed schedule is better by more than the gap.",
-    ),
-    "feasible": Verdict(
-        "Feasible",
-        "✔",
-        "good",
-        "The schedule obeys the data, the requirements and the physics of the problem; how far it "
-        "is from the best one was not proven.",
-    ),
-    "reproduced": Verdict(
-        "Reproduced",
-        "✔",
-        "good",
-        "The values follow from the definitions; two independent evaluations agree.",
-    ),
-    "violated": Verdict(
-        "Violated",
-        "✘",
-        "bad",
-        "Something that must hold does not hold; do not use this schedule.",
-    ),
-    "proven infeasible": Verdict(
-        "Proven infeasible",
-        "⊘",
-        "bad",
-        "No schedule can meet all requirements at once; the proof was checked.",
-    ),
-    "undecided": Verdict(
-        "Undecided",
-        "?",
-        "open",
-        "Nothing is claimed, because something is missing, was not understood or could not be "
-        "checked; what, is listed here.",
-    ),
-}
 _STATES = {
     "interrupted": "The run was interrupted before it came to a verdict.",
     "failed": "The run failed before it came to a verdict.",
@@ -84,10 +23,10 @@ _STATES = {
 
 def verdict(name: Any, state: Any) -> Verdict:
     """Return the verdict of a certificate, or of a run that never came to one."""
-    if isinstance(name, str) and name in _VERDICTS:
-        return _VERDICTS[name]
+    if isinstance(name, str) and name in VERDICTS:
+        return VERDICTS[name]
     meaning = _STATES.get(state, "The folder holds no certificate, so nothing was checked.")
-    return Verdict("No verdict", "…", "open", meaning)
+    return Verdict("", "No verdict", 0, "…", "open", "", "", meaning)
 
 
 def spoken(name: str) -> str:

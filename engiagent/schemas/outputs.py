@@ -17,14 +17,13 @@ from engiagent.schemas.words import (
     record,
     said,
 )
+from engiagent.verify.verdicts import VERDICTS
 
 CODE: Final = said({"type": "integer"}, "the exit code of the command")
-VERDICTS: Final = (
-    "certified", "feasible", "reproduced", "violated", "proven infeasible", "undecided",
-)  # fmt: skip
 VERDICT: Final = said(
     {"enum": [*VERDICTS, None]}, "the certificate's verdict; null where there is none"
 )
+CLAIMED: Final = "as in the certificate; null without one"
 OBJECTIVE: Final = said(
     record({"value": maybe(NUMBER), "unit": maybe(TEXT), "sense": maybe(TEXT)}),
     "value, unit and sense; nulls without a schedule",
@@ -45,9 +44,15 @@ def output(name: str, title: str, required: Json, optional: Json | None = None) 
 _OUTCOME: Final[Json] = {
     "problem": said(maybe(TEXT), "the problem's id"),
     "verdict": VERDICT,
+    "plan": said(maybe(OBJECT), f"what is claimed of the plan: claim, holds, optimum; {CLAIMED}"),
+    "reading": said(maybe(OBJECT), f"who has read the text: grade, by, what, open; {CLAIMED}"),
+    "overrides": said(
+        list_of(OBJECT), "values that the user changed or gave: name, before, after, unit"
+    ),
     "objective": OBJECTIVE,
-    "bound": said(maybe(NUMBER), "the proven bound of the objective, in its unit"),
+    "bound": said(maybe(NUMBER), "the bound of the objective, in its unit; `plan` says whose"),
     "missing": said(list_of(ANY), "what the problem does not give"),
+    "contradictions": said(TEXTS, "statements of the problem that clash"),
     "not_understood": said(list_of(ANY), "sentences that nothing could judge"),
     "violations": said(list_of(ANY), "broken requirements, as in the certificate"),
     "run": said(maybe(TEXT), "the run's folder"),

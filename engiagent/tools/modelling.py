@@ -194,7 +194,7 @@ def lint(state: State, arguments: Json) -> Outcome:
     Argument("document", {"type": "object"}, "The blueprint, as docs and schema have it.",
              required=True),
     Argument("not_understood", {"type": "array", "items": _TEXT},
-             "Sentences of the text that it does not account for; any keeps 'check' undecided."),
+             "Sentences of the text that it does not account for; any leaves the reading open."),
     returns=CHANGED,
     needs=("problem",),
 )  # fmt: skip
@@ -233,9 +233,11 @@ def expand_blueprint(state: State, arguments: Json) -> Outcome:
 def patch_blueprint(state: State, arguments: Json) -> Outcome:
     """Change the blueprint by a JSON patch, which is applied whole or not at all."""
     from engiagent.blueprint.patching import patched
+    from engiagent.edits import with_changes
 
     drafted: Drafted = state.get("blueprint")
-    document = patched(drafted.blueprint.to_dict(), arguments["operations"])
+    before = drafted.blueprint.to_dict()
+    document = with_changes(before, patched(before, arguments["operations"]))
     changed = drafted.having(document)
     return Outcome(changed_content(changed.blueprint), {"blueprint": changed})
 

@@ -155,11 +155,13 @@ def _listener(watch: Watch) -> "OnProgress | None":
     Argument("requirements", {"type": "object"}, "Demands that were read in the text without the "
              "blueprint, as a requirements document; a problem with annotations needs none."),
     Argument("not_understood", {"type": "array", "items": {"type": "string"}},
-             "Sentences of the text that nobody could read; any keeps the verdict undecided."),
+             "Sentences of the text that nobody could read; any leaves the reading open."),
     returns=record(
         {
-            "verdict": TEXT, "objective": OBJECTIVE, "bound": maybe(OBJECT),
-            "violations": list_of(OBJECT), "missing": list_of({}), "not_understood": list_of({}),
+            "verdict": TEXT, "plan": OBJECT, "reading": OBJECT, "overrides": list_of(OBJECT),
+            "objective": OBJECTIVE, "bound": maybe(OBJECT),
+            "violations": list_of(OBJECT), "missing": list_of({}),
+            "contradictions": list_of({}), "not_understood": list_of({}),
             "sha256": TEXT, "levels": by_name(TEXT),
         }
     ),
@@ -189,7 +191,10 @@ def check(state: State, arguments: Json) -> Outcome:
 def check_content(certificate: Mapping[str, Any]) -> Json:
     """Return what a caller is told of a certificate."""
     levels = {name: level["status"] for name, level in certificate["levels"].items()}
-    names = ("verdict", "objective", "bound", "violations", "missing", "not_understood", "sha256")
+    names = (
+        "verdict", "plan", "reading", "overrides", "objective", "bound", "violations", "missing",
+        "contradictions", "not_understood", "sha256",
+    )  # fmt: skip
     found: Json = plain({**{name: certificate[name] for name in names}, "levels": levels})
     return found
 

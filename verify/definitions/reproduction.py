@@ -17,6 +17,7 @@ from engiagent.blueprint.document import Blueprint, ConstraintDef
 from engiagent.errors import EngiagentError
 from engiagent.verify.case import input_hashes
 from engiagent.verify.certificate import Certificate
+from engiagent.verify.claims import AUTHOR_ONLY, ONLY_AUTHOR, Reading, overrides_of
 from engiagent.verify.definitions.bench import Bench, answers_of
 from engiagent.verify.definitions.claims import check_claim
 from engiagent.verify.definitions.design import check_design
@@ -31,7 +32,12 @@ from engiagent.verify.tolerances import TOLERANCES, tolerances_sha256
 UNCHECKED = Report("unchecked", {"findings": ["not reached"]})
 
 
-def reproduce(problem: ProblemLike, results: Any, blueprint: Blueprint) -> Certificate:
+def reproduce(
+    problem: ProblemLike,
+    results: Any,
+    blueprint: Blueprint,
+    reading: Reading = AUTHOR_ONLY,
+) -> Certificate:
     """Return the certificate of a computed answer.
 
     Parameters
@@ -40,16 +46,18 @@ def reproduce(problem: ProblemLike, results: Any, blueprint: Blueprint) -> Certi
         The problem, whose text and data the blueprint must rest on.
     results
         What was computed, or the dataset that it was written to; None to compute it here.
+    reading
+        Who has read the text besides the author of the blueprint.
 
     Returns
     -------
-    The certificate, with the verdict ``reproduced``, ``violated`` or ``undecided``.
+    The certificate, with the verdict ``reproduced``, ``violated``, ``ill-posed`` or ``undecided``.
     """
     findings = [str(d) for d in check_definitions(blueprint, problem.folder)]
     missing = [p.name for p in blueprint.core.parameters if p.status == "missing"]
     if missing or findings:
         levels = {"algebra": Report("unchecked", {"findings": findings, "checks": []})}
-        return _certificate(problem, blueprint, "undecided", levels, [], missing, [], findings)
+        return _certificate(problem, blueprint, reading, levels, [], missing, [], findings)
     plain = _as_programme(blueprint)
     data, open_sentences = check_data(
         problem, plain, PlainBench(Declarations(plain.core, problem.folder), {})
@@ -64,11 +72,10 @@ def reproduce(problem: ProblemLike, results: Any, blueprint: Blueprint) -> Certi
         notes.append(str(error))
         levels.setdefault("algebra", Report("unchecked", {"findings": [str(error)], "checks": []}))
     violations = [v for report in levels.values() for v in report.violations]
-    verdict = _verdict(levels, violations, open_sentences, blueprint)
     if not blueprint.core.claims:
         notes.append("nothing is claimed; the computed values were reproduced or not as they are")
     return _certificate(
-        problem, blueprint, verdict, levels, violations, missing, open_sentences, notes, objective,
+        problem, blueprint, reading, levels, violations, missing, open_sentences, notes, objective,
         inputs,
     )  # fmt: skip
 
@@ -101,9 +108,14 @@ def _judge(
     ]
     levels["algebra"] = _algebra(outcomes)
     if blueprint.core.design is None:
-        levels["optimality"] = Report("unchecked", {"findings": ["nothing was chosen"]})
+        body = {"findings": ["nothing was chosen"], "evidence": "no goal"}
+        levels["optimality"] = Report("unchecked", body)
         return None
-    levels["optimality"], objective = check_design(blueprint, problem.folder, bench)
+    report, objective = check_design(blueprint, problem.folder, bench)
+    # A sample of a box proves no best, yet what is stated of it ("best of n") is recomputed.
+    sampled = blueprint.core.design.samples is not None and report.body.get("findings") == []
+    evidence = "recomputed" if report.status == "pass" or sampled else "open"
+    levels["optimality"] = replace(report, body={**report.body, "evidence": evidence})
     return objective or None
 
 
@@ -132,26 +144,6 @@ def _physics(outcomes: Sequence[Outcome]) -> Report:
     bad = [str(o.check["id"]) for o in outcomes if o.status != "pass"]
     findings = [f"{name} is not reproduced with half the step" for name in bad]
     return Report("unchecked" if bad else "pass", {"findings": findings})
-
-
-def _verdict(
-    levels: dict[str, Report],
-    violations: Sequence[Violation],
-    not_understood: Sequence[str],
-    blueprint: Blueprint,
-) -> str:
-    if violations:
-        return "violated"
-    if not_understood:
-        return "undecided"
-    needed = [levels.get(level, UNCHECKED).status for level in ("data", "algebra", "physics")]
-    if blueprint.core.design is not None:
-        report = levels.get("optimality", UNCHECKED)
-        # A sample of a box proves no best, yet what is said of it ("best of n") is reproduced.
-        sampled = blueprint.core.design.samples is not None
-        found = report.body.get("findings")
-        needed.append("pass" if sampled and found == [] else report.status)
-    return "reproduced" if all(status == "pass" for status in needed) else "undecided"
 
 
 def _as_programme(blueprint: Blueprint) -> Blueprint:
@@ -196,7 +188,7 @@ def _rule(name: str, text: str, source: Any, where: str | None = None) -> Constr
 def _certificate(
     problem: ProblemLike,
     blueprint: Blueprint,
-    verdict: str,
+    reading: Reading,
     levels: dict[str, Report],
     violations: Sequence[Violation],
     missing: Sequence[str],
@@ -209,8 +201,10 @@ def _certificate(
 
     names = ("data", "algebra", "physics", "optimality")
     return Certificate(
-        verdict=verdict,
+        verdict="undecided",
         problem=problem.id,
+        plan={"claim": "answer"},
+        overrides=tuple(item.to_dict() for item in overrides_of(blueprint)),
         inputs={**input_hashes(problem), "blueprint": blueprint.sha256, **(inputs or {})},
         objective=objective,
         levels={name: levels.get(name, UNCHECKED).to_dict() for name in names},
@@ -221,4 +215,12 @@ def _certificate(
         tolerances=TOLERANCES,
         tolerances_sha256=tolerances_sha256(),
         versions={"engiagent": engiagent.__version__},
-    )
+    ).judged(reading=_what_is_open(reading, levels.get("data", UNCHECKED)))
+
+
+def _what_is_open(reading: Reading, data: Report) -> Reading:
+    """Return the reading with the numbers and sentences of the text that remain open."""
+    if reading.grade == "stated" or reading.open:
+        return reading
+    findings = () if data.status == "pass" else data.body.get("findings", ())
+    return reading.leaving(ONLY_AUTHOR, *map(str, findings))

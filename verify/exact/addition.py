@@ -194,7 +194,7 @@ def _with_findings(
     levels = dict(certificate.levels)
     levels["algebra"] = {**levels["algebra"], "status": "fail"}
     violations = (*certificate.violations, *(one.to_dict() for one in fresh))
-    return replace(certificate, verdict="violated", levels=levels, violations=violations)
+    return certificate.judged(levels=levels, violations=violations)
 
 
 # --- the bound ---------------------------------------------------------------------------------

@@ -137,10 +137,6 @@ def _array(numbers: list[Fraction]) -> Fractions:
 def _concluded(certificate: Certificate, case: Case, body: dict[str, Any]) -> Certificate:
     levels = dict(certificate.levels)
     level = {**levels.get("optimality", {"status": "unchecked"}), "exact": body}
-    verdict = certificate.verdict
-    data = levels.get("data", {}).get("status") == "pass"
-    clear = not (certificate.missing or certificate.not_understood or certificate.violations)
-    if body["proven"] and case.requirements is None and data and clear:
-        level |= {"status": "pass"}
-        verdict = "proven infeasible"
-    return replace(certificate, verdict=verdict, levels={**levels, "optimality": level})
+    if body["proven"] and case.requirements is None:
+        level |= {"status": "pass", "evidence": "recomputed"}
+    return certificate.judged(levels={**levels, "optimality": level})

@@ -29,7 +29,7 @@ from engiagent.verify.levels.relaxed import Relaxation, safe_bound
 from engiagent.verify.levels.variables import Bounds
 from engiagent.verify.values import Floats
 
-METHOD: Final = "bound over all cases of the stated requirements, each recomputed from multipliers"
+METHOD: Final = "bound over all cases, each recomputed from multipliers"
 CASES: Final = 400
 LARGEST: Final = 20_000
 """Columns above which no cases are tried."""

@@ -22,6 +22,7 @@ from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError
 from engiagent.jsontext import dumps_canonical
 from engiagent.solvers.result import SolveOptions
+from engiagent.verify.verdicts import USABLE
 
 MODES: Final[Mapping[str, Policy]] = {
     "full": Policy(),
@@ -30,7 +31,7 @@ MODES: Final[Mapping[str, Policy]] = {
     "no_forced_switching": Policy(forced_switching=False),
 }
 SOLVE_SECONDS: Final = 5.0
-CLAIMS: Final = ("certified", "feasible", "reproduced", "proven infeasible")
+CLAIMS: Final = (*USABLE, "proven infeasible")
 ATTEMPTS: Final = 12
 """Draws of a fault that does harm, before a problem has no such case."""
 

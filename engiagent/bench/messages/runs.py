@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from engiagent.running import RunOutcome
 
 SCRIPTED_KEY: Final = "sk-scripted-5c0ffee5c0ffee5c0ffee"
-UNDECIDED: Final = "undecided"
+ILL_POSED: Final = "ill-posed"
 LITTLE: Final = {
     "tokens": Budget(tokens=7_000), "cost": Budget(cost=0.05), "minutes": Budget(minutes=1e-4),
 }  # fmt: skip
@@ -137,7 +137,7 @@ def places(root: Path, most: int | None = None) -> list[str]:
         if not all((expert / n).is_file() for n in (ANSWER, "blueprint.json", "requirements.yaml")):
             continue
         verdict = read_answer(expert / ANSWER)["verdict"]
-        if verdict == UNDECIDED:
+        if verdict == ILL_POSED:
             continue
         name = folder.relative_to(root).as_posix() if folder != root else "."
         size = (expert / "blueprint.json").stat().st_size
