@@ -86,12 +86,12 @@ def _of_another_text(judge: Judge, path: Path, problem: "Problem", reason: str) 
     if found.blueprint is None or found.not_understood:
         gap = found.not_understood[0]
         said = "; ".join(filter(None, (reason, " | ".join(gap.quotes), gap.reason)))
-        return undecided_result(path, problem.id, said)
+        return without_plan(path, problem.id, said)
     try:
         result = judge.solved(path, problem, found.blueprint)
     except MissingDataError as error:
         missing = tuple(slots_of(found.blueprint, error.names))
-        return undecided_result(path, problem.id, f"{reason}; {error}", missing)
+        return without_plan(path, problem.id, f"{reason}; {error}", missing)
     return replace(result, reason=reason)
 
 
