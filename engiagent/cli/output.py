@@ -37,6 +37,7 @@ def summary(
     violations: Sequence[Any] = (),
     run: str | None = None,
     error: str | None = None,
+    cases: Sequence[Any] = (),
     schema: str = "engiagent-outcome/1",
 ) -> dict[str, Any]:
     """Return the object that ``--json`` prints; ``error`` is there only when something failed."""
@@ -52,6 +53,8 @@ def summary(
         "violations": list(violations),
         "run": run,
     }
+    if cases:
+        result["cases"] = list(cases)
     return result if error is None else {**result, "error": error}
 
 
