@@ -33,6 +33,8 @@ SCRIPT: Final = "model.py"
 SOLUTION: Final = "solution.nc"
 CERTIFICATE: Final = "certificate.json"
 EXPLANATION: Final = "explanation.json"
+CASES: Final = "cases.json"
+"""The base and the cases that the blueprint's report asks for, side by side; not certified."""
 OPINION: Final = "opinion.json"
 """What a second solver said."""
 REPORT: Final = "report.html"
@@ -52,6 +54,7 @@ ARTEFACTS: Final = (
     REQUIREMENTS,
     CERTIFICATE,
     EXPLANATION,
+    CASES,
     OPINION,
     REPORT,
     TRACE,

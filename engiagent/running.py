@@ -1,7 +1,7 @@
 """One run under way: agents take it on, its folder keeps what they make, whatever ends it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from engiagent.jsontext import dumps_canonical
 from engiagent.proofs import PLAIN, Proofs
 from engiagent.runfolder import (
     BLUEPRINT,
+    CASES,
     CERTIFICATE,
     EXPLANATION,
     OPINION,
@@ -61,6 +62,8 @@ class RunOutcome:
     missing, contradictions, not_understood, violations
         What the problem does not give, statements of it that clash, sentences that were not
         understood, broken requirements.
+    cases
+        The base and the cases of the blueprint's report as solved: case, status, objective.
     error
         The error behind the state ``failed``.
     """
@@ -81,6 +84,7 @@ class RunOutcome:
     certificate: Mapping[str, Any] | None = None
     error: Exception | None = None
     notes: tuple[str, ...] = ()
+    cases: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass
@@ -100,6 +104,7 @@ class Run:
     reason: str | None = None
     status: str | None = None
     choice: str | None = None
+    cases: tuple[Mapping[str, Any], ...] = ()
     state: State = "done"
     certificate: Mapping[str, Any] | None = None
     error: Exception | None = None
@@ -301,6 +306,33 @@ class Run:
             self._aside(lambda: self._explain(blueprint, board))
         with self.folder.stage("emit"):
             self._aside(lambda: self._emit(blueprint))
+        report = None if board.blueprint is None else board.blueprint.core.report
+        if report is not None and report.cases and self.status == "optimal":
+            with self.folder.stage("cases"):
+                self._aside(lambda: self._compare(board))
+
+    def _compare(self, board: "Board") -> None:
+        """Solve the cases that the report asks for beside the base, with the same options."""
+        from engiagent.studies import run_study
+
+        assert board.blueprint is not None
+        report = board.blueprint.core.report
+        assert report is not None
+        # Sweeps may be many; the command study solves them.
+        asked = board.blueprint.with_core(report=replace(report, sweeps=()))
+        found = run_study(asked, self.data, self.options)
+        self.cases = tuple(
+            {
+                "case": point.case,
+                "status": point.status,
+                "objective": point.objective,
+                "unit": point.objective_unit,
+                "reason": point.reason if point.objective is None else "",
+                "values": {v.label: v.value for v in point.values if not v.index},
+            }
+            for point in found.points
+        )
+        self.folder.write(CASES, found.to_json())
 
     def _explain(self, blueprint: Blueprint, board: "Board") -> None:
         """Say which demands clash, what has no limit, or what holds the plan back."""
@@ -397,6 +429,7 @@ class Run:
             certificate=self.certificate,
             error=self.error,
             notes=tuple(self.folder.notes),
+            cases=self.cases,
         )
 
 

@@ -250,9 +250,9 @@ def mapped(
     return Value(data, unit, size, degree, False, value.roundings + 1, links, atom=atom)
 
 
-def function(kind: str, value: Value, data: Floats, slope: Floats) -> Value:
-    """Return an elementary function of a pure number, given its values and derivatives."""
-    return mapped(kind, value, data, slope, ONE, np.abs(data))
+def function(kind: str, value: Value, data: Floats, slope: Floats, unit: Unit = ONE) -> Value:
+    """Return an elementary function, given its values and derivatives in SI."""
+    return mapped(kind, value, data, slope, unit, np.abs(data))
 
 
 def gather(value: Value, rows: Ints | slice) -> Value:

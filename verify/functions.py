@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engiagent.blueprint.grammar import Call, Members, Node, Ref
-from engiagent.blueprint.units import Unit
+from engiagent.blueprint.units import Unit, UnitError
 from engiagent.verify import arithmetic, clocks, kinks, values
 from engiagent.verify.frames import Elements, EvaluationError, Frame
 from engiagent.verify.tolerances import row_tolerance
@@ -51,14 +51,23 @@ ELEMENTARY: dict[str, Callable[[Floats], tuple[Floats, Floats]]] = {
 
 
 def elementary(evaluator: "Evaluator", node: Call, value: Value, frame: Frame) -> Value:
-    """Return ``exp``, ``log`` and the like of a pure number."""
-    (argument,) = arithmetic.align([value, values.constant(np.ones(1), ONE)])[:1]
+    """Return ``exp``, ``log`` and the like of a pure number, a root of a square of a unit too."""
+    unit, argument = ONE, value
+    if node.function == "sqrt":
+        try:
+            unit = value.unit.root()
+        except UnitError:
+            raise EvaluationError(
+                f"sqrt needs a pure number or a square, not {value.unit}"
+            ) from None
+    if unit.is_dimensionless:
+        (argument,) = arithmetic.align([value, values.constant(np.ones(1), ONE)])[:1]
     inside = argument
     if node.function == "sqrt":
         inside = not_below_zero(evaluator, "sqrt", argument, frame)
     with np.errstate(all="ignore"):
         result = arithmetic.function(
-            node.function, argument, *ELEMENTARY[node.function](inside.data)
+            node.function, argument, *ELEMENTARY[node.function](inside.data), unit
         )
     return finite(evaluator, node.function, result, (argument,), frame)
 

@@ -15,7 +15,7 @@ from engiagent.blueprint.grammar import (
     Ref,
 )
 from engiagent.blueprint.symbols import HOUR, NONLINEAR, ONE, Scope, Typed, type_error
-from engiagent.blueprint.units import Unit, parse_unit
+from engiagent.blueprint.units import Unit, UnitError, parse_unit
 
 if TYPE_CHECKING:
     from engiagent.blueprint.typecheck import TypeChecker
@@ -161,17 +161,21 @@ def _prev(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:
 def _elementary(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:
     argument = checker.operand(node.args[0], scope)
     checker.refuse_point(argument, node.args[0])
+    needed, unit = "a pure number", ONE
     try:
-        plain = checker.convert(argument, ONE)
-    except ExpressionError:
+        if node.function == "sqrt":
+            needed = "a pure number or a square, as kW^2"
+            unit = argument.unit.root()
+        plain = checker.convert(argument, unit**2)
+    except (ExpressionError, UnitError):
         raise type_error(
             "EB005",
-            f"{node.function} needs a pure number, this is {argument.unit}",
+            f"{node.function} needs {needed}, this is {argument.unit}",
             node,
             "divide by a reference value first",
         ) from None
     degree = NONLINEAR if plain.degree else 0
-    return Typed(replace(node, args=(plain.node,)), "number", degree=degree)
+    return Typed(replace(node, args=(plain.node,)), "number", unit, degree)
 
 
 def _extreme(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:

@@ -455,6 +455,8 @@ def _subscript(reader: _Reader, item: ast.expr, span: Span) -> Node:
         if unit is None or not isinstance(number, Number):
             raise GrammarError("only names can be indexed", span[0] + 1)
         return Number(span, number.value, unit)
+    if isinstance(item.value, ast.Call):
+        reader.node(item.value)  # says first what is wrong with the call itself
     if not isinstance(item.value, ast.Name | ast.Attribute):
         raise GrammarError("only names can be indexed", span[0] + 1, "write x[i, j], not x[i][j]")
     parts = item.slice.elts if isinstance(item.slice, ast.Tuple) else [item.slice]
@@ -516,6 +518,13 @@ def _call(reader: _Reader, item: ast.expr, span: Span) -> Node:
         if isinstance(item.args[0], ast.GeneratorExp):
             return _reduce(reader, name, item.args[0], span)
         raise GrammarError(f"{name} needs its index", span[0] + 1, f"write {name}(x[t] for t in T)")
+    if name == "dual":
+        raise GrammarError(
+            "a dual value (a shadow price) is known only once the problem is solved, so that no "
+            "constraint and no objective can hold it", span[0] + 1,
+            "list the constraint under report.duals, or write the rule that sets the price with "
+            "complements(...) and a variable of its own",
+        )  # fmt: skip
     if name not in FUNCTIONS:
         from difflib import get_close_matches
 

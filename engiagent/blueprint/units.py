@@ -112,6 +112,28 @@ class Unit:
         self._refuse_points(self)
         return _product((self, exponent))
 
+    def root(self) -> "Unit":
+        """Return the unit of the square root of a value: kW for kW^2, a coherent one for W*kW.
+
+        Raises
+        ------
+        UnitError
+            When an exponent of its dimension is odd, or it measures points on a scale.
+        """
+        if self.is_point or any(exponent % 2 for _, exponent in self.dimension):
+            raise UnitError(f"{self} is no square of a unit")
+        if not self.dimension:
+            return _product()
+        factors = _factors_of(self.text)
+        if all(power % 2 == 0 for _, power in factors):
+            return _product(*((_named(name), power // 2) for name, power in factors))
+        half = tuple((base, exponent // 2) for base, exponent in self.dimension)
+        plain = (
+            u for u in known_units() if u.dimension == half and u.factor == 1 and u.zero is None
+        )
+        found = next(plain, None)
+        return found or _product(*((_named(base), exponent) for base, exponent in half))
+
     def same_dimension(self, other: "Unit") -> bool:
         """Whether values of both units can be compared at all."""
         return self.dimension == other.dimension

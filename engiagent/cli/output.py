@@ -32,6 +32,7 @@ def summary(
     certificate: Mapping[str, Any] | None = None,
     run: str | None = None,
     error: str | None = None,
+    cases: Sequence[Any] = (),
     schema: str = "engiagent-outcome/1",
 ) -> dict[str, Any]:
     """Return the object that ``--json`` prints; ``error`` is there only when something failed."""
@@ -51,6 +52,8 @@ def summary(
         "violations": list(violations),
         "run": run,
     }
+    if cases:
+        result["cases"] = list(cases)
     return result if error is None else {**result, "error": error}
 
 

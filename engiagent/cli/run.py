@@ -21,6 +21,7 @@ from engiagent.cli.engines import (
     without_settings,
 )
 from engiagent.cli.output import (
+    number,
     print_json,
     say,
     say_error,
@@ -276,6 +277,9 @@ def finish(outcome: "RunOutcome", as_json: bool, *, explain: bool = False) -> in
     layers = ((outcome.certificate or {}).get("versions") or {}).get("sandbox")
     if layers is not None:
         say(f"  sandbox    {layers}")
+    for case in outcome.cases:
+        goal = number(case["objective"], case["unit"]) if case["objective"] is not None else ""
+        say(f"  case       {case['case']}: {case['status']}  {goal or case['reason']}")
     say_items("note", outcome.notes)
     report = outcome.folder / "report.html"
     say(f"  {'report' if report.exists() else 'run   '}     "
@@ -294,6 +298,7 @@ def finish(outcome: "RunOutcome", as_json: bool, *, explain: bool = False) -> in
                 certificate=outcome.certificate,
                 run=str(outcome.folder),
                 error=error,
+                cases=outcome.cases,
             )
         )
     return int(code)

@@ -9,9 +9,12 @@ import numpy as np
 
 from engiagent import certify
 from engiagent.blueprint.document import ConstraintDef
+from engiagent.errors import EngiagentError
+from engiagent.jsontext import loads_strict
 from engiagent.report import words
 from engiagent.report.artefacts import Run
 from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
+from engiagent.runfolder import CASES
 
 LEVELS = {
     "data": "Are these the problem's numbers?",
@@ -120,6 +123,29 @@ def check_table(run: Run) -> DataTable | None:
     text, _ = csv_text([*head, "Level", "Formula"], plain)
     title = "The least margin of every check; one below minus the tolerance is a violation"
     return DataTable(title, head, rows, data_uri(text), "checks.csv")
+
+
+def case_table(run: Run) -> DataTable | None:
+    """Return the base and the cases that were solved beside it; None where there are none."""
+    path = run.folder / CASES
+    if not path.is_file():
+        return None
+    try:
+        points = loads_strict(path.read_text("utf-8"), CASES)["points"]
+        rows = tuple(
+            (
+                Cell(str(point["case"])),
+                Cell(str(point["status"]), note=str(point.get("reason") or "")),
+                Cell(words.quantity(point["objective"], point["objective_unit"], 7)
+                     if point["objective"] is not None else "–", is_number=True),
+            )
+            for point in points
+        )  # fmt: skip
+    except (EngiagentError, OSError, UnicodeDecodeError, KeyError, TypeError):
+        return None
+    title = "The plan and the cases that are compared with it, each solved to its own optimum"
+    return DataTable(title, ("Case", "Result", "Objective"), rows,
+                     note="The plan is certified; the other cases are as the solver reports them.")
 
 
 def tightest(run: Run, count: int) -> list[str]:

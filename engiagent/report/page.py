@@ -76,6 +76,7 @@ def _context(run: Run) -> dict[str, Any]:
         "schedule": schedule,
         "levels": plain.levels(run),
         "checks": findings.check_table(run),
+        "cases": findings.case_table(run),
         "stages": turns.stage_table(told) if told.stages else None,
         "way": turns.figures(told, len(figures)),
         "turns": turns.turn_table(told) if told.turns else None,

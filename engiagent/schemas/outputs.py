@@ -58,6 +58,10 @@ _OUTCOME: Final[Json] = {
     "run": said(maybe(TEXT), "the run's folder"),
 }
 _ERROR: Final[Json] = {"error": said(TEXT, "what went wrong; only there when something did")}
+_CASES: Final[Json] = {
+    "cases": said(list_of(OBJECT), "the base and the cases of the blueprint's report: case, "
+                  "status, objective, unit, reason, values; solved, not certified")
+}  # fmt: skip
 _CHECKED: Final[Json] = {
     "verified": said(FLAG, "whether the stored certificate holds"),
     "differences": said(list_of(OBJECT), "places in which it and the check differ"),
@@ -68,7 +72,7 @@ def outcome() -> Json:
     """Return the schema of how a run ended."""
     more = {"sandbox": said(TEXT, "what held a script, of sandbox run"), "exit_code": CODE}
     return output("outcome/1", "how a run ended, or why a command did not do its work",
-                  _OUTCOME, {**_ERROR, **more})  # fmt: skip
+                  _OUTCOME, {**_ERROR, **_CASES, **more})  # fmt: skip
 
 
 def check() -> Json:

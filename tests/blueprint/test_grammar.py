@@ -128,6 +128,8 @@ def test_binders_are_read_alone() -> None:
         ("f(x)(y)", 1, "only a function's name can be called"),
         ("__import__('os')", 1, "unknown function"),
         ("open('a')", 1, "unknown function"),
+        ("dual(C) <= 3", 1, "a dual value (a shadow price) is known only once"),
+        ("x >= dual(C)[t]", 6, "a dual value (a shadow price) is known only once"),
         ("sqrt(x=1)", 1, "no named arguments"),
         ("sqrt(1, 2)", 1, "takes 1 arguments, here are 2"),
         ("5[]", 3, "an empty unit"),

@@ -366,3 +366,24 @@ def test_lint_shows_what_is_wrong_and_where(tmp_path: Path) -> None:
     result = invoke("lint", path)
     assert result.exit_code == 1
     assert "zz" in result.stdout
+
+
+def test_a_run_solves_the_cases_of_the_report_and_shows_them(tmp_path: Path) -> None:
+    document = json.loads(
+        (corpus_root() / "der/eight_hour_market/expert/blueprint.json").read_text("utf-8")
+    )
+    names = [case["name"] for case in document["core_model_elements"]["report"]["cases"]]
+    path = corpus_root() / "der/eight_hour_market/expert/blueprint.json"
+    result = invoke("solve", path, "--out", tmp_path / "run", "--json")
+    assert result.exit_code == 0
+    found = answer(result)
+    assert [case["case"] for case in found["cases"]] == ["base", *names]
+    assert found["cases"][0]["objective"] == pytest.approx(found["objective"]["value"], rel=1e-6)
+    # Each is the optimum of its own blueprint, which the command study finds too.
+    study = answer(invoke("study", path, "--json"))
+    alone = {p["case"]: p["objective"] for p in study["points"] if p["sweep"] is None}
+    assert {c["case"]: c["objective"] for c in found["cases"]} == pytest.approx(alone)
+    page = (tmp_path / "run" / "report.html").read_text("utf-8")
+    assert all(name in page for name in names)
+    stored = json.loads((tmp_path / "run" / "cases.json").read_text("utf-8"))
+    assert stored["schema"] == "engiagent-study/1"

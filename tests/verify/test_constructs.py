@@ -394,3 +394,16 @@ def test_a_minus_before_a_temperature_is_its_own() -> None:
     assert entry(warm, "C")["status"] == "pass"
     cold = judged(blueprint, {"theta": [-39.0, 0.0, -41.0]}, objective=-1.0)
     assert entry(cold, "C")["status"] == "fail"
+
+
+@pytest.mark.parametrize(("apparent", "status"), [(5.0, "pass"), (4.99, "fail")])
+def test_a_root_of_squares_has_the_unit_of_what_is_squared(apparent: float, status: str) -> None:
+    powers = [("p", "kW"), ("q", "var"), ("s", "kVA")]
+    case = document(
+        [{"name": name, "index": ["t in T"], "unit": unit} for name, unit in powers],
+        [rule("sqrt(p[t]**2 + q[t]**2) <= s[t]")],
+    )
+    plan = {"p": [3.0] * 3, "q": [-4000.0] * 3, "s": [apparent, 6.0, 7.0]}
+    found = entry(judged(case, plan), "C")
+    assert (found["status"], found["worst"]["unit"]) == (status, "kW")
+    assert found["worst"]["slack"] == pytest.approx(apparent - 5.0, abs=1e-9)
