@@ -63,6 +63,7 @@ def certify(
     exact: bool = False,
     opinion: "Opinion | None" = None,
     disturb: "Disturbances | None" = None,
+    overrides: Mapping[str, str] | None = None,
 ) -> "Certificate":
     """Return the certificate of a schedule.
 
@@ -86,6 +87,8 @@ def certify(
         Of a second solver, as :func:`engiagent.secondopinion.second_opinion` gets it.
     disturb
         What is to turn out another way in runs that are reported beside the verdict.
+    overrides
+        The values that the user has set, as the run records them; None where nothing does.
 
     Raises
     ------
@@ -98,7 +101,10 @@ def certify(
 
     source, expanded = source_of(problem, blueprint, folder, name)
     stated = None if source.expert is not None else requirements
-    certificate = check(source, solution, expanded, stated, mapping)
+    certificate = check(
+        source, solution, expanded, stated, mapping,
+        generated=_generated(blueprint, expanded), overrides=overrides,
+    )  # fmt: skip
     if exact:
         from engiagent.verify.exact import with_exact
 
@@ -114,6 +120,14 @@ def certify(
 
         certificate = with_opinion(certificate, opinion)
     return _with_blueprint(certificate, blueprint)
+
+
+def _generated(blueprint: Blueprint | None, expanded: Blueprint | None) -> set[str]:
+    """Return the parameters that writing out the components has made."""
+    if blueprint is None or expanded is None:
+        return set()
+    own = {parameter.name for parameter in blueprint.core.parameters}
+    return {parameter.name for parameter in expanded.core.parameters} - own
 
 
 def _reproduced(

@@ -273,6 +273,7 @@ class Run:
             requirements=taken,
             exact=self.proofs.exact,
             opinion=said,
+            overrides=board.overrides,
         )
         return with_gaps(certificate, gaps).to_dict()
 

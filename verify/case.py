@@ -1,6 +1,6 @@
 """Everything that one check has at hand: documents, the schedule, and what can be added to it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,6 +48,8 @@ class Case:
     schedule: Schedule
     series: dict[str, Series]
     notes: list[str] = field(default_factory=list)
+    generated: Collection[str] = ()
+    overrides: Mapping[str, str] | None = None
     _digest: Callable[[], str] | None = None
 
     def hash_beside(self) -> None:

@@ -1,6 +1,6 @@
 """The check: problem, schedule, blueprint and requirements in, a certificate out."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -45,6 +45,9 @@ def check(
     blueprint: Blueprint | None = None,
     requirements: Requirements | str | Path | None = None,
     mapping: Mapping[str, str] | Reading | None = None,
+    *,
+    generated: Collection[str] = (),
+    overrides: Mapping[str, str] | None = None,
 ) -> Certificate:
     """Check a schedule against its problem.
 
@@ -64,6 +67,10 @@ def check(
     mapping
         Quantity or variable to column, for schedules with headers of their own; or how such a
         schedule is to be read altogether.
+    generated
+        Parameters that writing out the blueprint's components has made: execution judges them.
+    overrides
+        The values that the user has set, as recorded; None where nothing records them.
 
     Raises
     ------
@@ -77,6 +84,7 @@ def check(
             expected="a blueprint or annotated requirements",
         )
     case = build_case(problem, solution, blueprint, annotated, mapping)
+    case.generated, case.overrides = generated, overrides
     if blueprint is not None:
         case.notes += robust.nominal_only(blueprint)
     missing = missing_parameters(case)
@@ -171,7 +179,9 @@ def _data_level(case: Case, bench: Bench | None) -> tuple[Report, list[str]]:
         quotes = quote_findings(case.requirements, case.problem.text)
     if case.blueprint is None or bench is None:
         return Report("unchecked", {"findings": [*quotes, "there is no blueprint to trace"]}), []
-    report, sentences = check_data(case.problem, case.blueprint, bench)
+    report, sentences = check_data(
+        case.problem, case.blueprint, bench, case.generated, case.overrides
+    )
     if quotes:
         body = {**report.body, "findings": [*report.body["findings"], *quotes]}
         status = "unchecked" if report.status == "pass" else report.status

@@ -148,7 +148,8 @@ class Examiner(Judge):
         """Check a run again from what its folder holds."""
         problem = stored_problem(path)
         blueprint = Blueprint.load(path / BLUEPRINT) if (path / BLUEPRINT).is_file() else None
-        name = str(read_record(path)["problem"])
+        record = read_record(path)
+        name, recorded = str(record["problem"]), (record.get("asked") or {}).get("overrides")
         kept = kept_schedule(path)
         if self.solution is None and kept is None:
             return self._without_schedule(path, problem, blueprint, name)
@@ -162,7 +163,13 @@ class Examiner(Judge):
             exact=self.proofs.exact or kept.exact,
             second_solver=self.proofs.second_solver or kept.second_solver,
         )
-        again = replace(self, reading=kept.reading, proofs=proofs, requirements=kept.requirements)
+        again = replace(
+            self,
+            reading=kept.reading,
+            proofs=proofs,
+            requirements=kept.requirements,
+            overrides=recorded if isinstance(recorded, dict) else {},
+        )
         again = again.informed(problem, kept.path, blueprint, folder, name)
         again = replace(again, disturb=self.disturb or _disturbances(path / CERTIFICATE))
         certificate = again.certificate_of(problem, kept.path, blueprint, folder, name)

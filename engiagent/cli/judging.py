@@ -1,5 +1,6 @@
 """Making certificates for ``engiagent check``: of what is solved first, and of somebody's plan."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -39,6 +40,8 @@ class Judge:
         What is to turn out another way in runs beside the check.
     requirements
         What an engine took from the text of the run that is checked again.
+    overrides
+        The values that the user set in the run that is checked again.
     """
 
     options: "SolveOptions"
@@ -49,6 +52,7 @@ class Judge:
     opinion: "Opinion | None" = None
     disturb: "Disturbances | None" = None
     requirements: "Requirements | None" = None
+    overrides: Mapping[str, str] | None = None
 
     def schedule(
         self,
@@ -144,5 +148,5 @@ class Judge:
         return certify(
             problem, solution, blueprint, mapping=self.reading, folder=folder, name=name,
             exact=self.proofs.exact, opinion=self.opinion, disturb=self.disturb,
-            requirements=self.requirements,
+            requirements=self.requirements, overrides=self.overrides,
         )  # fmt: skip

@@ -8,7 +8,7 @@ from engiagent.blueprint.document import Blueprint, GoalDef, ObjectiveDef
 from engiagent.blueprint.grammar import GrammarError, references
 from engiagent.blueprint.timeaxis import parse_step
 from engiagent.blueprint.units import parse_unit
-from engiagent.verify.levels.sources import ProblemLike, Span, all_leaves
+from engiagent.verify.levels.sources import ProblemLike, Span, all_leaves, is_most_of
 from engiagent.verify.requirements import squeezed
 
 DEMANDS: Final = re.compile(
@@ -28,17 +28,20 @@ _LENIENT: Final = ("clock", "date")
 
 
 def used_spans(
-    blueprint: Blueprint, text: str, binding: bool = False, idle: Collection[str] = ()
+    blueprint: Blueprint, problem: ProblemLike, binding: bool = False, idle: Collection[str] = ()
 ) -> list[Span]:
     """Return every place of the text that the blueprint says it rests on or leaves out.
 
     With ``binding``, a parameter counts only where it limits by itself, as a bound of a variable or
     a property of a component: a number that is merely used somewhere keeps no demand. Constraints
-    that are ``idle``, so that they ask for nothing, keep none either.
+    that are ``idle``, so that they ask for nothing, keep none either, and a source that is most of
+    the text points at no part of it.
     """
-    spans = []
+    spans, text = [], problem.text
     for reference in _references(blueprint, binding, idle):
         for leaf in all_leaves(reference):
+            if is_most_of(leaf, problem):
+                continue
             if leaf.span is not None:
                 spans.append(leaf.span)
             elif leaf.kind in ("text", "table") and leaf.quote:
@@ -148,7 +151,7 @@ def uncovered(
 
     ``idle`` are the constraints that ask for nothing.
     """
-    spans, grid = used_spans(blueprint, problem.text), _grid_numbers(blueprint)
+    spans, grid = used_spans(blueprint, problem), _grid_numbers(blueprint)
     numbers = []
     for quantity in problem.quantities:
         kind = getattr(quantity, "kind", "number")
@@ -165,7 +168,7 @@ def uncovered(
             shown = squeezed(problem.text[start:stop])
             numbers.append(f"the number {shown!r} in line {line} of the text is not accounted for")
     demands = []
-    spans = used_spans(blueprint, problem.text, True, idle)
+    spans = used_spans(blueprint, problem, True, idle)
     for sentence in problem.sentences:
         start, stop = sentence.span
         if start < problem.body_start or getattr(sentence, "kind", "sentence") == "heading":
