@@ -67,6 +67,7 @@ def certify(
     opinion: "Opinion | None" = None,
     disturb: "Disturbances | None" = None,
     reading: Reading | None = None,
+    overrides: Mapping[str, str] | None = None,
 ) -> "Certificate":
     """Return the certificate of a schedule.
 
@@ -94,6 +95,8 @@ def certify(
         Who has read the text besides the author of the blueprint; by default what
         :func:`reading_of` derives. A caller that knows more states it: a plant block is `stated`,
         a stored reading has the grade of the one that was accepted.
+    overrides
+        The values that the user has set, as the run records them; None where nothing does.
 
     Raises
     ------
@@ -107,7 +110,16 @@ def certify(
     source, expanded = source_of(problem, blueprint, folder, name)
     stated = None if source.expert is not None else requirements
     reading = reading or reading_of(problem, blueprint, stated)
-    certificate = check(source, solution, expanded, stated, mapping, reading)
+    certificate = check(
+        source,
+        solution,
+        expanded,
+        stated,
+        mapping,
+        reading,
+        generated=_generated(blueprint, expanded),
+        overrides=overrides,
+    )
     if exact:
         from engiagent.verify.exact import with_exact
 
@@ -123,6 +135,14 @@ def certify(
 
         certificate = with_opinion(certificate, opinion)
     return _with_blueprint(certificate, blueprint)
+
+
+def _generated(blueprint: Blueprint | None, expanded: Blueprint | None) -> set[str]:
+    """Return the parameters that writing out the components has made."""
+    if blueprint is None or expanded is None:
+        return set()
+    own = {parameter.name for parameter in blueprint.core.parameters}
+    return {parameter.name for parameter in expanded.core.parameters} - own
 
 
 def _reproduced(

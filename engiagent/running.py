@@ -284,6 +284,7 @@ class Run:
             exact=self.proofs.exact,
             opinion=said,
             reading=board.reading,
+            overrides=board.overrides,
         )
         return with_gaps(certificate, gaps).to_dict()
 

@@ -45,6 +45,7 @@ def name_columns(
             renamed[source.target] = column
         else:
             work.add(known.full_name(source.target), column)
+    work.chosen = set(work.series)
     rest = {n: c for n, c in content.columns.items() if n not in taken} | renamed
     for name in content.faults:
         if name not in taken and known.full_name(name) in known.names:
@@ -63,13 +64,15 @@ class _Assigning:
     reading: Reading
     series: dict[str, Series] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    chosen: set[str] = field(default_factory=set)
+    """Names and quantities whose column the user has named."""
 
     def add_by_name(self, name: str, column: Column) -> None:
         """Enter a column under the quantity that it says it is, or under its own name."""
         target = column.quantity or self.known.full_name(name)
         if name in self.known.variables:
             target = name
-        if target in self.series:
+        if target in self.series and target in self.chosen:
             return
         if target != name and target != column.quantity and target.rpartition(".")[2] != name:
             self.notes.append(f"the column {name} is taken as {target}")
@@ -91,8 +94,34 @@ class _Assigning:
         unit = self.unit(name, column, expected)
         column = self.on_time(quantity or name, column, definition, unit)
         found = Series(name, column.data, unit, column.dims, column.coordinates, column.zoned)
-        for key in {name, definition.name if definition else name, quantity or name}:
+        for key in sorted({name, definition.name if definition else name, quantity or name}):
+            self._refuse_second(key, found, column)
             self.series[key] = found
+
+    def _refuse_second(self, key: str, found: Series, column: Column) -> None:
+        """Refuse a second column of one quantity that says something else.
+
+        Raises
+        ------
+        InputError
+            With both: which of them is checked must not depend on their order.
+        """
+        known = self.series.get(key)
+        if known is None or key in self.chosen:
+            return
+        factor = known.unit.scale / found.unit.scale if found.unit.scale else 1.0
+        alike = (
+            known.data.shape == found.data.shape
+            and known.unit.dimension == found.unit.dimension
+            and np.allclose(known.data * factor, found.data, rtol=1e-12, atol=0, equal_nan=True)
+        )
+        if not alike:
+            raise InputError(
+                f"two columns of the schedule are {key}, and their numbers differ",
+                column.file,
+                found=known.name if known.name == found.name else f"{known.name} and {found.name}",
+                expected=f"{key} once, or --map {key}=COLUMN",
+            )
 
     def add_net(self, target: str, column: Column, parts: tuple[str, str]) -> None:
         """Take a signed column apart.

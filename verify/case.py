@@ -1,7 +1,7 @@
 """Everything that one check has at hand: documents, the schedule, and what can be added to it."""
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,6 +53,8 @@ class Case:
     series: dict[str, Series]
     notes: list[str] = field(default_factory=list)
     reading: TextReading = AUTHOR_ONLY
+    generated: Collection[str] = ()
+    overrides: Mapping[str, str] | None = None
     _digest: Callable[[], str] | None = None
 
     def hash_beside(self) -> None:

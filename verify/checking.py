@@ -1,6 +1,6 @@
 """The check: problem, schedule, blueprint and requirements in, a certificate out."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -48,6 +48,9 @@ def check(
     requirements: Requirements | str | Path | None = None,
     mapping: Mapping[str, str] | Reading | None = None,
     reading: TextReading | None = None,
+    *,
+    generated: Collection[str] = (),
+    overrides: Mapping[str, str] | None = None,
 ) -> Certificate:
     """Check a schedule against its problem.
 
@@ -70,6 +73,10 @@ def check(
     reading
         Who has read the text besides the author of the blueprint. By default requirements count
         as annotated by experts, and a blueprint without any as read by its author only.
+    generated
+        Parameters that writing out the blueprint's components has made: execution judges them.
+    overrides
+        The values that the user has set, as recorded; None where nothing records them.
 
     Raises
     ------
@@ -87,6 +94,7 @@ def check(
         case.reading = reading
     elif annotated is not None:
         case.reading = TextReading("annotated", "experts", annotated.file or "requirements")
+    case.generated, case.overrides = generated, overrides
     if blueprint is not None:
         case.notes += robust.nominal_only(blueprint)
     missing = missing_parameters(case)
@@ -173,7 +181,9 @@ def _data_level(case: Case, bench: Bench | None) -> tuple[Report, list[str]]:
         quotes = quote_findings(case.requirements, case.problem.text)
     if case.blueprint is None or bench is None:
         return Report("unchecked", {"findings": [*quotes, "there is no blueprint to trace"]}), []
-    report, sentences = check_data(case.problem, case.blueprint, bench)
+    report, sentences = check_data(
+        case.problem, case.blueprint, bench, case.generated, case.overrides
+    )
     if quotes:
         body = {**report.body, "findings": [*report.body["findings"], *quotes]}
         status = "unchecked" if report.status == "pass" else report.status

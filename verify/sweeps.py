@@ -24,6 +24,11 @@ def gradients(seeds: Sequence[tuple[Value, Floats]], mode: Mode = "value") -> di
         By the ``order`` of each value that has no links (a variable): the derivative with respect
         to its SI data, of its shape.
     """
+    with np.errstate(all="ignore"):  # at the edge of a root's domain a derivative is infinite
+        return _gradients(seeds, mode)
+
+
+def _gradients(seeds: Sequence[tuple[Value, Floats]], mode: Mode) -> dict[int, Floats]:
     adjoints = _Sums()
     nodes: dict[int, Value] = {}
     for value, weight in seeds:

@@ -142,7 +142,8 @@ class Examiner(Judge):
         """Check a run again from what its folder holds."""
         problem = stored_problem(path)
         blueprint = Blueprint.load(path / BLUEPRINT) if (path / BLUEPRINT).is_file() else None
-        name = str(read_record(path)["problem"])
+        record = read_record(path)
+        name, recorded = str(record["problem"]), (record.get("asked") or {}).get("overrides")
         kept = kept_schedule(path)
         if self.solution is None and kept is None:
             return self._without_schedule(path, problem, blueprint, name)
@@ -162,6 +163,7 @@ class Examiner(Judge):
             proofs=proofs,
             requirements=kept.requirements,
             text_reading=kept.text_reading,
+            overrides=recorded if isinstance(recorded, dict) else {},
         )
         again = again.informed(problem, kept.path, blueprint, folder, name)
         again = replace(again, disturb=self.disturb or _disturbances(path / CERTIFICATE))

@@ -1,5 +1,6 @@
 """Making certificates for ``engiagent check``: of what is solved first, and of somebody's plan."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -42,6 +43,8 @@ class Judge:
         What an engine took from the text of the run that is checked again.
     text_reading
         Who had read that text, where the run's record states it.
+    overrides
+        The values that the user set in the run that is checked again.
     """
 
     options: "SolveOptions"
@@ -53,6 +56,7 @@ class Judge:
     disturb: "Disturbances | None" = None
     requirements: "Requirements | None" = None
     text_reading: "TextReading | None" = None
+    overrides: Mapping[str, str] | None = None
 
     def schedule(
         self,
@@ -149,4 +153,5 @@ class Judge:
             problem, solution, blueprint, mapping=self.reading, folder=folder, name=name,
             exact=self.proofs.exact, opinion=self.opinion, disturb=self.disturb,
             requirements=self.requirements, reading=self.text_reading,
+            overrides=self.overrides,
         )  # fmt: skip

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 RESULT: Final = "schedule.json"
 OBJECTIVE: Final = "objective"
 MOST_COLUMNS: Final = 2000
-MOST_NUMBERS: Final = 5_000_000
+MOST_NUMBERS: Final = 2_000_000
+MOST_BYTES: Final = 40_000_000
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.]{0,99}( ?\[[^\[\]\x00-\x1f]{1,40}\])?")
 _DEEPEST: Final = 6
 
@@ -32,7 +33,8 @@ def read_answer(folder: Path, max_bytes: int) -> tuple[Schedule, float | None]:
     InputError
         When there is no such file, or anything in it is not a finite number under a plain name.
     """
-    content = open_inside(folder, RESULT, max_bytes=max_bytes)
+    content = open_inside(folder, RESULT, max_bytes=min(max_bytes, MOST_BYTES))
+    _measure(content)
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
@@ -58,6 +60,22 @@ def read_answer(folder: Path, max_bytes: int) -> tuple[Schedule, float | None]:
         if left < 0:
             raise InputError(f"more than {MOST_NUMBERS} numbers", RESULT)
     return schedule, None if claimed is None else float(_number(OBJECTIVE, claimed))
+
+
+def _measure(content: bytes) -> None:
+    """Refuse an answer that is too large to be parsed, before any of it is.
+
+    Raises
+    ------
+    InputError
+        When it holds more values, lists or objects than an answer may.
+    """
+    marks = {"values": content.count(b","), "lists": content.count(b"[")}
+    for what, count in marks.items():
+        if count > MOST_NUMBERS:
+            raise InputError(f"more than {MOST_NUMBERS} {what}", RESULT, found=str(count))
+    if content.count(b"{") > 1:
+        raise InputError("the answer is no plain object of numbers", RESULT)
 
 
 def _array(name: str, value: Any) -> "npt.NDArray[np.float64]":

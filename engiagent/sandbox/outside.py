@@ -4,9 +4,11 @@ import json
 import os
 import selectors
 import signal
+import stat
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -158,7 +160,7 @@ def _watch(
                 else:
                     selector.unregister(key.fileobj)
             if time.monotonic() >= look:
-                watched.ended_for = _exceeded(work, limits)
+                watched.ended_for = _exceeded(work, limits, child.pid)
                 look = time.monotonic() + _POLL
             if len(watched.output) > limits.output_kb * 1000:
                 del watched.output[int(limits.output_kb * 1000) :]
@@ -172,9 +174,9 @@ def _watch(
     watched.ended_for = _exceeded(work, limits)
 
 
-def _exceeded(work: Path, limits: Limits) -> str | None:
-    """Return which limit the folder's content breaks."""
-    count = size = 0
+def _exceeded(work: Path, limits: Limits, pid: int | None = None) -> str | None:
+    """Return which limit the folder's content breaks; of a running child also what has no name."""
+    count, size = 0, 0 if pid is None else _unlinked(work, limits, pid)
     for place, folders, names in os.walk(work, followlinks=False):
         count += len(folders) + len(names)
         if count > limits.files:
@@ -184,6 +186,40 @@ def _exceeded(work: Path, limits: Limits) -> str | None:
                 status = os.lstat(os.path.join(place, name))
                 size += max(status.st_size, status.st_blocks * 512)
     return "folder_mb" if size > limits.folder_mb * MB else None
+
+
+def _unlinked(work: Path, limits: Limits, pid: int) -> int:
+    """Return the bytes of removed files of the folder that a process and its children still hold.
+
+    A file that is removed while it is open takes its space until it is closed. One that is mapped
+    and closed shows no size, so that it counts as the largest that a file may be.
+    """
+    sizes: dict[int, int] = {}
+    device = os.stat(work).st_dev
+    for process in _family(pid):
+        with suppress(OSError):
+            for entry in os.scandir(f"/proc/{process}/fd"):
+                with suppress(OSError):
+                    status = os.stat(entry.path)
+                    if stat.S_ISREG(status.st_mode) and not status.st_nlink:
+                        used = max(status.st_size, status.st_blocks * 512)
+                        sizes |= {status.st_ino: used} if status.st_dev == device else {}
+        with suppress(OSError), open(f"/proc/{process}/maps", encoding="utf-8") as lines:
+            for line in lines:
+                parts = line.split(maxsplit=5)
+                if line.rstrip().endswith("(deleted)") and parts[5].startswith(f"{work}/"):
+                    sizes.setdefault(int(parts[4]), limits.file_mb * MB)
+    return sum(sizes.values())
+
+
+def _family(pid: int) -> Iterator[int]:
+    """Yield a process and all that descend from it."""
+    yield pid
+    with suppress(OSError):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with suppress(OSError), open(f"/proc/{pid}/task/{task}/children", "rb") as children:
+                for child in children.read().split():
+                    yield from _family(int(child))
 
 
 def _end(child: "subprocess.Popen[bytes]") -> None:

@@ -51,6 +51,30 @@ def run(folder: Path, text: str, **changes: float) -> ScriptResult:
             {},
             "more than 4 MB",
         ),
+        (  # what is removed while it is open takes its space all the same
+            "import os, time\n"
+            "held = []\n"
+            "for k in range(8):\n"
+            "    held.append(open('f', 'wb', buffering=0))\n"
+            "    os.unlink('f')\n"
+            "    held[-1].write(bytes(1_900_000))\n"
+            "time.sleep(9)",
+            {"seconds": 8},
+            "more than 4 MB",
+        ),
+        (
+            "import mmap, os, time\n"
+            "held = []\n"
+            "for k in range(8):\n"
+            "    with open('f', 'w+b') as file:\n"
+            "        file.write(bytes(1_900_000))\n"
+            "        file.flush()\n"
+            "        held.append(mmap.mmap(os.open('f', os.O_RDWR), 4096))\n"
+            "    os.unlink('f')\n"
+            "time.sleep(9)",
+            {"seconds": 8},
+            "more than 4 MB",
+        ),
         (
             "import os\n"
             "while True:\n"
@@ -68,7 +92,7 @@ def run(folder: Path, text: str, **changes: float) -> ScriptResult:
             "the time limit",
         ),
     ],
-    ids=["wall", "cpu", "memory", "output", "threads", "files", "size", "depth", "signals"],
+    ids=["wall", "cpu", "memory", "output", "threads", "files", "size", "unlinked", "mapped", "depth", "signals"],
 )  # fmt: skip
 def test_a_script_that_takes_too_much_is_ended(
     tmp_path: Path, text: str, changes: dict[str, float], reason: str
@@ -199,3 +223,20 @@ def test_libraries_that_bring_their_solver_along_work_as_ever(tmp_path: Path, li
     result = run(tmp_path, f"{LIBRARIES[library]}\n{tail}", seconds=30, cpu_seconds=30)
     assert result.status == "done", result.output
     assert result.schedule["x"] == pytest.approx(3, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"a": [' + b"0," * 3_000_000 + b"0]}",
+        b'{"a": ' + b"[" * 3_000_000,
+        b'{"a": ' + b'{"b": 1}' * 1000 + b"}",
+        b'{"a": [' + b"1.5, " * 8_000_001 + b"0]}",
+    ],
+)
+def test_an_answer_is_measured_before_it_is_parsed(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "schedule.json").write_bytes(content)
+    began = time.monotonic()
+    with pytest.raises(InputError):
+        read_answer(tmp_path, 100_000_000)
+    assert time.monotonic() - began < 2.0

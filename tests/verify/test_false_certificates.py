@@ -102,3 +102,22 @@ def test_the_kind_of_a_programme_is_not_taken_from_the_schedule() -> None:
     found = small.judged(blueprint, {"heat": [14, 14, 14]}, **claims)
     assert found.verdict == "feasible"
     assert "reported_bound" not in found.levels["optimality"]
+
+
+@pytest.mark.parametrize(
+    "expression", ["sqrt(x[t] - 1)", "(x[t] - 1)**0.5", "1/(1 + sqrt(x[t] - 1))"]
+)
+@pytest.mark.parametrize("goal", ["sum(y[t] for t in T)", "sum(sqrt(x[t] - 1) for t in T)"])
+@pytest.mark.parametrize("first", [1.0, 1.0 - 1e-12, 1.0 - 1e-7, 1.0 + 1e-300, 0.5])
+def test_the_edge_of_a_root_is_judged_without_a_crash(
+    expression: str, goal: str, first: float
+) -> None:
+    """There the derivative is infinite, and least squares over it did not converge."""
+    x, y = ({"name": name, "index": ["t in T"], "type": "continuous", "lower": 0, "upper": 4}
+            for name in "xy")  # fmt: skip
+    blueprint = small.document(
+        [x, y], [small.rule(f"y[t] <= {expression}")], {"sense": "maximize", "expression": goal}
+    )
+    for claims in ({}, {"dual__C": [1.0, 1.0, 1.0]}):
+        found = small.judged(blueprint, {"x": [first, 1, 2], "y": [0, 0, 0], **claims})
+        assert found.verdict == ("violated" if first == 0.5 else "feasible")

@@ -9,7 +9,7 @@ from engiagent.blueprint.grammar import GrammarError, references
 from engiagent.blueprint.timeaxis import parse_step
 from engiagent.blueprint.units import parse_unit
 from engiagent.verify.levels.restated import repeats_number, repeats_requirement
-from engiagent.verify.levels.sources import ProblemLike, Span, all_leaves
+from engiagent.verify.levels.sources import ProblemLike, Span, all_leaves, is_most_of
 from engiagent.verify.requirements import squeezed
 
 DEMANDS: Final = re.compile(
@@ -33,17 +33,20 @@ _FACTOR_OF: Final = re.compile(r"\s*(?:[/*·×⋅]|\\cdot|\\times)\s*(?=[A-Za-z\
 
 
 def used_spans(
-    blueprint: Blueprint, text: str, binding: bool = False, idle: Collection[str] = ()
+    blueprint: Blueprint, problem: ProblemLike, binding: bool = False, idle: Collection[str] = ()
 ) -> list[Span]:
     """Return every place of the text that the blueprint says it rests on or leaves out.
 
     With ``binding``, a parameter counts only where it limits by itself, as a bound of a variable or
     a property of a component: a number that is merely used somewhere keeps no demand. Constraints
-    that are ``idle``, so that they ask for nothing, keep none either.
+    that are ``idle``, so that they ask for nothing, keep none either, and a source that is most of
+    the text points at no part of it.
     """
-    spans = []
+    spans, text = [], problem.text
     for reference in _references(blueprint, binding, idle):
         for leaf in all_leaves(reference):
+            if is_most_of(leaf, problem):
+                continue
             if leaf.span is not None:
                 spans.append(leaf.span)
             elif leaf.kind in ("text", "table") and leaf.quote:
@@ -167,7 +170,7 @@ def uncovered(problem: ProblemLike, blueprint: Blueprint, idle: Collection[str] 
 
     ``idle`` are the constraints that ask for nothing.
     """
-    spans, grid = used_spans(blueprint, problem.text), _grid_numbers(blueprint)
+    spans, grid = used_spans(blueprint, problem), _grid_numbers(blueprint)
     numbers, repeated = [], []
     used = [q for q in problem.quantities if _touched(_place(q), spans)]
     for quantity in problem.quantities:
@@ -190,7 +193,7 @@ def uncovered(problem: ProblemLike, blueprint: Blueprint, idle: Collection[str] 
             first = line_of(problem, other.span[0])
             repeated.append(f"{shown!r} in line {line} of the text repeats that of line {first}")
     clauses = list(_demanding(problem))
-    spans = used_spans(blueprint, problem.text, True, idle)
+    spans = used_spans(blueprint, problem, True, idle)
     known = [squeezed(problem.text[slice(*c)]) for c in clauses if _touched(c, spans)]
     demands = []
     for clause in clauses:

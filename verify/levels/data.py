@@ -1,13 +1,13 @@
 """Level 1: whether the numbers of the blueprint are the numbers of the problem."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from engiagent.blueprint.document import Blueprint, ObjectiveDef, ParameterDef
+from engiagent.blueprint.document import Blueprint, ObjectiveDef, ParameterDef, VariableDef
 from engiagent.blueprint.grammar import Ref, parse, walk
 from engiagent.blueprint.units import Unit, UnitError, parse_unit
 from engiagent.blueprint.unused import listed_as_unused
@@ -34,6 +34,7 @@ from engiagent.verify.levels.sources import (
     ProblemLike,
     Source,
     all_leaves,
+    is_most_of,
     misquotation,
     read_sources,
     words_of,
@@ -44,15 +45,27 @@ from engiagent.verify.values import Floats
 
 
 def check_data(
-    problem: ProblemLike, blueprint: Blueprint, bench: Bench
+    problem: ProblemLike,
+    blueprint: Blueprint,
+    bench: Bench,
+    generated: Collection[str] = (),
+    overrides: Mapping[str, str] | None = None,
 ) -> tuple[Report, list[str]]:
-    """Return the outcome of level 1, and the requirement sentences nobody accounted for."""
+    """Return the outcome of level 1, and the requirement sentences nobody accounted for.
+
+    Parameters
+    ----------
+    generated
+        Parameters that writing out a component has made.
+    overrides
+        The values that the user has set, by name, as recorded; None where nothing records them.
+    """
     tracing = Tracing(problem)
     sources = {p.name: p.source_reference for p in blueprint.core.parameters}
     for definition in blueprint.core.parameters:
         _check_quotes(tracing, definition.name, definition.source_reference)
         try:
-            _trace(tracing, definition, bench.declarations)
+            _trace(tracing, definition, bench.declarations, generated, overrides)
         except EngiagentError as error:
             tracing.open.append(f"{definition.name}: {error}")
     for name, reference, texts in _other_expressions(blueprint):
@@ -90,6 +103,8 @@ def check_data(
 
 def _check_quotes(tracing: Tracing, name: str, reference: Any) -> None:
     for leaf in all_leaves(reference):
+        if is_most_of(leaf, tracing.problem):
+            tracing.open.append(f"{name}: its source is most of the text; point at the words")
         wrong = misquotation(leaf, tracing.problem.text)
         if wrong is not None:
             tracing.accuse(name, wrong)
@@ -108,7 +123,7 @@ def _other_expressions(blueprint: Blueprint) -> Iterator[tuple[str, Any, list[st
         for term in goal.terms:
             yield f"objective {term.name}", term.source_reference, written_in(term)
     for variable in core.decision_variables:
-        bounds = [str(b) for b in (variable.lower, variable.upper) if b is not None]
+        bounds = [_in_unit(b, variable) for b in (variable.lower, variable.upper) if b is not None]
         yield variable.name, variable.source_reference, bounds
     for component in core.components:
         walls = component.connections.get("neighbours") if component.connections else None
@@ -116,6 +131,13 @@ def _other_expressions(blueprint: Blueprint) -> Iterator[tuple[str, Any, list[st
         yield component.name, component.source_reference, texts
     for index_set in core.sets:
         yield index_set.name, index_set.source_reference, []
+
+
+def _in_unit(bound: Any, variable: VariableDef) -> str:
+    """Return a bound as text; a limit of 1 of something with a unit is a number like any other."""
+    unit = variable.unit or "1"
+    plain = isinstance(bound, int | float) and bound == 1.0
+    return f"1[{unit}] >= 0" if plain and not parse_unit(unit).is_dimensionless else str(bound)
 
 
 _LEAST = re.compile(
@@ -142,7 +164,13 @@ def _check_sense(tracing: Tracing, goal: ObjectiveDef) -> None:
 # --- one parameter -----------------------------------------------------------------------------
 
 
-def _trace(tracing: Tracing, definition: ParameterDef, declarations: Declarations) -> None:
+def _trace(
+    tracing: Tracing,
+    definition: ParameterDef,
+    declarations: Declarations,
+    generated: Collection[str],
+    overrides: Mapping[str, str] | None,
+) -> None:
     name, sources = definition.name, read_sources(definition.source_reference)
     if definition.status == "missing":
         return
@@ -163,12 +191,14 @@ def _trace(tracing: Tracing, definition: ParameterDef, declarations: Declaration
     if not sources or any(source.kind == "untraced" for source in sources):
         tracing.open.append(f"{name} is untraced: nothing says where it comes from")
         return
+    symbol = declarations.parameter(name)
     free = [source for source in sources if source.kind in ("assumption", "user")]
     if free:
         said = free[0].fields.get("reason") or free[0].fields.get("note") or "no reason given"
         tracing.listed.append(f"{name}: {free[0].kind}, {said}")
+        if symbol is not None and symbol.value is not None:
+            _compare_free(tracing, name, free, symbol, overrides)
         return
-    symbol = declarations.parameter(name)
     if symbol is None or symbol.value is None:
         return  # labels are not numbers
     related = _relation(sources)
@@ -176,13 +206,52 @@ def _trace(tracing: Tracing, definition: ParameterDef, declarations: Declaration
         _trace_relation(tracing, name, related, symbol)
         return
     if any(source.kind == "derived" for source in sources):
-        if any(name.startswith(f"{c.name}_") for c in declarations.core.components):
+        if name in generated:
             # Executing the plan judges it: with another value the states would drift apart.
             tracing.listed.append(f"{name}: derived from its component, judged by execution")
             return
         tracing.open.append(f"{name} is derived, but no relation says how: unverified")
         return
     _compare_all(tracing, name, sources, symbol)
+
+
+def _compare_free(
+    tracing: Tracing,
+    name: str,
+    sources: Sequence[Source],
+    symbol: Symbol,
+    overrides: Mapping[str, str] | None,
+) -> None:
+    """Compare a value that is assumed or the user's own with what is quoted and recorded.
+
+    An assumption about a figure that stands in the text is that figure or no assumption. What the
+    user set is recorded; what is not recorded, beside a figure of its kind, nobody has set.
+    """
+    assert symbol.value is not None
+    unit = symbol.value.unit
+    set_by_user = any(_is_recorded(name, source, overrides) for source in sources)
+    quoted = [leaf for source in sources for leaf in source.leaves() if leaf.quote or leaf.span]
+    if quoted and not set_by_user and (symbol.value.data == symbol.value.data[:1]).all():
+        if any(figures(words_of(leaf, tracing.problem.text)) for leaf in quoted):
+            _compare(tracing, name, float(symbol.value.shown[0]), unit, quoted)
+        return
+    by_user = any(source.kind == "user" for source in sources)
+    alike = any(
+        q.unit is not None and q.unit.dimension == unit.dimension and unit.dimension
+        for q in tracing.problem.quantities
+    )
+    if by_user and overrides is not None and alike and not set_by_user:
+        tracing.open.append(
+            f"{name} is called the user's own value, but no override of it is recorded"
+        )
+
+
+def _is_recorded(name: str, source: Source, overrides: Mapping[str, str] | None) -> bool:
+    note = str(source.fields.get("note", ""))
+    known = (overrides or {}).items()
+    return source.kind == "user" and any(
+        name == key or note.strip() == f"--set {key}={text}" for key, text in known
+    )
 
 
 def _trace_file(tracing: Tracing, definition: ParameterDef, declarations: Declarations) -> None:

@@ -25,7 +25,7 @@ from engiagent.verify.levels.sources import ProblemLike, all_leaves, read_source
 from engiagent.verify.tolerances import TOLERANCES
 
 LEVEL = "data"
-FREE = (0.0, 1.0)  # numbers that need no source
+FREE = (0.0, 1.0)  # numbers that need no source, but as limits with a unit
 _STAMP = re.compile(r"\d{4}-\d{2}-\d{2}[T ](\d{2}:\d{2}(?::\d{2})?)")
 
 
@@ -146,6 +146,9 @@ def _split(node: Node) -> tuple[float, Node] | None:
 
 
 def _literals(node: Node, in_index: bool = False) -> Iterator[tuple[float, Unit | None, bool]]:
+    if isinstance(node, Compare):  # a limit of one unit; as a divisor 1[K] only takes a unit away
+        ones = [side for side in node.operands if isinstance(side, Number) and side.value == 1.0]
+        yield from ((1.0, parse_unit(side.unit), False) for side in ones if side.unit is not None)
     if isinstance(node, Number) and not in_index and node.value not in FREE:
         unit = None
         if node.unit is not None:

@@ -81,6 +81,10 @@ def _conditions(
     point = _point(bench, core)
     if sum(row.value.data.size for row in rows) > MOST_ROWS:
         return {"name": NAME, "holds": None, "reason": f"more than {MOST_ROWS} rows"}
+    seeds = [(node, np.ones(1)), *((r.value, np.ones(r.value.data.size)) for r in rows)]
+    if not all(np.isfinite(size).all() for size in gradients(seeds, "absolute").values()):
+        reason = "a function has no finite derivative here, as a root at zero"
+        return {"name": NAME, "holds": None, "reason": reason}
     found = []
 
     def given(there: Bench) -> list[Row]:

@@ -8,6 +8,8 @@ from typing import Any, Protocol
 from engiagent.verify.requirements import squeezed
 
 Span = tuple[int, int]
+SHORT = 200
+"""Characters that may be quoted of any text: one or two sentences."""
 
 
 class ProblemLike(Protocol):
@@ -134,3 +136,11 @@ def words_of(source: Source, text: str) -> str:
     if source.span is not None:
         return text[source.span[0] : source.span[1]]
     return source.quote or ""
+
+
+def is_most_of(source: Source, problem: ProblemLike) -> bool:
+    """Whether a source points at so much of the text that it points at nothing."""
+    if source.kind == "table" or source.span is None:
+        return False
+    length = source.span[1] - source.span[0]
+    return length > SHORT and 2 * length > len(problem.text) - problem.body_start
