@@ -1,7 +1,7 @@
 """One run under way: agents take it on, its folder keeps what they make, whatever ends it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -61,6 +61,9 @@ class RunOutcome:
         As the certificate has them: value, unit and sense, and the bound's value.
     missing, not_understood, violations
         What the problem does not give, sentences that were not understood, broken requirements.
+    why_missing, contradictions
+        Why each of ``missing`` is needed, by name; statements of the text that clash, each with
+        its ``quotes`` and ``why``.
     error
         The error behind the state ``failed``.
     """
@@ -77,6 +80,8 @@ class RunOutcome:
     missing: tuple[str, ...] = ()
     not_understood: tuple[str, ...] = ()
     violations: tuple[Any, ...] = ()
+    why_missing: Mapping[str, str] = field(default_factory=dict)
+    contradictions: tuple[Mapping[str, Any], ...] = ()
     certificate: Mapping[str, Any] | None = None
     error: Exception | None = None
     notes: tuple[str, ...] = ()
@@ -95,6 +100,8 @@ class Run:
     blueprint: Blueprint | None = None
     missing: tuple[str, ...] = ()
     not_understood: tuple[str, ...] = ()
+    why_missing: Mapping[str, str] = field(default_factory=dict)
+    contradictions: tuple[Mapping[str, Any], ...] = ()
     reason: str | None = None
     status: str | None = None
     choice: str | None = None
@@ -206,6 +213,7 @@ class Run:
     def _adopt(self, board: "Board") -> None:
         """Take over what a board shows, and write down what is new."""
         self.missing, self.not_understood = board.missing, board.not_understood
+        self.why_missing, self.contradictions = board.why_missing, board.contradictions
         blueprint = board.blueprint
         if board.program is not None and blueprint is not None:
             blueprint = in_full(blueprint)
@@ -383,6 +391,8 @@ class Run:
             missing=missing,
             not_understood=not_understood,
             violations=tuple(found.get("violations") or ()),
+            why_missing=self.why_missing,
+            contradictions=self.contradictions,
             certificate=self.certificate,
             error=self.error,
             notes=tuple(self.folder.notes),

@@ -149,6 +149,9 @@ class Board:
     missing, not_understood, lacking
         What the text does not give, and what nobody could read; any entry rules out a plan.
         ``lacking`` says so in one line.
+    why_missing, contradictions
+        Why each of ``missing`` is needed, by name; statements of the text that clash, each with
+        its ``quotes`` and ``why``.
     blueprint
         The newest one; None before there is any.
     draft
@@ -188,6 +191,8 @@ class Board:
     missing: tuple[str, ...] = ()
     not_understood: tuple[str, ...] = ()
     lacking: str = ""
+    why_missing: Mapping[str, str] = field(default_factory=dict)
+    contradictions: tuple[Mapping[str, Any], ...] = ()
     blueprint: Blueprint | None = None
     draft: Mapping[str, Any] | None = None
     requirements: "Extraction | None" = None

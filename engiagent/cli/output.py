@@ -38,6 +38,7 @@ def summary(
     run: str | None = None,
     error: str | None = None,
     schema: str = "engiagent-outcome/1",
+    further: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the object that ``--json`` prints; ``error`` is there only when something failed."""
     goal = objective or {}
@@ -51,6 +52,7 @@ def summary(
         "not_understood": list(not_understood),
         "violations": list(violations),
         "run": run,
+        **(further or {}),
     }
     return result if error is None else {**result, "error": error}
 

@@ -293,6 +293,11 @@ def finish(outcome: "RunOutcome", as_json: bool, *, explain: bool = False) -> in
                 violations=outcome.violations,
                 run=str(outcome.folder),
                 error=error,
+                further={
+                    "reason": outcome.reason,
+                    "why_missing": outcome.why_missing,
+                    "contradictions": outcome.contradictions,
+                },
             )
         )
     return int(code)

@@ -61,7 +61,14 @@ _CHECKED: Final[Json] = {
 
 def outcome() -> Json:
     """Return the schema of how a run ended."""
-    more = {"sandbox": said(TEXT, "what held a script, of sandbox run"), "exit_code": CODE}
+    clash = record({"quotes": TEXTS, "why": TEXT})
+    more = {
+        "reason": said(maybe(TEXT), "what led to a verdict other than certified, of run and solve"),
+        "why_missing": said(OBJECT, "why each of `missing` is needed, by its name"),
+        "contradictions": said(list_of(clash), "statements of the text that clash"),
+        "sandbox": said(TEXT, "what held a script, of sandbox run"),
+        "exit_code": CODE,
+    }
     return output("outcome/1", "how a run ended, or why a command did not do its work",
                   _OUTCOME, {**_ERROR, **more})  # fmt: skip
 
