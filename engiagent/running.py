@@ -1,7 +1,7 @@
 """One run under way: agents take it on, its folder keeps what they make, whatever ends it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +64,8 @@ class RunOutcome:
         understood, broken requirements.
     cases
         The base and the cases of the blueprint's report as solved: case, status, objective.
+    why_missing
+        Why each of ``missing`` is needed, by name.
     error
         The error behind the state ``failed``.
     """
@@ -81,6 +83,7 @@ class RunOutcome:
     contradictions: tuple[str, ...] = ()
     not_understood: tuple[str, ...] = ()
     violations: tuple[Any, ...] = ()
+    why_missing: Mapping[str, str] = field(default_factory=dict)
     certificate: Mapping[str, Any] | None = None
     error: Exception | None = None
     notes: tuple[str, ...] = ()
@@ -101,6 +104,7 @@ class Run:
     missing: tuple[str, ...] = ()
     contradictions: tuple[str, ...] = ()
     not_understood: tuple[str, ...] = ()
+    why_missing: Mapping[str, str] = field(default_factory=dict)
     reason: str | None = None
     status: str | None = None
     choice: str | None = None
@@ -216,6 +220,7 @@ class Run:
         self.contradictions = board.contradictions
         if board.reading is not None:
             self.folder.record["asked"][TEXT_READING] = board.reading.to_dict()
+        self.why_missing = board.why_missing
         blueprint = board.blueprint
         if board.program is not None and blueprint is not None:
             blueprint = in_full(blueprint)
@@ -427,6 +432,7 @@ class Run:
             contradictions=tuple(found.get("contradictions") or self.contradictions),
             not_understood=not_understood,
             violations=tuple(found.get("violations") or ()),
+            why_missing=self.why_missing,
             certificate=self.certificate,
             error=self.error,
             notes=tuple(self.folder.notes),

@@ -189,10 +189,12 @@ def _refuse_taken(core: Core, new: Fragment, balances: tuple[ConstraintDef, ...]
 
 
 def _refuse(fresh: Iterable[str], taken: set[str], what: str) -> None:
+    twice = []
     for name in fresh:
-        if name in taken:
-            raise InputError(
-                f"a component declares the {what} {name}, which is there already; rename yours, "
-                "or mark the component as expanded"
-            )
+        twice += [name] if name in taken else []
         taken.add(name)
+    if twice:
+        raise InputError(
+            f"a component declares the {what} {', '.join(twice)}, which is there already; rename "
+            "yours, or mark the component as expanded"
+        )

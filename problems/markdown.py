@@ -248,9 +248,10 @@ class _Reader:
         if "-" not in below or not set(below) <= set(" \t|:-"):
             return False
         marks = below.strip().strip("|").split("|")
-        return len(marks) == len(self._cells(k)) and all(
-            _DELIMITER_CELL.fullmatch(mark.strip()) for mark in marks
-        )
+        if not all(_DELIMITER_CELL.fullmatch(mark.strip()) for mark in marks):
+            return False
+        # A separator with a cell too few or too many is a slip; the header says how many there are.
+        return len(marks) == len(self._cells(k)) or ("|" in below and len(self._cells(k)) > 1)
 
     def _table(self, k: int) -> int:
         header = self._cells(k)

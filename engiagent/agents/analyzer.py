@@ -46,7 +46,8 @@ class Analyzer:
 
 def _read(value: Any, board: Board) -> tuple[dict[str, Any], tuple[Fault, ...]]:
     """Return what an answer says as changes of the board, and what is wrong with it."""
-    missing = tuple(f"{m['component']}.{m['quantity']}".lstrip(".") for m in value["missing"])
+    whys = {f"{m['component']}.{m['quantity']}".lstrip("."): m["why"] for m in value["missing"]}
+    missing = tuple(whys)
     unclear = [f"{e['quote']} ({e['why']})" for e in value["not_understood"]]
     clashes = [f"{' / '.join(e['quotes'])} ({e['why']})" for e in value["contradictions"]]
     said = value["sufficiency"]
@@ -54,6 +55,7 @@ def _read(value: Any, board: Board) -> tuple[dict[str, Any], tuple[Fault, ...]]:
         "sufficiency": said, "missing": missing, "contradictions": tuple(clashes),
         "not_understood": tuple(unclear),
         "lacking": _lacking(value), "notes": tuple(value["notes"]),
+        "why_missing": whys,
     }  # fmt: skip
     faults = [_absent(quote, board) for quote in _quotes(value)]
     found = tuple(fault for fault in faults if fault is not None)

@@ -59,17 +59,24 @@ def readable(document: Mapping[str, Any], problem: "Problem") -> Extraction | No
 def merged(first: Extraction | None, second: Extraction | None) -> Extraction | None:
     """Return what two readings of a text found together: what one overlooks the other may see.
 
-    Sets, parameters and the rest are the first one's; a requirement of the second that does not
-    read with them is left out.
+    What the second one declares comes along where the first has nothing of that name, or has it
+    with the same value, as where only a unit or a quote was corrected. What does not read with the
+    first is left out.
     """
     if first is None or second is None:
         return first or second
     document, other = loads_strict(first.text), loads_strict(second.text)
-    known = {_said(entry) for entry in document["requirements"]}
     left_out = [*first.left_out, *second.left_out]
+    document = _declared_together(document, other)
+    places = {_said(entry): k for k, entry in enumerate(document["requirements"])}
     ids = {str(entry.get("id")) for entry in document["requirements"]}
     for entry in other["requirements"]:
-        if _said(entry) in known or not _reads(document, entry, left_out):
+        if not _reads(document, entry, left_out):
+            continue
+        same = places.get(_said(entry))
+        if same is not None:
+            name = document["requirements"][same].get("id")
+            document["requirements"][same] = {**entry, "id": name}
             continue
         name = str(entry.get("id"))
         while name in ids:
@@ -83,6 +90,32 @@ def merged(first: Extraction | None, second: Extraction | None) -> Extraction | 
         return Extraction(_parsed(text), text, tuple(dict.fromkeys(left_out)))
     except EngiagentError:
         return first
+
+
+def _declared_together(document: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a document with the names that a second one declares, where it still reads then."""
+    result = dict(document)
+    for group, items in other.items():
+        if group == "requirements" or not isinstance(items, list):
+            continue
+        for item in items:
+            known = list(result.get(group) or ())
+            places = [k for k, entry in enumerate(known) if entry.get("name") == item.get("name")]
+            if not places:
+                known.append(item)
+            elif "value" in item and known[places[0]].get("value") == item["value"]:
+                known[places[0]] = item
+            tried = {**result, group: known}
+            result = tried if _is_read(tried) else result
+    return result
+
+
+def _is_read(document: Mapping[str, Any]) -> bool:
+    try:
+        _parsed(dumps_canonical(document))
+    except EngiagentError:
+        return False
+    return True
 
 
 def unread(board: "Board") -> tuple[str, ...]:

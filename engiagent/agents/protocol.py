@@ -152,6 +152,8 @@ class Board:
         entry rules out a plan. ``lacking`` says so in one line.
     reading
         Who has read the text besides the blueprint's author, where the engine knows.
+    why_missing
+        Why each of ``missing`` is needed, by name.
     blueprint
         The newest one; None before there is any.
     draft
@@ -193,6 +195,7 @@ class Board:
     not_understood: tuple[str, ...] = ()
     lacking: str = ""
     reading: TextReading | None = None
+    why_missing: Mapping[str, str] = field(default_factory=dict)
     blueprint: Blueprint | None = None
     draft: Mapping[str, Any] | None = None
     requirements: "Extraction | None" = None

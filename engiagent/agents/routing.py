@@ -130,9 +130,7 @@ class Router:
         if kind.name == "out-of-order":
             return self._advised(kind, faults)
         if not self.engine.judges:
-            return _end(
-                f"the {self.engine.name} engine repairs nothing: {faults[0].message}", faults[0]
-            )
+            return _end(faults[0].message, faults[0])  # rules read; none of them repairs anything
         if self.policy.coordination == "fixed":
             return self._again(outcome.agent, kind, faults, board)
         return self._mending(outcome.agent, kind, faults, board)

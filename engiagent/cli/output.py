@@ -34,6 +34,7 @@ def summary(
     error: str | None = None,
     cases: Sequence[Any] = (),
     schema: str = "engiagent-outcome/1",
+    further: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the object that ``--json`` prints; ``error`` is there only when something failed."""
     goal, claims = objective or {}, certificate or {}
@@ -51,6 +52,7 @@ def summary(
         "not_understood": list(not_understood),
         "violations": list(violations),
         "run": run,
+        **(further or {}),
     }
     if cases:
         result["cases"] = list(cases)

@@ -299,6 +299,10 @@ def finish(outcome: "RunOutcome", as_json: bool, *, explain: bool = False) -> in
                 run=str(outcome.folder),
                 error=error,
                 cases=outcome.cases,
+                further={
+                    "reason": outcome.reason,
+                    "why_missing": outcome.why_missing,
+                },
             )
         )
     return int(code)

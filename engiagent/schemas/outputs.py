@@ -70,7 +70,12 @@ _CHECKED: Final[Json] = {
 
 def outcome() -> Json:
     """Return the schema of how a run ended."""
-    more = {"sandbox": said(TEXT, "what held a script, of sandbox run"), "exit_code": CODE}
+    more = {
+        "reason": said(maybe(TEXT), "what led to a verdict other than certified, of run and solve"),
+        "why_missing": said(OBJECT, "why each of `missing` is needed, by its name"),
+        "sandbox": said(TEXT, "what held a script, of sandbox run"),
+        "exit_code": CODE,
+    }
     return output("outcome/1", "how a run ended, or why a command did not do its work",
                   _OUTCOME, {**_ERROR, **_CASES, **more})  # fmt: skip
 

@@ -18,6 +18,7 @@ from engiagent.blueprint import Blueprint
 from engiagent.formulations import compile_blueprint, expand
 from engiagent.jsontext import dumps_canonical
 from engiagent.problems import Problem, corpus_root
+from engiagent.verify.requirements import parse_requirements
 
 Json = dict[str, Any]
 DAY = corpus_root() / "battery" / "merchant_day"
@@ -132,6 +133,37 @@ def test_two_readings_find_more_than_one() -> None:
     assert said == {r.expression for r in reading().requirements.requirements}
     assert merged(None, two) is two
     assert merged(one, None) is one
+
+
+def demanding(parameters: list[dict[str, Any]], rule: str, quote: str) -> Extraction:
+    document = {
+        "schema": "engiagent-requirements/1",
+        "parameters": parameters,
+        "requirements": [{"id": "R1", "quote": quote, "expression": rule, "tolerance": "1[kW]"}],
+    }
+    text = json.dumps(document)
+    return Extraction(parse_requirements(text, "one.yaml"), text)
+
+
+def test_what_a_second_reading_declares_comes_along_and_corrects_units() -> None:
+    one = demanding([{"name": "a", "value": 4, "unit": "kW"}], "pump.power <= a", "4 at most")
+    new = demanding([{"name": "b", "value": 2, "unit": "kW"}], "pump.power >= b", "at least 2")
+    both = merged(one, new)
+    assert both is not None
+    assert {r.expression for r in both.requirements.requirements} == {
+        "pump.power <= a",
+        "pump.power >= b",
+    }
+    corrected = demanding([{"name": "a", "value": 4, "unit": "MW"}], "pump.power <= a", "4 MW")
+    both = merged(one, corrected)
+    assert both is not None
+    assert both.requirements.core.parameters[0].unit == "MW"
+    assert [r.quote for r in both.requirements.requirements] == ["4 MW"]
+    # Another number is a contradiction of two readings, not a correction of one.
+    other = demanding([{"name": "a", "value": 9, "unit": "kW"}], "pump.power <= a", "9 kW")
+    both = merged(one, other)
+    assert both is not None
+    assert both.requirements.core.parameters[0].value == 4
 
 
 def test_a_draft_that_is_no_blueprint_yet_can_be_patched() -> None:

@@ -512,3 +512,23 @@ def test_a_parameter_that_is_listed_as_unused_may_be_used_nowhere(tmp_path: Path
     assert "long" not in of([{"quote": "3 m", "reason": "limits no power"}]).open
     assert "long" in of([]).open
     assert "long" in of([{"quote": "7 kW", "reason": "another number"}]).open
+
+
+# --- places -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("separator", ["|---|", "|---|---|", "|---|---|---|---|"])
+def test_a_separator_with_another_number_of_cells_hides_no_table(
+    tmp_path: Path, separator: str
+) -> None:
+    first = f"| pump | power [kW] | head [m] |\n{separator}\n| A | 5 | 12 |\n"
+    text = f"Pumps:\n\n{first}\nFans:\n\n| fan | power [kW] |\n|---|---|\n| F | 7 |\n"
+    head = number("head", 12, "m", "table:0:0:head")
+    pumps = [number("pump", 5, "kW", "table:0:0:power"), head]
+    assert traced(tmp_path, text, [*pumps, number("fan", 7, "kW", "table:1:0:power")]) == FINE
+    assert traced(tmp_path, text, [*pumps, number("fan", 5, "kW", "table:1:0:power")]).wrong
+
+
+def test_lines_are_those_of_the_text_that_a_reader_is_shown(tmp_path: Path) -> None:
+    text = "---\nid: fan_plan\ntitle: Fans\n---\n\nA fan.\n\nIt takes 7 kW.\n"
+    assert "in line 3 of the text" in traced(tmp_path, text, []).open[0]

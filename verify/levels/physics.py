@@ -23,6 +23,7 @@ from engiagent.verify.documents import Bench
 from engiagent.verify.findings import Report, finite_or_none
 from engiagent.verify.frames import MissingQuantity, label_of
 from engiagent.verify.levels.algebra import Rule, check_rules
+from engiagent.verify.levels.balances import computed_states, execute_balances
 from engiagent.verify.levels.buses import buses_of, sides_of, total
 from engiagent.verify.levels.execution import Plant, as_series
 from engiagent.verify.levels.judgement import (
@@ -68,13 +69,7 @@ def check_physics(
         that link it to the instant before.
     """
     if not units:
-        notes = _without_dynamics(states, (), benches)
-        if claims_states:
-            note = "the plan has states, but no dynamics are declared that could recompute them"
-            notes = [note, *notes]
-        if notes:
-            return Report("unchecked", {"notes": notes, "checks": []})
-        return Report("pass", {"notes": ["no dynamics are declared"], "checks": []})
+        return _by_balances(benches, claims_states, states)
     plant, findings = Plant(bench, units), Findings()
     runs = tuple(plant.run())
     judge(plant, runs, findings)
@@ -119,6 +114,51 @@ def _without_dynamics(
         for name, quantity in states.items()
         if quantity not in recomputed and not {name, quantity} & linked
     ]
+
+
+def _by_balances(
+    benches: Sequence[tuple[Bench, Sequence[Rule]]],
+    claims_states: bool,
+    states: Mapping[str, str],
+) -> Report:
+    """Return the outcome of executing a plan by the balances that it is stated with."""
+    findings = Findings()
+    notes: list[str] = []
+    trajectories: list[Trajectory] = []
+    left_open = claims_states
+    for bench, _ in benches:
+        notes += computed_states(bench)
+        executed = list(execute_balances(bench))
+        trajectories += [found for _, found in executed if found is not None]
+        missing = [d.quantity or d.name for d, found in executed if found is None]
+        notes += [
+            f"the state {name} has no dynamics and no balance that could recompute it step by step"
+            for name in missing
+        ]
+        left_open = bool(missing) if executed else left_open
+        if missing:
+            break
+    for trajectory in trajectories:
+        check_states(trajectory, findings)
+    executed_names = {name for trajectory in trajectories for name in trajectory.names}
+    without = _without_dynamics(states, executed_names, benches)
+    notes += without
+    left_open = left_open or bool(without)
+    if left_open:
+        default = "the plan has states, but no dynamics are declared that could recompute them"
+        body = {"notes": notes or [default], "checks": findings.records}
+        status = "fail" if findings.violations else "unchecked"
+        return Report(status, body, tuple(findings.violations))
+    replayed = _replay(trajectories, benches, findings)
+    body = {"notes": notes or ["no dynamics are declared"], "checks": findings.records}
+    if trajectories:
+        body = {
+            "states": [_summary(trajectory) for trajectory in trajectories],
+            "rules_on_recomputed_states": replayed,
+            **body,
+            "notes": [*notes, "executed by the balances that are stated"],
+        }
+    return Report("fail" if findings.violations else "pass", body, tuple(findings.violations))
 
 
 def judge(plant: Plant, runs: Sequence[Run], findings: Findings) -> None:
