@@ -44,6 +44,9 @@ ONLY_AUTHOR: Final = "the requirements of the text, which only the blueprint's a
 ABSENT_TEXT: Final = "the text that the blueprint quotes is not beside it"
 
 
+EDITED: Final = "the text, which was not compared with the blueprint as edited"
+
+
 @dataclass(frozen=True)
 class Plan:
     """What is claimed of the plan.
