@@ -121,11 +121,11 @@ def test_broken_problems_are_refused_with_the_file(tmp_path: Path, kind: str) ->
     assert "problem.md" in answer(result)["error"]
 
 
-def test_a_problem_about_something_else_is_undecided(tmp_path: Path) -> None:
+def test_a_problem_about_something_else_lacks_everything(tmp_path: Path) -> None:
     (tmp_path / "poem.txt").write_text("Roses are red, violets are blue.\n")
     result = invoke("run", tmp_path / "poem.txt", "--out", tmp_path / "run", "--json")
-    assert result.exit_code == 9, result.stderr
-    assert answer(result)["verdict"] == "undecided"
+    assert result.exit_code == 4, result.stderr
+    assert answer(result)["verdict"] == "ill-posed"
 
 
 def test_the_expert_material_is_never_read_by_the_engine(tmp_path: Path) -> None:
