@@ -175,7 +175,7 @@ def verdict_of(
         return "violated"
     if missing:
         return "undecided" if not_understood else "ill-posed"
-    if plan.holds != "pass" or plan.optimum == "contradicted":
+    if plan.holds != "pass" or plan.claim == "nothing" or plan.optimum == "contradicted":
         return "undecided"
     if plan.claim == "answer":
         return "undecided" if not_understood else "reproduced"
