@@ -77,7 +77,8 @@ def problem_beside(blueprint_path: Path) -> "Problem | None":
     run = blueprint_path.resolve().parent
     if folder == run / PROBLEM:
         return stored_problem(run)
-    if blueprint_path.resolve().parent.name != EXPERT and not (folder / "problem.md").is_file():
+    texts = any((folder / f"problem{suffix}").is_file() for suffix in PROBLEM_SUFFIXES)
+    if blueprint_path.resolve().parent.name != EXPERT and not texts:
         return None
     from engiagent.problems import Problem
 

@@ -44,6 +44,9 @@ ONLY_AUTHOR: Final = "the requirements of the text, which only the blueprint's a
 ABSENT_TEXT: Final = "the text that the blueprint quotes is not beside it"
 
 
+EDITED: Final = "the text, which was not compared with the blueprint as edited"
+
+
 @dataclass(frozen=True)
 class Plan:
     """What is claimed of the plan.
@@ -172,7 +175,7 @@ def verdict_of(
         return "violated"
     if missing:
         return "undecided" if not_understood else "ill-posed"
-    if plan.holds != "pass" or plan.optimum == "contradicted":
+    if plan.holds != "pass" or plan.claim == "nothing" or plan.optimum == "contradicted":
         return "undecided"
     if plan.claim == "answer":
         return "undecided" if not_understood else "reproduced"

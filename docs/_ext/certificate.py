@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from engiagent.verify.schema import SEAL, certificate_schema
 from engiagent.verify.tolerances import TOLERANCES
+from engiagent.verify.verdicts import table as verdict_table
 
 HEAD: Final = """# The format of certificates
 
@@ -33,16 +34,9 @@ A field that is *required* is in every certificate; the others are there where t
 """
 TAIL: Final = """## Verdicts
 
-| verdict | when |
-|---|---|
-| `certified` | every level passes, and the bound closes the gap |
-| `feasible` | nothing fails, algebra and physics pass; nothing is claimed about the best |
-| `reproduced` | of a blueprint of definitions: the answer is what its equations give |
-| `violated` | something is broken by more than its tolerance, or a level fails |
-| `proven infeasible` | a proof, evaluated by the checker, that no schedule keeps the requirements |
-| `undecided` | data is missing, a sentence not accounted for, or a requirement not checked |
+{verdicts}
 
-The exit codes of the command line follow the verdict: [exit-codes.md](exit-codes.md).
+What the two claims mean, and who may read a text: [checking.md](checking.md).
 
 ## The seal
 
@@ -66,7 +60,13 @@ def page() -> str:
     schema = certificate_schema()
     tables = "\n".join(table(title, found) for title, found in objects("Certificate", schema))
     values = "\n".join(f"| `{name}` | {value:g} |" for name, value in TOLERANCES.items())
-    return HEAD + "\n" + tables + "\n" + TAIL.format(seal=SEAL, tolerances=values)
+    return (
+        HEAD
+        + "\n"
+        + tables
+        + "\n"
+        + TAIL.format(verdicts=verdict_table(), seal=SEAL, tolerances=values)
+    )
 
 
 def objects(title: str, schema: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

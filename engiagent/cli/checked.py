@@ -11,6 +11,7 @@ from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.output import summary
 from engiagent.reverify import Difference
 from engiagent.runfolder import CERTIFICATE, is_run_folder
+from engiagent.verify.claims import verdict_line
 
 if TYPE_CHECKING:
     from engiagent.problems import Problem
@@ -56,6 +57,19 @@ class CheckResult:
             text = f"the stored certificate is not what the check gives now: {worst}"
             found.append({"level": "certificate", "check": CERTIFICATE, "message": text})
         return found
+
+    @property
+    def line(self) -> str | None:
+        """The verdict with the values that the user changed or gave."""
+        return verdict_line(self.certificate) if self.certificate is not None else self.verdict
+
+    @property
+    def open_points(self) -> list[str]:
+        """What is missing, what clashes, and what of the text nobody else has read."""
+        found = [*self.missing, *(self.certified("missing") or ())]
+        found += self.certified("contradictions") or ()
+        found += (self.certified("reading") or {}).get("open") or ()
+        return list(dict.fromkeys(map(str, found)))
 
     @property
     def disturbance(self) -> Mapping[str, Any] | None:

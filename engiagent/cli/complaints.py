@@ -57,7 +57,7 @@ def complaints(result: "CheckResult") -> list[Complaint]:
     found = [_of_item(item, base) for item in result.violations]
     if found:
         return found
-    said = [result.verdict or MEANINGS[result.code], result.reason, *map(str, result.missing)]
+    said = [result.line or MEANINGS[result.code], result.reason, *result.open_points]
     return [Complaint("verdict", clean(": ".join(filter(None, said))), _text_of(base))]
 
 
@@ -169,8 +169,10 @@ def markdown(results: Sequence["CheckResult"]) -> str:
         goal = result.to_json()["objective"]
         value = "" if goal["value"] is None else number(goal["value"], goal["unit"])
         mark = "✅" if result.code is ExitCode.FEASIBLE else "❌"
-        verdict = result.verdict or ("error" if result.error else "no verdict")
-        lines.append(f"| {mark} | {_cell(shown(Path(result.path)))} | {verdict} | {_cell(value)} |")
+        verdict = result.line or ("error" if result.error else "no verdict")
+        lines.append(
+            f"| {mark} | {_cell(shown(Path(result.path)))} | {_cell(verdict)} | {_cell(value)} |"
+        )
     found = [complaint for result in results for complaint in complaints(result)]
     if found:
         lines += ["", "| Where | What |", "|---|---|"]

@@ -28,10 +28,11 @@ def write_junit(results: Sequence[CheckResult], path: Path) -> None:
         if result.error is not None:
             found = ElementTree.SubElement(case, "error", message=clean(result.error))
         elif result.code is not ExitCode.FEASIBLE:
-            message = result.verdict or MEANINGS[result.code]
+            message = result.line or MEANINGS[result.code]
             found = ElementTree.SubElement(case, "failure", message=clean(message))
         else:
             continue
-        found.text = "\n".join(clean(item_text(item)) for item in result.violations)
+        items = [*result.violations, *result.open_points]
+        found.text = "\n".join(clean(item_text(item)) for item in items)
     text = ElementTree.tostring(suite, encoding="unicode", xml_declaration=False)
     write_atomic(path, f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n')

@@ -11,6 +11,7 @@ from engiagent.explain.text import lines_of
 from engiagent.notebook import markup
 from engiagent.report import words
 from engiagent.verify import Certificate as PlainCertificate
+from engiagent.verify.claims import overrides_line, plan_line, reading_line
 
 
 def verdict_badge(verdict: Any, state: Any = None) -> Markup:
@@ -30,16 +31,23 @@ class Certificate(PlainCertificate):
 
     def __repr__(self) -> str:
         goal, bound = self.objective or {}, self.bound or {}
-        text = f"Certificate({self.problem!r}: {self.verdict}"
+        text = f"Certificate({self.problem!r}: {self.line}"
         if goal.get("value") is not None:
             text += f", {amount(goal['value'], goal.get('unit'))}"
         if bound.get("gap") is not None:
             text += f", gap {100 * float(bound['gap']):.3g} %"
         lines = [text + ")"]
+        lines += [f"  {name}: {text}" for name, text in self._claims()]
         lines += [f"  violated: {item.get('message') or item}" for item in self.violations]
         lines += [f"  missing: {item}" for item in self.missing]
         lines += [f"  not understood: {item}" for item in self.not_understood]
         return "\n".join(lines)
+
+    def _claims(self) -> list[tuple[str, str]]:
+        found = {"plan": self.plan, "reading": self.reading, "overrides": self.overrides}
+        pairs = [("plan", plan_line(found)), ("reading", reading_line(found))]
+        pairs.append(("changed", overrides_line(found)))
+        return [pair for pair in pairs if pair[1]]
 
     def _repr_html_(self) -> str:
         violations = [
@@ -54,9 +62,11 @@ class Certificate(PlainCertificate):
         return markup.card(
             self.problem,
             verdict_badge(self.verdict),
-            markup.facts(_goal(self.objective or {}, self.bound or {})),
+            markup.facts([*self._claims(), *_goal(self.objective or {}, self.bound or {})]),
             markup.table(("what is broken", "where", "by", ""), violations, "Violations", (2,)),
             markup.bullets([f"missing: {item}" for item in self.missing]),
+            markup.bullets([f"these clash: {item}" for item in self.contradictions]),
+            markup.bullets([f"open: {item}" for item in self.reading.get("open", ())]),
             markup.bullets([f"not understood: {item}" for item in self.not_understood]),
             markup.table(("level", "status", ""), levels, "Levels"),
             markup.folded("Every check", _checks(self.levels.get("algebra") or {})),

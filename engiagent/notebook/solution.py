@@ -183,6 +183,7 @@ class Solution:
             When there is no problem to check against, or an input is unreadable.
         """
         from engiagent.certify import certify, with_gaps
+        from engiagent.verify.claims import EDITED, Reading
         from engiagent.verify.disturbances import parse_disturbances
 
         home = self.blueprint.home
@@ -192,8 +193,10 @@ class Solution:
             raise InputError("the blueprint came without a problem", expected="blueprint")
         problem = home.stated if against is None else home.problem
         problem = None if against == "blueprint" else problem
+        edited = home.problem is not None and problem is None
         found = certify(
             problem, self.dataset, self.blueprint.plain, folder=home.data, name=home.name,
+            reading=Reading(open=(EDITED,)) if edited else None,
             exact=exact, disturb=None if disturb is None else parse_disturbances(disturb),
         )  # fmt: skip
         if home.edits and problem is None:

@@ -243,7 +243,8 @@ def in_words(run: Run, name: str) -> str:
     """Return what a level of the certificate means, for a reader who knows none of its terms."""
     level = _mapping(_mapping(run.certificate.get("levels")).get(name))
     status = _status(run, name)
-    if name == "data" and _mapping(run.certificate.get("reading")).get("grade") == "stated":
+    grade = _mapping(run.certificate.get("reading")).get("grade")
+    if name == "data" and (grade == "stated" or not run.problem_text):
         return _STATED[status if status == "fail" else "pass"]
     writer = {"pass": _PASSED, "fail": _FAILED}.get(status, _OPEN)[name]
     return writer.format(

@@ -233,11 +233,9 @@ def expand_blueprint(state: State, arguments: Json) -> Outcome:
 def patch_blueprint(state: State, arguments: Json) -> Outcome:
     """Change the blueprint by a JSON patch, which is applied whole or not at all."""
     from engiagent.blueprint.patching import patched
-    from engiagent.edits import with_changes
 
     drafted: Drafted = state.get("blueprint")
-    before = drafted.blueprint.to_dict()
-    document = with_changes(before, patched(before, arguments["operations"]))
+    document = patched(drafted.blueprint.to_dict(), arguments["operations"])
     changed = drafted.having(document)
     return Outcome(changed_content(changed.blueprint), {"blueprint": changed})
 

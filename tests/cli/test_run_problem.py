@@ -30,7 +30,7 @@ def test_the_demo_problems_are_certified(tmp_path: Path, name: str) -> None:
 def test_prose_alone_is_undecided_and_the_ways_on_are_told(tmp_path: Path) -> None:
     (tmp_path / "poem.txt").write_text(POEM)
     result = invoke("run", tmp_path / "poem.txt", "--out", tmp_path / "run", "--json")
-    assert result.exit_code == 4, result.stderr
+    assert result.exit_code == 9, result.stderr
     found = answer(result)
     assert found["verdict"] == "undecided"
     assert "error" not in found
@@ -45,14 +45,14 @@ def test_prose_alone_is_undecided_and_the_ways_on_are_told(tmp_path: Path) -> No
     assert certificate["verdict"] == "undecided"
     assert certificate["not_understood"] == found["not_understood"]
     assert (tmp_path / "run/report.html").is_file()
-    assert invoke("check", tmp_path / "run").exit_code == 4
+    assert invoke("check", tmp_path / "run").exit_code == 9
 
 
 def test_a_schedule_for_prose_alone_is_undecided(tmp_path: Path) -> None:
     (tmp_path / "poem.txt").write_text(POEM)
     (tmp_path / "plan.csv").write_text("battery.charge\n1\n")
     result = invoke("check", tmp_path / "poem.txt", "--solution", tmp_path / "plan.csv", "--json")
-    assert result.exit_code == 4, result.stderr
+    assert result.exit_code == 9, result.stderr
     assert any("Roses are red" in text for text in answer(result)["not_understood"])
 
 
@@ -65,7 +65,7 @@ def test_a_missing_efficiency_is_named_with_the_way_to_give_it(tmp_path: Path) -
     assert found["missing"] == names
     assert "--set battery.charge_efficiency=VALUE" in result.stderr
     assert (tmp_path / "run/blueprint.json").is_file()
-    assert read_record(tmp_path / "run")["verdict"] == "undecided"
+    assert read_record(tmp_path / "run")["verdict"] == "ill-posed"
     # The annotated requirements lack it as well, so that they bound nothing.
     problem = shutil.copytree(problem, tmp_path / "p", ignore=shutil.ignore_patterns("require*"))
     given = [word for name in names for word in ("--set", f"{name}=95 %")]

@@ -107,7 +107,7 @@ def test_missing_data_is_named_by_its_slot_and_nothing_is_solved(tmp_path: Path)
     result = invoke("solve", path, "--out", tmp_path / "run", "--json")
     assert result.exit_code == 4, result.stderr
     found = answer(result)
-    assert found["verdict"] == "undecided"
+    assert found["verdict"] == "ill-posed"
     assert found["missing"] == ["battery.charge_efficiency", "battery.discharge_efficiency"]
     assert (tmp_path / "run/blueprint.json").is_file()
     assert (tmp_path / "run/certificate.json").is_file()
@@ -180,7 +180,7 @@ def test_an_unbounded_blueprint_is_undecided_and_names_the_variable(tmp_path: Pa
         constraints=[{"constraint_id": "hours", "expression": "2*b <= 18"}],
     )
     result = invoke("solve", path, "--out", tmp_path / "run", "--json")
-    assert result.exit_code == 4, result.stderr
+    assert result.exit_code == 9, result.stderr
     assert "improves without end along a" in read_record(tmp_path / "run")["reason"]
 
 

@@ -171,7 +171,7 @@ def test_the_same_inputs_elsewhere_verify_and_others_do_not(run: Path, tmp_path:
     assert call("check", other, "--certificate", certificate).exit_code == 1
 
 
-@pytest.mark.parametrize("content", ["", "{}", "[1]", '{"schema": "engiagent-certificate/1"}'])
+@pytest.mark.parametrize("content", ["", "{}", "[1]", '{"schema": "engiagent-certificate/2"}'])
 def test_what_is_no_certificate_is_refused_by_name(run: Path, content: str) -> None:
     (run / "certificate.json").write_text(content)
     result = call("check", "--certificate", run / "certificate.json")

@@ -104,7 +104,7 @@ def test_a_missing_parameter_leaves_it_undecided(problem: Problem) -> None:
     core = tank()
     core["parameters"][1] = {"name": "tau", "unit": "h", "status": "missing"}
     certificate = reproduce(problem, None, blueprint(**core))
-    assert (certificate.verdict, certificate.missing) == ("undecided", ("tau",))
+    assert (certificate.verdict, certificate.missing) == ("ill-posed", ("tau",))
 
 
 def test_what_cannot_be_computed_is_undecided_and_says_why(problem: Problem) -> None:

@@ -115,9 +115,13 @@ def certificate(verdict: str = "certified") -> dict[str, Any]:
         "rows": 24, "worst": {"where": {"T": "2025-03-30T03:00"}, "slack": 0.25, "unit": "kW"},
         "tolerance": 1e-6, "status": "pass",
     }  # fmt: skip
+    claim = "no plan" if verdict == "proven infeasible" else "plan"
     return {
-        "schema": "engiagent-certificate/1",
+        "schema": "engiagent-certificate/2",
         "verdict": verdict,
+        "plan": {"claim": claim, "holds": "pass", "optimum": "recomputed"},
+        "reading": {"grade": "annotated", "by": "experts", "what": "requirements.yaml", "open": []},
+        "overrides": [],
         "problem": "shop",
         "inputs": {"problem.md": "ab" * 32},
         "objective": {"value": -12.5, "unit": "EUR", "sense": "minimize", "claimed": -12.5},
@@ -130,6 +134,7 @@ def certificate(verdict: str = "certified") -> dict[str, Any]:
         },
         "violations": [],
         "missing": [],
+        "contradictions": [],
         "not_understood": [],
         "versions": {"engiagent": "0.1.0"},
     }

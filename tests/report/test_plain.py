@@ -132,7 +132,7 @@ def test_without_a_plan_there_is_nothing_to_follow_or_to_judge(
     data["farkas__C1"] = ("T", np.ones(24))
     proof = certificate("proven infeasible") | {"objective": None, "bound": None}
     folder = make_run(solution=data[["farkas__C1"]], certificate=proof)
-    assert answer(folder, "What to do").text.startswith("No plan can meet all demands")
+    assert answer(folder, "What to do").text.startswith("No plan can meet all requirements")
     assert answer(folder, "Why believe it?").text.endswith("verified the proof.")
     run = load_run(folder)
     found = plain.answers(run, None, ["raise the limit to 5 kW"])

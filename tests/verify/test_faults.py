@@ -12,6 +12,7 @@ import xarray as xr
 
 from engiagent.blueprint.document import Blueprint
 from engiagent.errors import InputError
+from engiagent.verify.claims import Reading
 from tests.verify import example
 from tests.verify.example import accused, check, statuses
 
@@ -21,11 +22,12 @@ def solved() -> xr.Dataset:
     return example.solve()
 
 
-def test_an_untouched_run_is_certified_and_accused_of_nothing(
+def test_an_untouched_run_is_proven_best_and_accused_of_nothing(
     tmp_path: Path, solved: xr.Dataset
 ) -> None:
     certificate = check(example.make_problem(tmp_path), solved, example.blueprint())
-    assert certificate.verdict == "certified"
+    # Nobody but the blueprint's author has read the text.
+    assert (certificate.verdict, certificate.plan["optimum"]) == ("solved", "recomputed")
     assert certificate.violations == ()
     assert statuses(certificate) == dict.fromkeys(
         ("data", "algebra", "physics", "optimality"), "pass"
@@ -122,7 +124,7 @@ def test_nan_in_a_multiplier_costs_the_bound_or_leaves_it_true(
     wrong = solved.copy(deep=True)
     wrong[name][...] = float("nan")
     certificate = check(example.make_problem(tmp_path), wrong, example.blueprint())
-    assert certificate.verdict == "feasible"
+    assert (certificate.verdict, certificate.plan["optimum"]) == ("solved", "open")
 
 
 def test_times_of_another_day_are_refused(tmp_path: Path, solved: xr.Dataset) -> None:
@@ -207,8 +209,8 @@ def test_a_requirement_that_is_dropped_is_named(tmp_path: Path, solved: xr.Datas
         ] + [{"name": "E_start", "value": 30, "unit": "kWh"}]
 
     certificate = check(example.make_problem(tmp_path), solved, edited(drop))
-    assert certificate.verdict == "undecided"
-    assert any("at least 30 kWh" in sentence for sentence in certificate.not_understood)
+    assert certificate.verdict == "solved"
+    assert any("at least 30 kWh" in item for item in certificate.reading["open"])
 
 
 def test_an_untraced_number_and_an_unverified_derivation_do_not_pass(
@@ -223,7 +225,8 @@ def test_an_untraced_number_and_an_unverified_derivation_do_not_pass(
 
         certificate = check(example.make_problem(tmp_path), solved, edited(change))
         assert statuses(certificate)["data"] == "unchecked"
-        assert certificate.verdict == "undecided"
+        assert certificate.verdict == "solved"
+        assert any("eta" in item for item in certificate.reading["open"])
 
 
 def test_a_relation_is_evaluated_over_its_sources(tmp_path: Path, solved: xr.Dataset) -> None:
@@ -237,11 +240,11 @@ def test_a_relation_is_evaluated_over_its_sources(tmp_path: Path, solved: xr.Dat
     problem = example.make_problem(tmp_path)
     right = check(problem, solved, edited(lambda core: change(core, 0.9**0.5)))
     wrong = check(problem, solved, edited(lambda core: change(core, 0.94)))
-    assert right.verdict == "certified"
+    assert right.levels["data"]["status"] == "pass"
     assert "data" in accused(wrong)
 
 
-def test_an_assumption_is_listed_and_a_missing_value_leaves_it_undecided(
+def test_an_assumption_is_listed_and_a_missing_value_makes_it_ill_posed(
     tmp_path: Path, solved: xr.Dataset
 ) -> None:
     def assume(core: dict[str, Any]) -> None:
@@ -256,12 +259,12 @@ def test_an_assumption_is_listed_and_a_missing_value_leaves_it_undecided(
 
     problem = example.make_problem(tmp_path)
     assumed, missing = (check(problem, solved, edited(change)) for change in (assume, miss))
-    assert assumed.verdict == "certified"
+    assert assumed.verdict == "solved"
     assert "usual for such cells" in str(assumed.levels["data"]["assumptions"])
-    assert missing.verdict == "undecided"
+    assert missing.verdict == "ill-posed"
     assert missing.missing == ("wear",)
     unsolved = check(problem, None, edited(miss))
-    assert (unsolved.verdict, unsolved.missing) == ("undecided", ("wear",))
+    assert (unsolved.verdict, unsolved.missing) == ("ill-posed", ("wear",))
     assert statuses(unsolved)["data"] == "pass"
 
 
@@ -286,7 +289,7 @@ def test_a_named_expression_with_other_values_is_caught(tmp_path: Path, solved: 
     problem, blueprint = example.make_problem(tmp_path), edited(name)
     net = (solved["discharge"] - solved["charge"]).assign_attrs(units="kW")
     right, wrong = solved.assign(net=net), solved.assign(net=(net + 0.1).assign_attrs(units="kW"))
-    assert check(problem, right, blueprint).verdict == "certified"
+    assert check(problem, right, blueprint).verdict == "solved"
     caught = check(problem, wrong, blueprint)
     assert {violation["check"] for violation in caught.violations} == {"expression:net"}
 
@@ -305,8 +308,10 @@ def test_infeasibility_counts_only_when_ray_and_data_both_hold(
     claim = xr.Dataset({"farkas__more": ((), 1.0)}, attrs={"status": "infeasible"})
     wrong = xr.Dataset({"farkas__more": ((), -1.0)}, attrs={"status": "infeasible"})
     problem = example.make_problem(tmp_path)
-    proven = check(problem, claim, edited(too_much))
+    proven = check(problem, claim, edited(too_much), reading=Reading("confirmed", "another"))
     assert proven.verdict == "proven infeasible"
+    alone = check(problem, claim, edited(too_much))
+    assert (alone.verdict, alone.plan["holds"]) == ("undecided", "pass")
     assert [c["constraint"] for c in proven.levels["optimality"]["conflict"]] == ["more"]
     assert check(problem, wrong, edited(too_much)).verdict == "undecided"
     untraced = check(problem, claim, edited(lambda core: too_much(core, traced=False)))

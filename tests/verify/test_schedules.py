@@ -84,12 +84,12 @@ def test_our_own_plan_passes_the_texts_requirements_too(
     assert certificate.levels["algebra"]["source"] == "annotated"
 
 
-def test_a_plan_of_decisions_alone_is_feasible_its_states_recomputed(
+def test_a_plan_of_decisions_alone_is_certified_its_states_recomputed(
     problem: example.LittleProblem, solved: xr.Dataset, tmp_path: Path
 ) -> None:
     path = write(tmp_path / "plan.csv", table(solved))
     certificate = check(problem, path, mapping=FULL)
-    assert certificate.verdict == "feasible"
+    assert certificate.verdict == "certified"
     assert certificate.objective is not None
     assert certificate.objective["value"] == pytest.approx(solved.attrs["objective"])
     notes = " ".join(certificate.notes)
@@ -215,7 +215,7 @@ def test_a_quote_that_the_text_does_not_contain_is_found(
     wrong = parse_requirements(YAML.replace("more than 40 kW", "more than 41 kW"))
     certificate = check(problem, solved, example.blueprint(), requirements=wrong)
     assert "more than 41 kW" in str(certificate.levels["data"]["findings"])
-    assert certificate.verdict == "feasible"
+    assert certificate.verdict == "solved"
 
 
 def test_the_certificate_survives_its_own_text(

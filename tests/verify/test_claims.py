@@ -1,0 +1,284 @@
+"""The two claims of a certificate and the verdict that follows from them."""
+
+import json
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from engiagent.blueprint import Blueprint
+from engiagent.certify import certify
+from engiagent.cli import exit_codes
+from engiagent.edits import set_value
+from engiagent.formulations import compile_blueprint
+from engiagent.problems import corpus_root
+from engiagent.solvers import solve, to_dataset
+from engiagent.verify import Certificate, check
+from engiagent.verify.claims import (
+    CLAIMS,
+    EVIDENCE,
+    GRADES,
+    Plan,
+    Reading,
+    overrides_of,
+    plan_line,
+    reading_line,
+    verdict_line,
+    verdict_of,
+)
+from engiagent.verify.schema import certificate_schema
+from engiagent.verify.verdicts import PROVEN, USABLE, VERDICTS
+from tests.cli.asking import answer, invoke
+from tests.verify import example
+
+SHOWN = {"recomputed", "agreed", "no goal"}
+READ = {"annotated", "confirmed", "stated"}
+
+
+@pytest.mark.parametrize(("optimum", "grade"), list(product(EVIDENCE, GRADES)))
+def test_a_plan_that_holds_by_evidence_and_reading(optimum: Any, grade: Any) -> None:
+    verdict = verdict_of(Plan("plan", "pass", optimum), Reading(grade))
+    expected = ("certified", 0) if optimum in SHOWN else ("feasible", 0)
+    if grade not in READ:
+        expected = ("solved", 8)
+    if optimum == "contradicted":
+        expected = ("undecided", 9)
+    assert (verdict, int(exit_codes.of_verdict(verdict))) == expected
+    # Whatever the grade, a point of the text that is open leaves the reading open.
+    left = verdict_of(Plan("plan", "pass", optimum), Reading(grade, open=("the price",)))
+    assert left == ("undecided" if optimum == "contradicted" else "solved")
+
+
+@given(
+    claim=st.sampled_from(list(CLAIMS)),
+    holds=st.sampled_from(["pass", "fail", "unchecked"]),
+    optimum=st.sampled_from(list(EVIDENCE)),
+    grade=st.sampled_from(list(GRADES)),
+    left=st.lists(st.just("a number"), max_size=1),
+    missing=st.booleans(),
+    unclear=st.booleans(),
+)
+def test_what_no_verdict_may_say(
+    claim: Any, holds: str, optimum: Any, grade: Any, left: list[str], missing: bool, unclear: bool
+) -> None:
+    reading = Reading(grade, open=tuple(left))
+    verdict = verdict_of(
+        Plan(claim, holds, optimum), reading, missing=missing, not_understood=unclear
+    )
+    assert verdict in VERDICTS
+    assert (verdict == "violated") == (holds == "fail")
+    if verdict in (*USABLE, *PROVEN, "solved"):
+        assert holds == "pass"
+        assert not missing
+    if verdict in ("certified", "feasible", "proven infeasible"):
+        assert grade in READ
+        assert not left
+    if verdict == "certified":
+        assert (claim, optimum in SHOWN) == ("plan", True)
+    if claim == "nothing":
+        assert verdict in ("violated", "ill-posed", "undecided")
+    if verdict == "ill-posed":
+        assert missing
+        assert not unclear  # what is missing may stand in what was not understood
+
+
+def test_every_exit_code_belongs_to_one_kind_of_verdict() -> None:
+    codes = {name: verdict.exit_code for name, verdict in VERDICTS.items()}
+    assert {name for name, code in codes.items() if code == 0} == set(USABLE)
+    others = [code for code in codes.values() if code]
+    assert len(others) == len(set(others))
+
+
+def plan(problem: example.LittleProblem, reading: Reading | None = None) -> Certificate:
+    return check(problem, example.solve(), example.blueprint(), reading=reading)
+
+
+def test_the_same_plan_is_worth_what_its_reading_is_worth(tmp_path: Path) -> None:
+    problem = example.make_problem(tmp_path)
+    alone = plan(problem)
+    assert (alone.verdict, alone.plan["optimum"]) == ("solved", "recomputed")
+    assert alone.reading["open"] == [
+        "the requirements of the text, which only the blueprint's author has read"
+    ]
+    confirmed = plan(problem, Reading("confirmed", "second reader", "blueprint 4711"))
+    assert (confirmed.verdict, confirmed.reading["by"]) == ("certified", "second reader")
+    for one in (alone, confirmed):
+        assert Certificate.from_json(one.to_json()) == one
+        Draft202012Validator(certificate_schema()).validate(one.to_dict())
+        again = one.judged()
+        assert again.to_json() == one.to_json()  # the verdict is in the certificate
+
+
+def wrong(value: float) -> Blueprint:
+    """Return the reference blueprint with a limit that the text does not have."""
+    document = example.blueprint_dict()
+    document["core_model_elements"]["constraints"].append(
+        {"constraint_id": "calm", "forall": ["t in T"], "expression": f"charge[t] <= {value}[kW]",
+         "category": "Physical Laws",
+         "source_reference": {"kind": "assumption", "reason": "gentle on the cells"}}
+    )  # fmt: skip
+    return Blueprint.from_dict(document)
+
+
+def test_a_wrong_blueprint_beside_a_text_without_annotations_is_solved_and_no_more(
+    tmp_path: Path,
+) -> None:
+    """A limit that nobody asked for: the plan is the best of the wrong blueprint."""
+    problem = example.make_problem(tmp_path)
+    blueprint = wrong(30.0)
+    program = compile_blueprint(blueprint, problem.folder)
+    certificate = check(problem, to_dataset(program, solve(program, isolate=False)), blueprint)
+    assert (certificate.verdict, certificate.plan["holds"]) == ("solved", "pass")
+    line = reading_line(certificate.to_dict())
+    assert line.startswith("author only: nobody but the author")
+    assert "of the text open" in line
+
+
+def formal() -> dict[str, Any]:
+    return {
+        "schema": "engiagent-blueprint/1",
+        "kind": "programme",
+        "modeling_context": {"problem_essence": "a store"},
+        "core_model_elements": {
+            "sets": [],
+            "parameters": [{"name": "capacity", "value": 250, "unit": "kWh"}],
+            "decision_variables": [{"name": "stored", "lower": 0, "unit": "kWh"}],
+            "constraints": [
+                {
+                    "constraint_id": "full",
+                    "expression": "stored <= capacity",
+                    "category": "Physical Laws",
+                }
+            ],
+            "objective_function": {"sense": "maximize", "unit": "kWh", "expression": "stored"},
+        },
+    }
+
+
+def written(path: Path, document: dict[str, Any]) -> Path:
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return path
+
+
+def test_a_formal_input_is_its_own_statement(tmp_path: Path) -> None:
+    found = invoke(
+        "solve", written(tmp_path / "b.json", formal()), "--json", "--out", tmp_path / "r"
+    )
+    assert found.exit_code == 0, found.stderr
+    assert answer(found)["verdict"] == "certified"
+    assert answer(found)["reading"] == {
+        "grade": "stated", "by": "blueprint", "what": "", "open": [],
+    }  # fmt: skip
+    assert answer(found)["plan"] == {"claim": "plan", "holds": "pass", "optimum": "recomputed"}
+    assert "reading    stated: the input is formal" in found.stderr
+    assert "plan       holds on paper and when executed; the checker recomputed" in found.stderr
+    assert "there is no text to compare" in (tmp_path / "r/report.html").read_text("utf-8")
+
+
+def test_a_blueprint_that_quotes_an_absent_text_states_nothing(tmp_path: Path) -> None:
+    document = formal()
+    document["core_model_elements"]["parameters"][0]["source_reference"] = {
+        "kind": "text", "quote": "250 kWh", "span": [10, 17],
+    }  # fmt: skip
+    found = invoke(
+        "solve", written(tmp_path / "b.json", document), "--json", "--out", tmp_path / "r"
+    )
+    assert found.exit_code == 8, found.stderr
+    assert answer(found)["verdict"] == "solved"
+    assert answer(found)["reading"]["open"] == [
+        "the text that the blueprint quotes is not beside it"
+    ]
+    report = (tmp_path / "r/report.html").read_text("utf-8")
+    assert "followed back to the text" not in report
+    assert "Open in the reading of the text" in report
+    again = invoke("check", tmp_path / "r", "--json")
+    assert (again.exit_code, answer(again)["verified"]) == (8, True)
+
+
+def test_a_text_beside_a_blueprint_needs_a_reader(tmp_path: Path) -> None:
+    (tmp_path / "problem.md").write_text("# A store\n\nIt holds 250 kWh, and never above 90 %.\n")
+    found = invoke(
+        "solve", written(tmp_path / "b.json", formal()), "--json", "--out", tmp_path / "r"
+    )
+    assert found.exit_code == 8, found.stderr
+    assert answer(found)["reading"]["grade"] == "author only"
+    assert any("90" in item for item in answer(found)["reading"]["open"])
+
+
+@pytest.mark.parametrize("name", ["problem.md", "problem.txt"])
+def test_the_text_of_a_problem_is_found_by_either_name(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("# A store\n\nIt holds 250 kWh.\n")
+    found = invoke(
+        "solve", written(tmp_path / "b.json", formal()), "--json", "--out", tmp_path / "r"
+    )
+    assert answer(found)["verdict"] == "solved"
+
+
+def test_a_changed_value_stands_in_the_line_of_the_verdict(tmp_path: Path) -> None:
+    document = formal()
+    set_value(document, "capacity", 300.0)
+    set_value(document, "capacity", 0.4, "MWh")
+    found = invoke("solve", written(tmp_path / "b.json", document), "--out", tmp_path / "r")
+    words = "certified with 1 value changed by the user: capacity 250 → 400 kWh"
+    assert found.stderr.splitlines()[0] == f"b: {words}"
+    certificate = json.loads((tmp_path / "r/certificate.json").read_text("utf-8"))
+    assert verdict_line(certificate) == words
+    assert "1 value changed by the user: capacity 250 → 400 kWh" in (
+        tmp_path / "r/report.html"
+    ).read_text("utf-8")
+    again = invoke("check", tmp_path / "r", "--json")
+    assert answer(again)["overrides"] == [
+        {"name": "capacity", "before": 250, "after": 400.0, "unit": "kWh"}
+    ]
+
+
+def test_a_value_that_is_set_back_is_no_change() -> None:
+    document = formal()
+    set_value(document, "capacity", 300.0)
+    set_value(document, "capacity", 250.0)
+    assert overrides_of(Blueprint.from_dict(document)) == ()
+
+
+def test_a_missing_value_that_is_given_is_told_apart_from_one_that_is_changed() -> None:
+    document = formal()
+    parameter = document["core_model_elements"]["parameters"][0]
+    del parameter["value"]
+    parameter["status"] = "missing"
+    blueprint = Blueprint.from_dict(document)
+    without = certify(None, None, blueprint, folder=Path(), name="store")
+    assert (without.verdict, without.missing) == ("ill-posed", ("capacity",))
+    set_value(document, "capacity", 300.0)
+    given_ = certify(
+        None, {"stored": 300.0}, Blueprint.from_dict(document), folder=Path(), name="store"
+    )
+    assert given_.line == "certified with 1 value given by the user: capacity 300 kWh" or (
+        given_.verdict == "feasible" and "given by the user: capacity 300 kWh" in given_.line
+    )
+
+
+def test_that_nothing_is_allowed_needs_a_reading_too(tmp_path: Path) -> None:
+    expert = corpus_root() / "thermal/cold_snap_infeasible/expert/blueprint.json"
+    annotated = invoke("solve", expert, "--out", tmp_path / "a", "--json")
+    assert (annotated.exit_code, answer(annotated)["verdict"]) == (3, "proven infeasible")
+    for file in expert.parents[1].glob("*.*"):
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    (tmp_path / "b.json").write_bytes(expert.read_bytes())
+    alone = invoke("solve", tmp_path / "b.json", "--out", tmp_path / "b", "--json")
+    assert (alone.exit_code, answer(alone)["verdict"]) == (9, "undecided")
+    assert answer(alone)["plan"]["holds"] == "pass"
+    assert any("only the blueprint's author" in i for i in answer(alone)["reading"]["open"])
+    assert "none is allowed: the proof was recomputed" in alone.stderr
+
+
+def test_the_lines_name_whose_evidence_it_is() -> None:
+    for optimum, words in (
+        ("recomputed", "the checker recomputed"),
+        ("agreed", "two different solvers report"),
+        ("reported", "one solver reports the optimum; the checker did not recompute it"),
+    ):
+        certificate = {"plan": {"claim": "plan", "holds": "pass", "optimum": optimum}}
+        assert words in plan_line(certificate)
