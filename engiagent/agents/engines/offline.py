@@ -78,7 +78,13 @@ def _answer(found: Reading) -> dict[str, Any]:
     unclear = [{"quote": q, "why": gap.reason} for gap in found.not_understood
                for q in gap.quotes[:1] or (gap.reason,)]  # fmt: skip
     missing = [
-        {"component": m.component, "quantity": m.quantity, "why": m.reason} for m in found.missing
+        {
+            "component": m.component,
+            "quantity": m.quantity,
+            "why": f"{m.reason} Give it with --set "
+            f"{'.'.join(filter(None, (m.component, m.quantity)))}=VALUE",
+        }
+        for m in found.missing
     ]
     clashes = [{"quotes": list(gap.quotes), "why": gap.reason} for gap in found.contradictions]
     said = "missing" if missing else "contradictory" if clashes else "complete"
