@@ -215,6 +215,9 @@ def _moved(stored: StoredReading, aligned: Alignment, shapes: Mapping[str, Json]
     move = Move.of(aligned, document)
     move_horizon(move, stored.data, shapes)
     move.check()
+    files = any(shapes[n]["sha256"] != stored.data[n]["sha256"] for n in shapes if n in stored.data)
+    if document.get("kind") == "definitions" and (move.changes or files):
+        move.refuse("a computation is not read again by rule", *move.changes[:1])
     check_order(move, document, stored.data, shapes)
     places = [place for item in stored.contradictions for place in item["places"]]
     for place in places:
