@@ -40,7 +40,10 @@ from engiagent.stages import solve_program
 RESULT: Final = Path(__file__).parent / "results" / "rereading.json"
 SEED: Final = 20250614
 SLOW: Final = 3.0
-"""Seconds of a base solve from which on a problem gets one alteration of each kind only."""
+"""Seconds after which the further cases of a problem are compared by their values, not solved.
+
+Five times as many without ``--quick``.
+"""
 WORDS: Final = ("not", "only", "usually", "at", "least", "twice", "never", "other", "night")
 SENTENCES: Final = (
     "The plant must rest between 12:00 and 13:00.",
@@ -393,7 +396,7 @@ def outcome(case: Case, subject: Subject, scratch: Path, solve: bool) -> str:
     if different:
         return f"wrong: {different}"
     if not solve:
-        return "right"
+        return "right, by its values alone"
     blueprint = Blueprint.from_dict(hand)
     (status, target, _), (found, value, plan) = (
         _solved(b, folder) for b in (blueprint, reading.blueprint)
@@ -455,14 +458,16 @@ def measure(quick: bool) -> dict[str, Any]:
                     slow = True
                 word = _judged(case, said)
                 counts[word] += 1
+                counts["by_values_alone"] += said == "right, by its values alone"
                 kinds.setdefault(case.kind, Counter())[word] += 1
                 if word in ("wrong", "undecided_wrongly"):
                     faults.append({"problem": case.problem, "kind": case.kind,
                                    "change": case.change, "outcome": said[:300]})  # fmt: skip
     words = ("right", "wrong", "undecided_rightly", "undecided_wrongly")
     return {
-        "cases": sum(counts.values()),
+        "cases": sum(counts[word] for word in words),
         **{word: counts[word] for word in words},
+        "by_values_alone": counts["by_values_alone"],
         "kinds": {kind: dict(found) for kind, found in sorted(kinds.items())},
         "faults": faults,
         "seconds": round(perf_counter() - begun, 1),
@@ -472,7 +477,7 @@ def measure(quick: bool) -> dict[str, Any]:
 def _judged(case: Case, said: str) -> str:
     if case.expected is None:
         return "undecided_rightly" if said.startswith("undecided") else "wrong"
-    if said == "right":
+    if said.startswith("right"):
         return "right"
     return "undecided_wrongly" if said.startswith("undecided") else "wrong"
 

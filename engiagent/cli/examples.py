@@ -53,7 +53,7 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
     ),
     "sweep": (
         ("three capacities and two prices, each solved",
-         "engiagent sweep battery/merchant_day --vary battery.energy_capacity=100,200,400[kWh]"),
+         "engiagent sweep battery/merchant_day --vary E_max=100,200,400[kWh]"),
     ),
     "pareto": (
         ("the front between two goals of a blueprint",

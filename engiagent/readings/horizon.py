@@ -241,9 +241,11 @@ def _hand_listed(move: Move, index_set: Json) -> bool:
     along |= {str(s["name"]) for s in move.core.get("sets", []) if s.get("of") in along}
     listed = [s for s in move.core.get("sets", []) if s.get("of") in along and "elements" in s]
     values = [
-        p for p in move.core.get("parameters", [])
-        if along & set(p.get("index") or ()) and isinstance(p.get("value"), list | dict)
-    ]  # fmt: skip
+        p
+        for p in move.core.get("parameters", [])
+        if along & set(re.findall(r"\w+", " ".join(p.get("index") or ())))
+        and isinstance(p.get("value"), list | dict)
+    ]
     return bool(listed or values)
 
 
@@ -328,6 +330,8 @@ def _ranges(
     """Return the least and the largest value of every parameter that is a number, in SI."""
     found = {}
     for item in document["core_model_elements"].get("parameters", []):
+        if isinstance(item.get("unit"), dict):
+            continue
         unit = parse_unit(str(item.get("unit") or "1"))
         values = _values(item, shapes)
         if values is not None:

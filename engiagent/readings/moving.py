@@ -125,7 +125,8 @@ class Move:
         changed = [pair for pair in inside if pair in self.changes]
         if not old or not all(is_number(v) for v in old):
             return  # missing, or a formula: the inputs of which are moved
-        if any(leaf.kind not in ("text", "table") for leaf in leaves):
+        mapped = isinstance(owner.get("unit"), dict)  # units by label
+        if mapped or any(leaf.kind not in ("text", "table") for leaf in leaves):
             if changed:
                 self.refuse(f"{name} rests on it in a way that no rule can follow", *changed)
             return

@@ -20,11 +20,11 @@ from engiagent.files import open_inside
 from engiagent.jsontext import dumps_canonical, loads_strict
 from engiagent.problems import Problem
 from engiagent.readings.alignment import Alignment, Difference, PlainText, align
+from engiagent.readings.form import reading_schema
 from engiagent.readings.horizon import check_order, move_horizon
 from engiagent.readings.moving import Json, Move
 from engiagent.readings.reading import Gap, Missing, Reading
 from engiagent.readings.shapes import shapes_of
-from engiagent.schemas import schema_of
 from engiagent.verify.levels.sources import misquotation, read_sources
 
 SCHEMA: Final = "engiagent-reading/1"
@@ -88,7 +88,7 @@ def _load(place: Path) -> StoredReading:
     file = str(place)
     raw = open_inside(place.parent, place.name, max_bytes=MAX_BYTES)
     data = loads_strict(raw.decode("utf-8", errors="replace"), file)
-    error = next(iter(Draft202012Validator(schema_of("reading")).iter_errors(data)), None)
+    error = next(iter(Draft202012Validator(reading_schema()).iter_errors(data)), None)
     if error is not None:
         raise InputError(f"no stored reading: {error.message[:200]}", file, found=error.json_path)
     if data["schema"] != SCHEMA:
@@ -215,6 +215,9 @@ def _moved(stored: StoredReading, aligned: Alignment, shapes: Mapping[str, Json]
     move = Move.of(aligned, document)
     move_horizon(move, stored.data, shapes)
     move.check()
+    files = any(shapes[n]["sha256"] != stored.data[n]["sha256"] for n in shapes if n in stored.data)
+    if document.get("kind") == "definitions" and (move.changes or files):
+        move.refuse("a computation is not read again by rule", *move.changes[:1])
     check_order(move, document, stored.data, shapes)
     places = [place for item in stored.contradictions for place in item["places"]]
     for place in places:

@@ -3,15 +3,12 @@
 from engiagent.schemas.outputs import output
 from engiagent.schemas.words import (
     COUNT,
-    NUMBER,
     OBJECT,
     TEXT,
     TEXTS,
     Json,
-    by_name,
     list_of,
     maybe,
-    record,
     said,
 )
 
@@ -39,45 +36,9 @@ def calls() -> Json:
 
 def reading() -> Json:
     """Return the schema of stored readings."""
-    place = record({"span": list_of(COUNT), "quote": TEXT})
-    missing = record({"component": TEXT, "quantity": TEXT, "reason": TEXT})
-    column = record({
-        "name": TEXT,
-        "header": said(TEXT, "as written, with its unit"),
-        "unit": maybe(TEXT),
-        "kind": {"enum": ["number", "text", "time"]},
-    }, {
-        "low": said(NUMBER, "the least value"),
-        "high": said(NUMBER, "the largest value"),
-        "digest": said(TEXT, "of the texts of a column of texts"),
-    })  # fmt: skip
-    shape = record({
-        "sha256": TEXT,
-        "rows": COUNT,
-        "first": said(maybe(TEXT), "the first time stamp, local time"),
-        "step_seconds": maybe(COUNT),
-        "zone": maybe(TEXT),
-        "columns": list_of(column),
-    })  # fmt: skip
-    accepted = record({
-        "engiagent": said(TEXT, "the version"),
-        "by": said(TEXT, "the engine and model, or who annotated the problem"),
-        "date": said(maybe(TEXT), "when the reading was accepted"),
-        "verdict": said(maybe(TEXT), "the certificate's, on the plan that followed"),
-    }, {"run": said(TEXT, "the run's folder")})  # fmt: skip
-    return output("reading/1", "a reading that is read again by rule", {
-        "text": said(TEXT, "the problem's text, front matter included"),
-        "data": said(by_name(shape), "the shape of each data file"),
-        "accepted": accepted,
-        "missing": said(list_of(missing), "what the problem needs and does not give"),
-        "contradictions": said(
-            list_of(record({"places": list_of(place), "reason": TEXT})), "statements that clash"
-        ),
-        "blueprint": said(
-            {"anyOf": [OBJECT, TEXT, {"type": "null"}]},
-            "the blueprint, or the name of its file beside this one",
-        ),
-    })  # fmt: skip
+    from engiagent.readings.form import reading_schema
+
+    return reading_schema()
 
 
 def run() -> Json:
