@@ -342,6 +342,10 @@ class _Plant:
                                  nearest(name, slots))  # fmt: skip
                     continue
                 patch.append(self._patched(statement, part, slot, value))
+            whole = self._whole(key.node, node)
+            if source.in_text:
+                statement.unused.append({"span": whole["span"], "quote": whole["quote"],
+                                         "reason": "a case, solved beside the plan"})  # fmt: skip
             statement.cases.append({"name": str(key), "patch": [p for p in patch if p]})
 
     def _patched(

@@ -16,6 +16,7 @@ _FENCE: Final = re.compile(
 )
 _COMMENT: Final = re.compile(r"(?m)(?:^|(?<=\s))#.*$")
 INFO: Final = "yaml engiagent"
+_QUOTED: Final = 10_000
 
 
 class PlantError(InputError):
@@ -103,7 +104,12 @@ class Source:
         spans = [(self.problem.body_start, self.offset, prose), (end, len(self.problem.text), prose)]
         spans += [(self.offset + m.start(), self.offset + m.end(), "a comment")
                   for m in _COMMENT.finditer(self.yaml)]  # fmt: skip
-        return [{"span": [a, b], "reason": reason} for a, b, reason in spans if a < b]
+        text = self.problem.text
+        return [
+            {"span": [at, min(at + _QUOTED, b)], "quote": text[at : min(at + _QUOTED, b)],
+             "reason": reason}
+            for a, b, reason in spans for at in range(a, b, _QUOTED)
+        ]  # fmt: skip
 
 
 def find_source(problem: Problem) -> Source | None:

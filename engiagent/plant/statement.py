@@ -108,7 +108,7 @@ class Statement:
             },
         }
         if self.cases:
-            document["report"] = {"cases": self.cases}
+            document["core_model_elements"]["report"] = {"cases": self.cases}
         if self.unused:
             document["extended_analysis_and_robustness"] = {"unused": self.unused}
         return document

@@ -27,11 +27,23 @@ class OfflineEngine:
 
 def reading(question: Question) -> dict[str, Any]:
     """Return the offline engine's analysis of a problem, with the audit of its text."""
-    from engiagent.agents.offline import understand
-    from engiagent.audit import quick_audit
+    from engiagent.plant import read_plant  # here, for it brings all models of components
 
     board = question.board
     assert board.problem is not None
+    stated = read_plant(board.problem, dict(board.overrides))
+    if stated is not None and stated.blueprint is not None:
+        return {
+            "sufficiency": "complete",
+            "missing": [],
+            "contradictions": [],
+            "not_understood": [],
+            "blueprint": loads_strict(stated.blueprint.to_json()),
+            "notes": list(stated.notes),
+        }
+    from engiagent.agents.offline import understand
+    from engiagent.audit import quick_audit
+
     found = understand(board.problem, dict(board.overrides))
     analysis, audit = found.analysis, quick_audit(board.problem, found)
     unclear = [{"quote": e.text, "why": e.reason} for e in analysis.not_understood]
