@@ -194,8 +194,9 @@ def _find(path: Path) -> tuple[Path, bool]:
         if (path / "problem.md").exists():
             return path / "problem.md", True
         found = sorted(p for p in path.iterdir() if p.suffix.lower() in TEXT_SUFFIXES)
-        if not found and (path / PLANT_FILE).is_file():
-            return path / PLANT_FILE, True
+        plants = [p for p in path.iterdir() if p.suffix.lower() in PLANT_SUFFIXES]
+        if not found and (len(plants) == 1 or (path / PLANT_FILE) in plants):
+            return plants[0] if len(plants) == 1 else path / PLANT_FILE, True
         if len(found) != 1:
             names = ", ".join(p.name for p in found[:10]) or "none"
             raise InputError(

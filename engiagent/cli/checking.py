@@ -25,6 +25,8 @@ from engiagent.runfolder import (
 )
 from engiagent.runinputs import (
     EXPERT,
+    PLANT_FILE,
+    PROBLEM_SUFFIXES,
     REQUIREMENTS,
     problem_beside,
     stored_problem,
@@ -105,17 +107,17 @@ class Examiner(Judge):
         if path.is_file():
             if path.suffix == ".json":
                 yield path, self._blueprint
-            elif path.suffix in (".md", ".txt"):
+            elif path.suffix in PROBLEM_SUFFIXES:
                 yield path, self._problem
             else:
                 raise InputError(
                     "this is nothing to check",
                     str(path),
-                    expected="a problem (.md, .txt), a blueprint (.json) or a folder",
+                    expected="a problem (.md, .txt, a plant .yaml), a blueprint (.json) or a folder",
                 )
         elif is_run_folder(path):
             yield path, self._run
-        elif (path / "problem.md").is_file() or (path / "problem.txt").is_file():
+        elif any((path / name).is_file() for name in ("problem.md", "problem.txt", PLANT_FILE)):
             yield path, self._problem
         else:
             yield from self._corpus(path)
@@ -197,6 +199,11 @@ class Examiner(Judge):
         if self.solution is not None:
             return self._foreign(path, problem)
         if problem.expert is None:
+            from engiagent.plant import read_plant
+
+            stated = read_plant(problem)
+            if stated is not None and stated.blueprint is not None:
+                return self.solved(path, problem, stated.blueprint)
             raise InputError(
                 "there is nothing to check the problem against",
                 str(path),
@@ -209,15 +216,20 @@ class Examiner(Judge):
 
     def _foreign(self, path: Path, problem: "Problem") -> CheckResult:
         """Check somebody's schedule with the expert's blueprint, or what can be read offline."""
-        from engiagent.agents.offline import analyse
-        from engiagent.certify import without_schedule
-        from engiagent.stages import gaps
+        from engiagent.plant import read_plant
 
         expert = problem.expert
         if expert is not None and (expert / BLUEPRINT).is_file():
             return self.schedule(path, problem, Blueprint.load(expert / BLUEPRINT))
         if expert is not None and (expert / REQUIREMENTS).is_file():
             return self.schedule(path, problem, None)
+        stated = read_plant(problem)
+        if stated is not None:
+            return self.schedule(path, problem, stated.blueprint)
+        from engiagent.agents.offline import analyse
+        from engiagent.certify import without_schedule
+        from engiagent.stages import gaps
+
         analysis = analyse(problem, {})
         missing, not_understood = gaps(analysis)
         if analysis.blueprint is None or missing:

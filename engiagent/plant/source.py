@@ -97,13 +97,14 @@ class Source:
 
     def silent(self) -> list[dict[str, Any]]:
         """Return what of the text states nothing: the prose beside the block, and its comments."""
-        if not self.in_text or self.problem.path.name == self.file and not self.problem.sentences:
-            return []
-        end = self.offset + len(self.yaml)
         prose = "prose beside the plant block, which states the problem"
-        spans = [(self.problem.body_start, self.offset, prose), (end, len(self.problem.text), prose)]
-        spans += [(self.offset + m.start(), self.offset + m.end(), "a comment")
-                  for m in _COMMENT.finditer(self.yaml)]  # fmt: skip
+        begin, end = self.problem.body_start, len(self.problem.text)
+        spans = [(begin, end, prose)]
+        if self.in_text:
+            after = self.offset + len(self.yaml)
+            spans = [(begin, self.offset, prose), (after, end, prose)]
+            spans += [(self.offset + m.start(), self.offset + m.end(), "a comment")
+                      for m in _COMMENT.finditer(self.yaml)]  # fmt: skip
         text = self.problem.text
         return [
             {"span": [at, min(at + _QUOTED, b)], "quote": text[at : min(at + _QUOTED, b)],
