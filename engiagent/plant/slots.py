@@ -157,20 +157,23 @@ class Filler:
                 self.source.fault(child, f"{part.name}.{slot}: {fault.message}", fault.expected,
                                   at=fault.at)  # fmt: skip
                 return None
-        if known.table:
-            plain = (Quantity(q.number, q.unit if known.unit != "1" else None) for q in found)
-            return f"({', '.join(literal(q) for q in plain)})"
         periods = self.horizon.entry["periods"]
-        if not known.series or len(found) != periods:
+        if not known.table and (not known.series or len(found) != periods):
             expected = f"one value, or {periods} for the periods" if known.series else "one value"
             raise ValueFault(f"{len(found)} values in a list", 0, expected)
+        over = "T"
+        if known.table:  # columns of one table share their set
+            over = f"{part.name}_points{len(found)}"
+            if all(s["name"] != over for s in self.statement.sets):
+                points = {"name": over, "kind": "range", "start": 0, "stop": len(found) - 1}
+                self.statement.sets.append(points)
         unit = found[0].unit
         assert unit is not None
         values = [q.number if q.unit == unit else convert(q.number, q.unit, unit) for q in found]  # type: ignore[arg-type]
         name = f"{part.name}_{slot}_given"
         self.places[name] = node
         source = [self.source.reference(child) for child in node.value]
-        return self.statement.add_parameter(name, str(unit), source, index=["T"], value=values)
+        return self.statement.add_parameter(name, str(unit), source, index=[over], value=values)
 
     def _expression(
         self, part: Part, slot: str, known: Slot, found: list[Piece], node: Node
