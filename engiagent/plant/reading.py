@@ -62,6 +62,7 @@ class _Plant:
 
     def __init__(self, source: Source, root: Node, overrides: dict[str, str]) -> None:
         self.source, self.root, self.overrides = source, root, overrides
+        self.stated = frozenset(overrides)
         self.top = entries(source, root, "the plant block")
         for key in self.top:
             if key == "baseline":
@@ -90,7 +91,7 @@ class _Plant:
         statement = Statement(title or source.problem.title, horizon.entry, self.currency)
         statement.unused = source.silent()
         filler = Filler(source, files, horizon, statement, self.conventions, self.places,
-                        frozenset(self.overrides))  # fmt: skip
+                        self.stated)  # fmt: skip
         for part in parts.values():
             self._fill(filler, part)
         self._connect(parts)
