@@ -1,5 +1,6 @@
 """What a plant block means: values, units, columns, horizon, requirements, goals and cases."""
 
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,7 @@ def test_units_and_expressions_do_not_change_the_plan(
 
 
 def test_a_share_is_of_the_capacity(tmp_path: Path) -> None:
-    half = reading(tmp_path, SMALL.replace("0 %", "50 %")).blueprint
+    half = reading(tmp_path, SMALL.replace(": 0 %", ": 50 %")).blueprint
     # 5 kWh are there at the start.
     assert optimum(half, tmp_path) == pytest.approx(1.175)
     other = Site("2026-06-01T00:00", "1 h", 4)
@@ -239,8 +240,8 @@ def test_a_case_changes_what_it_names_and_no_more(tmp_path: Path) -> None:
     yaml = SMALL + "cases:\n  none: {battery.energy_capacity: 0.000001 kWh}\n  eff: {battery.charge_efficiency: 50 %}\n"
     blueprint = reading(tmp_path, yaml).blueprint
     costs = []
-    for case in blueprint.core.report["cases"]:
-        document = patched(blueprint.to_dict(), case["patch"])
+    for case in blueprint.core.report.cases:
+        document = patched(json.loads(blueprint.to_json()), [dict(o) for o in case.patch])
         costs.append(optimum(Blueprint.from_dict(document), tmp_path))
     assert costs == [pytest.approx(4.0, abs=1e-4), pytest.approx(3.0)]
 
