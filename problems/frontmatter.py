@@ -127,9 +127,7 @@ def read_nodes(
             (mark.line + first_line, mark.column + 1) if mark is not None else (first_line, None)
         )
         problem = getattr(error, "problem", None) or "no valid YAML"
-        raise InputError(
-            f"{what} is no valid YAML: {problem}", file, line, column
-        ) from None
+        raise InputError(f"{what} is no valid YAML: {problem}", file, line, column) from None
     inner = [e for e in events if type(e).__name__[:6] not in ("Stream", "Docume")]
     if not inner:
         return None

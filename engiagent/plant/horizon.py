@@ -124,9 +124,7 @@ def _start_file(texts: Mapping[str, str | None]) -> list[str]:
     return [start] if start.endswith((".csv", ".parquet", ".nc")) else []
 
 
-def _stamped(
-    source: Source, files: Files, names: Iterable[str], place: Node
-) -> dict[str, Times]:
+def _stamped(source: Source, files: Files, names: Iterable[str], place: Node) -> dict[str, Times]:
     found = {}
     for name in dict.fromkeys(names):
         try:

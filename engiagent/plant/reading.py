@@ -105,8 +105,12 @@ class _Plant:
         self._goal(statement, names)
         self._cases(statement, parts)
         for name in self.overrides:
-            expected = nearest(name, [f"{p.name}.{s}" for p in parts.values() for s in p.known.slots])
-            source.errors.append(InputError(f"--set {name}: there is no such slot", expected=expected))
+            expected = nearest(
+                name, [f"{p.name}.{s}" for p in parts.values() for s in p.known.slots]
+            )
+            source.errors.append(
+                InputError(f"--set {name}: there is no such slot", expected=expected)
+            )
         if source.errors:
             raise PlantError(source.errors)
         return Reading(self._checked(statement), notes=tuple(source.notes))
@@ -141,7 +145,9 @@ class _Plant:
         for key, node in entries(source, listed, "components").items():
             given = entries(source, node, f"component {key}")
             if not _NAME.fullmatch(key):
-                source.fault(key.node, "no name of a component", "a letter, then letters, digits, _")
+                source.fault(
+                    key.node, "no name of a component", "a letter, then letters, digits, _"
+                )
                 continue
             model = text_of(source, given.get("model"), "the model")
             if model is None or model not in MODELS:
@@ -156,7 +162,9 @@ class _Plant:
             for setting in [s for s in self.overrides if s.startswith(f"{key}.")]:
                 slot = setting.removeprefix(f"{key}.")
                 if slot in known.slots:
-                    part.slots[slot] = Node(self.overrides.pop(setting), key.node.line, key.node.column)
+                    part.slots[slot] = Node(
+                        self.overrides.pop(setting), key.node.line, key.node.column
+                    )
             for slot, description in known.slots.items():
                 if description.required and slot not in part.slots:
                     source.fault(key.node, f"{key} ({model}): {slot} is not given",
@@ -176,7 +184,9 @@ class _Plant:
             part.slots[str(name)] = value
         elif name == "align":
             if value.value not in RULES:
-                self.source.fault(value, "unknown rule of alignment", nearest(str(value.value), RULES))
+                self.source.fault(
+                    value, "unknown rule of alignment", nearest(str(value.value), RULES)
+                )
         elif name != "model":
             names = (*known.slots, *known.options, *known.connections, "align")
             self.source.fault(name.node, f"{part.name} ({part.model}): unknown slot {str(name)!r}",
@@ -254,7 +264,9 @@ class _Plant:
         source = self.source
         for key, node in entries(source, self.top.get("requirements"), "requirements").items():
             if not _NAME.fullmatch(key):
-                source.fault(key.node, "no name of a requirement", "a letter, then letters, digits, _")
+                source.fault(
+                    key.node, "no name of a requirement", "a letter, then letters, digits, _"
+                )
                 continue
             given = {"must": node} if node.is_text else entries(source, node, f"requirement {key}")
             for name in given:
@@ -282,9 +294,7 @@ class _Plant:
                 penalty=weight and {"weight": weight, "form": "linear"},
             )  # fmt: skip
 
-    def _term(
-        self, node: Node, name: str, names: Mapping[str, Mapping[str, str]]
-    ) -> Term | None:
+    def _term(self, node: Node, name: str, names: Mapping[str, Mapping[str, str]]) -> Term | None:
         text = text_of(self.source, node, name)
         if text is None:
             return None
@@ -356,8 +366,10 @@ class _Plant:
         trial = Statement("", statement.time, self.currency)
         filler = Filler(self.source, Files(self.source, None), None, trial, self.conventions)  # type: ignore[arg-type]
         what = Part(part.name, part.key, part.node, part.model, part.known, part.slots)
-        if node.is_text and "#" in node.value or not node.is_text:
-            self.source.fault(node, "a case changes one number", "a quantity", found="another value")
+        if (node.is_text and "#" in node.value) or not node.is_text:
+            self.source.fault(
+                node, "a case changes one number", "a quantity", found="another value"
+            )
             return None
         filler.fill(what, slot, node)
         if slot not in what.parameters:

@@ -128,10 +128,14 @@ class Filler:
             low = -math.inf if known.low is None else known.low
             high = math.inf if known.high is None else known.high
             if not low <= number <= high or (known.above and number == low):
-                floor = f"{'above' if known.above else 'at least'} {low:g}" if low > -math.inf else ""
+                floor = (
+                    f"{'above' if known.above else 'at least'} {low:g}" if low > -math.inf else ""
+                )
                 top = f"at most {high:g}" if high < math.inf else ""
                 limits = ", ".join(filter(None, (floor, top)))
-                raise ValueFault("the value is out of range", 0, f"{limits} {known.unit}".removesuffix(" 1"))
+                raise ValueFault(
+                    "the value is out of range", 0, f"{limits} {known.unit}".removesuffix(" 1")
+                )
         return unit
 
     def _whole(self, part: Part, slot: str, known: Slot) -> str:
@@ -184,12 +188,16 @@ class Filler:
             if isinstance(piece, Column):
                 name = f"{part.name}_{slot}_column{k}".removesuffix("1" if k == 1 else "-")
                 self.places[name] = node
-                parts.append(f"{self._column(part, slot, known, piece, (node, name), within=True)}[t]")
+                parts.append(
+                    f"{self._column(part, slot, known, piece, (node, name), within=True)}[t]"
+                )
             elif isinstance(piece, Quantity):
                 beside = {around[k - 1], around[k + 1]} & {"*", "/"}
                 if piece.unit is None and not beside and parse_unit(known.unit).dimension:
                     raise ValueFault("the number has no unit", 0, f"a value in {known.unit}")
-                parts.append(f"{piece.number / 100:.15g}" if str(piece.unit) == "%" else literal(piece))
+                parts.append(
+                    f"{piece.number / 100:.15g}" if str(piece.unit) == "%" else literal(piece)
+                )
             else:
                 parts.append(f" {piece} " if piece in ("+", "-") else piece)
         for left, right in pairwise(found):
@@ -232,14 +240,14 @@ class Filler:
                 f"{self.horizon.entry['step']} by '{rule}', {RULES[rule]}"
             )
             scale = found.unit is not None and found.unit != unit
-            numbers = np.array([convert(v, found.unit, unit) for v in numbers]) if scale else numbers  # type: ignore[arg-type]
+            numbers = (
+                np.array([convert(v, found.unit, unit) for v in numbers]) if scale else numbers
+            )  # type: ignore[arg-type]
             source["relation"] = rule
             content = {"index": ["T"], "value": [float(v) for v in numbers]}
         return self.statement.add_parameter(name, str(unit), source, **content)
 
-    def _column_unit(
-        self, known: Slot, column: Column, header: Unit | None, written: str
-    ) -> Unit:
+    def _column_unit(self, known: Slot, column: Column, header: Unit | None, written: str) -> Unit:
         if column.unit is not None:
             if header is not None and header != column.unit:
                 raise ValueFault(f"the header of {column.name} says {header}", column.at,

@@ -9,7 +9,7 @@ from engiagent.plant.source import nearest
 from engiagent.plant.values import NUMBER, UNIT, ValueFault, unit_in
 from engiagent.unitwords import Conventions, resolve_unit
 
-_KEYWORDS: Final = frozenset("and or not in if else for t".split())
+_KEYWORDS: Final = frozenset(["and", "or", "not", "in", "if", "else", "for", "t"])
 _TERM: Final = re.compile(
     r"(?P<text>'[^']*'|\"[^\"]*\")"
     rf"|(?<![\w.])(?P<number>{NUMBER})(?:(?P<gap>\s*)(?P<unit>{UNIT}))?"
@@ -31,9 +31,7 @@ class Term:
         return written + column - 1 - begun
 
 
-def translated(
-    text: str, names: Mapping[str, Mapping[str, str]], conventions: Conventions
-) -> Term:
+def translated(text: str, names: Mapping[str, Mapping[str, str]], conventions: Conventions) -> Term:
     """Return an expression with its quantities and literals in the blueprint's language.
 
     Parameters

@@ -80,7 +80,9 @@ def pieces(text: str, conventions: Conventions) -> list[Piece]:
             return [Quantity(_number(whole["number"]), None)]
         if re.match(r",\d", written):
             raise ValueFault("a decimal comma", whole.start("unit"), "a decimal point, as 1.5")
-        if resolve_unit(written, conventions) is not None or not re.search(r"[-+*#]|\s/\s", written):
+        if resolve_unit(written, conventions) is not None or not re.search(
+            r"[-+*#]|\s/\s", written
+        ):
             unit = unit_in(written, conventions, whole.start("unit"))
             return [Quantity(_number(whole["number"]), unit)]
     found: list[Piece] = []

@@ -22,7 +22,9 @@ def to_yaml(statement: Statement) -> str:
     InputError
         When something in it has no form in a plant file, as an expression over parameters.
     """
-    time = {k: v for k, v in statement.time.items() if k not in ("name", "kind", "source_reference")}
+    time = {
+        k: v for k, v in statement.time.items() if k not in ("name", "kind", "source_reference")
+    }
     if not isinstance(time["step"], str):
         raise InputError("steps of several lengths have no form in a plant file")
     known = {entry["name"]: entry for entry in statement.parameters}

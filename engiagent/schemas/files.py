@@ -34,6 +34,13 @@ def calls() -> Json:
     return graph_schema()
 
 
+def plant() -> Json:
+    """Return the schema of plant files."""
+    from engiagent.plant import schema  # here, for it brings all models of components
+
+    return schema.plant()
+
+
 def run() -> Json:
     """Return the schema of the record of a run."""
     return output("run/1", "the record of a run", {

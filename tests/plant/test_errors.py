@@ -142,7 +142,10 @@ def test_a_changed_number_is_a_finding_of_the_checker(tmp_path: Path) -> None:
         replace(p, value=12.0) if p.name == "battery_energy_capacity_given" else p
         for p in found.core.parameters
     )
-    for blueprint, verdict in ((found, "certified"), (found.with_core(parameters=entries), "violated")):
+    for blueprint, verdict in (
+        (found, "certified"),
+        (found.with_core(parameters=entries), "violated"),
+    ):
         full = expand(blueprint)
         program = compile_blueprint(full, tmp_path)
         solution = to_dataset(program, solve(program, SolveOptions(), isolate=False))

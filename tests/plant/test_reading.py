@@ -92,7 +92,9 @@ def test_every_model_survives_the_way_through_a_plant_file(model: str, tmp_path:
     if "zone" in known.connections:
         site.add("hall", "thermal_zone", capacitance=2, initial_temperature=20)
     if model == "vav_box":
-        site.add("ahu", "air_handler", **{k: v for k, v in FULL["air_handler"].items() if k != "zone"})
+        site.add(
+            "ahu", "air_handler", **{k: v for k, v in FULL["air_handler"].items() if k != "zone"}
+        )
     site.add("unit", model, **ports, **full)
     prices = dict.fromkeys(sources.values(), 0.2)
     if prices:
@@ -101,7 +103,10 @@ def test_every_model_survives_the_way_through_a_plant_file(model: str, tmp_path:
         site.minimise("0")
     text = to_yaml(site._statement)
     again = reading(tmp_path, text).blueprint
-    first, second = compile_blueprint(site.blueprint(), tmp_path), compile_blueprint(again, tmp_path)
+    first, second = (
+        compile_blueprint(site.blueprint(), tmp_path),
+        compile_blueprint(again, tmp_path),
+    )
     results = [solve(p, SolveOptions(), isolate=False) for p in (first, second)]
     assert [r.status for r in results] == ["optimal", "optimal"] or (
         results[0].status == results[1].status
@@ -220,12 +225,15 @@ def test_days_are_those_of_the_calendar(tmp_path: Path) -> None:
 
 
 def test_requirements_speak_of_quantities_as_people_do(tmp_path: Path) -> None:
-    yaml = SMALL + """\
+    yaml = (
+        SMALL
+        + """\
 requirements:
   evening: {for: t in T, where: "2 <= hour(t) < 3", must: "grid.import[t] + battery.discharge[t] <= 4 kW"}
   full: battery.state_of_charge[end] >= 0.5 * battery.energy_capacity
   soft: {must: "grid.import[t] <= 3 kW", penalty: 0.01 EUR/kW}
 """
+    )
     core = reading(tmp_path, yaml).blueprint.core
     evening, full, soft = core.constraints
     assert evening.expression == "grid_import[t] + battery_discharge[t] <= 4[kW]"
@@ -237,7 +245,10 @@ requirements:
 
 
 def test_a_case_changes_what_it_names_and_no_more(tmp_path: Path) -> None:
-    yaml = SMALL + "cases:\n  none: {battery.energy_capacity: 0.000001 kWh}\n  eff: {battery.charge_efficiency: 50 %}\n"
+    yaml = (
+        SMALL
+        + "cases:\n  none: {battery.energy_capacity: 0.000001 kWh}\n  eff: {battery.charge_efficiency: 50 %}\n"
+    )
     blueprint = reading(tmp_path, yaml).blueprint
     costs = []
     for case in blueprint.core.report.cases:
@@ -249,7 +260,7 @@ def test_a_case_changes_what_it_names_and_no_more(tmp_path: Path) -> None:
 def test_goals(tmp_path: Path) -> None:
     profit = optimum(reading(tmp_path, SMALL.replace("minimize: cost", "maximize: profit")).blueprint, tmp_path)  # fmt: skip
     assert profit == pytest.approx(-1.8)
-    energy = "{minimize: \"sum(grid.import[t]*dt(t) for t in T)\", unit: kWh}"
+    energy = '{minimize: "sum(grid.import[t]*dt(t) for t in T)", unit: kWh}'
     assert optimum(
         reading(tmp_path, SMALL.replace("{minimize: cost}", energy)).blueprint, tmp_path
     ) == pytest.approx(16)
