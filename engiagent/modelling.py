@@ -29,7 +29,7 @@ from engiagent.errors import InputError
 from engiagent.formulations.components import MODELS
 from engiagent.formulations.components.fragment import Slot
 from engiagent.plant.statement import COST, Statement
-from engiagent.plant.values import Quantity, ValueFault, literal, pieces
+from engiagent.plant.values import Quantity, ValueFormError, literal, pieces
 from engiagent.unitwords import Conventions
 
 if TYPE_CHECKING:  # both bring libraries that take long to load
@@ -272,7 +272,7 @@ class Site:
         if isinstance(value, str):
             try:
                 found = pieces(value.strip(), Conventions(currency=self.currency))
-            except ValueFault:
+            except ValueFormError:
                 return value  # an expression over parameters
             plain = len(found) == 1 and isinstance(found[0], Quantity) and found[0].unit is not None
             return literal(found[0]) if plain else value  # type: ignore[arg-type]

@@ -113,7 +113,7 @@ class Examiner(Judge):
                 raise InputError(
                     "this is nothing to check",
                     str(path),
-                    expected="a problem (.md, .txt, a plant .yaml), a blueprint (.json) or a folder",
+                    expected="a problem (.md, .txt, .yaml), a blueprint (.json) or a folder",
                 )
         elif is_run_folder(path):
             yield path, self._run

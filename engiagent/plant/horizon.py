@@ -157,8 +157,9 @@ def _start(
     if len(set(firsts.values())) > 1:
         shown = ", ".join(f"{name} at {first}" for name, first in firsts.items())
         place = next(iter(given.values()))
-        source.fault(place, "the data begin at different times", "start: FILE or a time stamp",
-                     found=shown)  # fmt: skip
+        source.fault(
+            place, "the data begin at different times", "start: FILE or a time stamp", found=shown
+        )
     return next(iter(firsts.values()), None)
 
 
@@ -177,15 +178,19 @@ def _periods(
     start, length, axes, zone = about
     chosen = [key for key in ("days", "end", "periods") if texts.get(key)]
     if len(chosen) > 1:
-        source.fault(given[chosen[1]], "the length of the horizon is stated twice",
-                     "one of days, end and periods")  # fmt: skip
+        source.fault(
+            given[chosen[1]],
+            "the length of the horizon is stated twice",
+            "one of days, end and periods",
+        )
         return None
     if not chosen:
         ends = [int(t.instants[-1]) + (t.step_seconds or length) for t in axes.values()]
         begins = [int(t.instants[0]) for t in axes.values()]
         if not ends:
-            source.fault(place, "the horizon has no length", "days, end or periods",
-                         found="none of them")  # fmt: skip
+            source.fault(
+                place, "the horizon has no length", "days, end or periods", found="none of them"
+            )
             return None
         return max(1, int((min(ends) - max(begins)) // length))
     key = chosen[0]
@@ -194,10 +199,8 @@ def _periods(
         source.fault(node, f"{key} is no positive number", f"{key}: 7")
         return None
     try:
-        if key == "periods":
-            count = float(text)
-        else:
-            count = _seconds(start, key, text, zone) / length
+        stated = key == "periods"
+        count = float(text) if stated else _seconds(start, key, text, zone) / length
     except ValueError as error:
         source.fault(node, str(error), "end: 2026-06-08, after the start" if key == "end" else None)
         return None

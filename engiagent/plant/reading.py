@@ -16,7 +16,7 @@ from engiagent.plant.slots import YES_NO, Filler, Part, columns_in
 from engiagent.plant.source import PlantError, Source, entries, find_source, nearest, text_of
 from engiagent.plant.statement import COST, PROFIT, Statement
 from engiagent.plant.terms import Term, translated
-from engiagent.plant.values import Quantity, ValueFault, literal, pieces
+from engiagent.plant.values import Quantity, ValueFormError, literal, pieces
 from engiagent.problems import Problem
 from engiagent.problems.frontmatter import Node
 from engiagent.readings import Reading
@@ -52,8 +52,17 @@ def read_plant(problem: Problem, overrides: Mapping[str, str] | None = None) -> 
             error.expected = "quotation marks around a value with [unit] inside braces"
         raise PlantError([error]) from None
     if root is None:
-        raise PlantError([InputError("the plant block is empty", source.file, source.first_line,
-                                     1, expected="components, horizon and goal")])  # fmt: skip
+        raise PlantError(
+            [
+                InputError(
+                    "the plant block is empty",
+                    source.file,
+                    source.first_line,
+                    1,
+                    expected="components, horizon and goal",
+                )
+            ]
+        )
     return _Plant(source, root, dict(overrides or {})).read()
 
 
@@ -66,9 +75,11 @@ class _Plant:
         self.top = entries(source, root, "the plant block")
         for key in self.top:
             if key == "baseline":
-                source.fault(key.node, "a baseline cannot be solved yet",
-                             "a case under 'cases', as {no_battery: {battery.energy_capacity: "
-                             "0 kWh}}")  # fmt: skip
+                source.fault(
+                    key.node,
+                    "a baseline cannot be solved yet",
+                    "a case under 'cases', as {no_battery: {battery.energy_capacity: 0 kWh}}",
+                )
             elif key not in KEYS:
                 source.fault(key.node, "unknown key in the plant block", nearest(key, KEYS))
         self.currency = self._currency()
@@ -82,24 +93,33 @@ class _Plant:
         horizon_node = self.top.get("horizon")
         zone = self._zone(horizon_node)
         files = Files(source, zone)
-        used = [c.file for part in parts.values() for node in part.slots.values()
-                for c in columns_in(node, self.conventions)]  # fmt: skip
+        used = [
+            c.file
+            for part in parts.values()
+            for node in part.slots.values()
+            for c in columns_in(node, self.conventions)
+        ]
         horizon = read_horizon(source, horizon_node, files, used)
         if horizon is None:
             raise PlantError(source.errors)
         title = text_of(source, self.top.get("title"), "the title")
         statement = Statement(title or source.problem.title, horizon.entry, self.currency)
         statement.unused = source.silent()
-        filler = Filler(source, files, horizon, statement, self.conventions, self.places,
-                        self.stated)  # fmt: skip
+        filler = Filler(
+            source, files, horizon, statement, self.conventions, self.places, self.stated
+        )
         for part in parts.values():
             self._fill(filler, part)
         self._connect(parts)
         for part in parts.values():
             statement.add_component(
-                part.name, part.model, self._whole(part.key, part.node),
-                parameters=part.parameters, connections=part.connections, options=part.options,
-            )  # fmt: skip
+                part.name,
+                part.model,
+                self._whole(part.key, part.node),
+                parameters=part.parameters,
+                connections=part.connections,
+                options=part.options,
+            )
         names = {part.name: _names_of(part) for part in parts.values()}
         self._requirements(statement, names)
         self._goal(statement, names)
@@ -140,8 +160,9 @@ class _Plant:
         source, result = self.source, {}
         listed = self.top.get("components")
         if listed is None:
-            source.fault(self.root, "there are no components", "components: {name: {model: …}}",
-                         found="none")  # fmt: skip
+            source.fault(
+                self.root, "there are no components", "components: {name: {model: …}}", found="none"
+            )
         for key, node in entries(source, listed, "components").items():
             given = entries(source, node, f"component {key}")
             if not _NAME.fullmatch(key):
@@ -167,9 +188,11 @@ class _Plant:
                     )
             for slot, description in known.slots.items():
                 if description.required and slot not in part.slots:
-                    source.fault(key.node, f"{key} ({model}): {slot} is not given",
-                                 "a number" if description.unit == "1"
-                                 else f"a value in {description.unit}")  # fmt: skip
+                    source.fault(
+                        key.node,
+                        f"{key} ({model}): {slot} is not given",
+                        "a number" if description.unit == "1" else f"a value in {description.unit}",
+                    )
             result[str(key)] = part
         return result
 
@@ -189,8 +212,11 @@ class _Plant:
                 )
         elif name != "model":
             names = (*known.slots, *known.options, *known.connections, "align")
-            self.source.fault(name.node, f"{part.name} ({part.model}): unknown slot {str(name)!r}",
-                              nearest(name, names))  # fmt: skip
+            self.source.fault(
+                name.node,
+                f"{part.name} ({part.model}): unknown slot {str(name)!r}",
+                nearest(name, names),
+            )
 
     def _plain(self, node: Node) -> Any:
         """Return a connection or an option as JSON; quantities become literals."""
@@ -203,7 +229,7 @@ class _Plant:
             return YES_NO[text.lower()]
         try:
             found = pieces(text, self.conventions)
-        except ValueFault:
+        except ValueFormError:
             return text
         if len(found) != 1 or not isinstance(found[0], Quantity):
             return text
@@ -227,8 +253,11 @@ class _Plant:
             if part.connections.get("bus") in ("none", None) and "bus" in part.connections:
                 del part.connections["bus"]
             elif "bus" not in part.connections and stated - {"none"}:
-                self.source.fault(part.key, f"{part.name} names no bus, others do",
-                                  f"bus: {' or '.join(sorted(stated))}")  # fmt: skip
+                self.source.fault(
+                    part.key,
+                    f"{part.name} names no bus, others do",
+                    f"bus: {' or '.join(sorted(stated))}",
+                )
             else:
                 part.connections.setdefault("bus", BUS)
         self._known_targets(parts)
@@ -240,8 +269,11 @@ class _Plant:
                 target = part.connections.get(name)
                 if isinstance(target, str) and target not in parts:
                     node = part.node.value[name]
-                    self.source.fault(node, f"{part.name}: there is no component {target!r}",
-                                      nearest(target, parts))  # fmt: skip
+                    self.source.fault(
+                        node,
+                        f"{part.name}: there is no component {target!r}",
+                        nearest(target, parts),
+                    )
         buses: dict[str, list[tuple[Part, str]]] = {}
         for part in parts.values():
             for port in ("bus", "heat_bus", "cooling_bus", "fuel_bus"):
@@ -255,8 +287,11 @@ class _Plant:
                 part, port = members[0]
                 node = part.node.value.get(port, part.key)
                 others = [b for b, m in buses.items() if len(m) > 1]
-                self.source.fault(node, f"{part.name} is alone on the bus {bus!r}",
-                                  nearest(bus, others) if others else "a bus with others on it")  # fmt: skip
+                self.source.fault(
+                    node,
+                    f"{part.name} is alone on the bus {bus!r}",
+                    nearest(bus, others) if others else "a bus with others on it",
+                )
 
     # -- requirements, goal, cases ----------------------------------------------------------------
 
@@ -271,16 +306,25 @@ class _Plant:
             given = {"must": node} if node.is_text else entries(source, node, f"requirement {key}")
             for name in given:
                 if name not in REQUIREMENT:
-                    source.fault(name.node, f"unknown key in the requirement {key}",
-                                 nearest(name, REQUIREMENT))  # fmt: skip
+                    source.fault(
+                        name.node,
+                        f"unknown key in the requirement {key}",
+                        nearest(name, REQUIREMENT),
+                    )
             must = text_of(source, given.get("must"), "must")
             if must is None:
-                source.fault(key.node, f"the requirement {key} demands nothing",
-                             'must: "grid.import[t] <= 80 kW"')  # fmt: skip
+                source.fault(
+                    key.node,
+                    f"the requirement {key} demands nothing",
+                    'must: "grid.import[t] <= 80 kW"',
+                )
                 continue
             over = text_of(source, given.get("for"), "for")
-            terms = {name: self._term(given[name], f"{key}.{name}", names)
-                     for name in ("must", "where", "penalty") if name in given}  # fmt: skip
+            terms = {
+                name: self._term(given[name], f"{key}.{name}", names)
+                for name in ("must", "where", "penalty")
+                if name in given
+            }
             if any(term is None for term in terms.values()):
                 continue
             texts = {name: term.text for name, term in terms.items() if term is not None}
@@ -289,10 +333,14 @@ class _Plant:
             self.places[str(key)] = given["must"]
             weight = texts.get("penalty")
             statement.add_requirement(
-                str(key), texts["must"], self._whole(key.node, node), where=texts.get("where"),
-                forall=[over] if over else None, hard=weight is None,
+                str(key),
+                texts["must"],
+                self._whole(key.node, node),
+                where=texts.get("where"),
+                forall=[over] if over else None,
+                hard=weight is None,
                 penalty=weight and {"weight": weight, "form": "linear"},
-            )  # fmt: skip
+            )
 
     def _term(self, node: Node, name: str, names: Mapping[str, Mapping[str, str]]) -> Term | None:
         text = text_of(self.source, node, name)
@@ -300,7 +348,7 @@ class _Plant:
             return None
         try:
             term = translated(text, names, self.conventions)
-        except ValueFault as fault:
+        except ValueFormError as fault:
             self.source.fault(node, fault.message, fault.expected, at=fault.at)
             return None
         self.terms[name] = term
@@ -333,12 +381,19 @@ class _Plant:
             term = self._term(given[sense], "objective", names)
             expression = None if term is None else term.text
         elif (written == PROFIT) != (sense == "maximize"):
-            source.fault(given[sense], f"{written} is to be "
-                         f"{'maximized' if written == PROFIT else 'minimized'}")  # fmt: skip
+            source.fault(
+                given[sense],
+                f"{written} is to be {'maximized' if written == PROFIT else 'minimized'}",
+            )
         self.places["objective"] = given[sense]
-        statement.goal = {"name": "objective", "sense": sense, "expression": expression or "0",
-                          "unit": unit, "source_reference": source.reference(node),
-                          "stated": True}  # fmt: skip
+        statement.goal = {
+            "name": "objective",
+            "sense": sense,
+            "expression": expression or "0",
+            "unit": unit,
+            "source_reference": source.reference(node),
+            "stated": True,
+        }
 
     def _cases(self, statement: Statement, parts: Mapping[str, Part]) -> None:
         source = self.source
@@ -349,14 +404,22 @@ class _Plant:
                 part = parts.get(owner)
                 if part is None or slot not in part.known.slots:
                     slots = [f"{p.name}.{s}" for p in parts.values() for s in p.known.slots]
-                    source.fault(name.node, f"case {key}: there is no slot {str(name)!r}",
-                                 nearest(name, slots))  # fmt: skip
+                    source.fault(
+                        name.node,
+                        f"case {key}: there is no slot {str(name)!r}",
+                        nearest(name, slots),
+                    )
                     continue
                 patch.append(self._patched(statement, part, slot, value))
             whole = self._whole(key.node, node)
             if source.in_text:
-                statement.unused.append({"span": whole["span"], "quote": whole["quote"],
-                                         "reason": "a case, solved beside the plan"})  # fmt: skip
+                statement.unused.append(
+                    {
+                        "span": whole["span"],
+                        "quote": whole["quote"],
+                        "reason": "a case, solved beside the plan",
+                    }
+                )
             statement.cases.append({"name": str(key), "patch": [p for p in patch if p]})
 
     def _patched(
@@ -383,10 +446,15 @@ class _Plant:
                 path = f"/core_model_elements/parameters/{place}/value"
                 return {"op": "replace", "path": path, "value": value}
         place = [c["name"] for c in statement.components].index(part.name)
-        value = what.parameters[slot] if entry is None else (
-            literal(Quantity(entry["value"], parse_unit(entry["unit"])))
-            if isinstance(entry["value"], float) else entry["value"]
-        )  # fmt: skip
+        value = (
+            what.parameters[slot]
+            if entry is None
+            else (
+                literal(Quantity(entry["value"], parse_unit(entry["unit"])))
+                if isinstance(entry["value"], float)
+                else entry["value"]
+            )
+        )
         path = f"/core_model_elements/components/{place}/parameters/{slot}"
         return {"op": "add", "path": path, "value": value}
 
@@ -414,8 +482,9 @@ class _Plant:
             owner = listed.value[match[1]]
             key = next(k for k in listed.value if k == match[1])
             node = owner.value.get(match[2], key.node)
-        return InputError(error.message, self.source.file, node.line, node.column, error.found,
-                          error.expected)  # fmt: skip
+        return InputError(
+            error.message, self.source.file, node.line, node.column, error.found, error.expected
+        )
 
     def _located(self, finding: Diagnostic) -> InputError:
         """Return a finding about the blueprint as an error about the line that it comes from."""
@@ -431,8 +500,13 @@ class _Plant:
         column = node.column
         if term is not None and finding.column is not None:
             column += self.source._shift(node, term.origin(finding.column))
-        return InputError(f"{name}: {finding.message}" if name else finding.message,
-                          self.source.file, node.line, column, expected=finding.suggestion)  # fmt: skip
+        return InputError(
+            f"{name}: {finding.message}" if name else finding.message,
+            self.source.file,
+            node.line,
+            column,
+            expected=finding.suggestion,
+        )
 
 
 def _names_of(part: Part) -> dict[str, str]:

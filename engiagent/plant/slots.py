@@ -15,7 +15,7 @@ from engiagent.formulations.components.fragment import Slot
 from engiagent.plant.horizon import NEAR, RULES, Files, Horizon, aligned
 from engiagent.plant.source import Source
 from engiagent.plant.statement import Statement
-from engiagent.plant.values import Column, Piece, Quantity, ValueFault, literal, pieces
+from engiagent.plant.values import Column, Piece, Quantity, ValueFormError, literal, pieces
 from engiagent.problems.datafile import DataFile
 from engiagent.problems.frontmatter import Node
 from engiagent.unitwords import Conventions
@@ -67,9 +67,10 @@ class Filler:
         known = part.known.slots[slot]
         try:
             value = self._value(part, slot, self._in_currency(known), node)
-        except ValueFault as fault:
-            self.source.fault(node, f"{part.name}.{slot}: {fault.message}", fault.expected,
-                              at=fault.at)  # fmt: skip
+        except ValueFormError as fault:
+            self.source.fault(
+                node, f"{part.name}.{slot}: {fault.message}", fault.expected, at=fault.at
+            )
             return
         if value is not None:
             part.parameters[slot] = value
@@ -85,7 +86,7 @@ class Filler:
         if isinstance(node.value, list):
             return self._several(part, slot, known, node)
         if not node.is_text or not node.value.strip():
-            raise ValueFault("no value", expected=_shown(known))
+            raise ValueFormError("no value", expected=_shown(known))
         text = str(node.value).strip()
         if known.unit == "1" and text.lower() in YES_NO:
             return str(YES_NO[text.lower()]).lower()
@@ -117,8 +118,11 @@ class Filler:
         wanted = parse_unit(known.unit)
         if found.unit is None:
             if wanted.dimension and found.number != 0:
-                raise ValueFault("the number has no unit", 0,
-                                 f"a value in {known.unit}, as {found.number:g} {known.unit}")  # fmt: skip
+                raise ValueFormError(
+                    "the number has no unit",
+                    0,
+                    f"a value in {known.unit}, as {found.number:g} {known.unit}",
+                )
             unit = wanted
         else:
             unit = found.unit
@@ -133,7 +137,7 @@ class Filler:
                 )
                 top = f"at most {high:g}" if high < math.inf else ""
                 limits = ", ".join(filter(None, (floor, top)))
-                raise ValueFault(
+                raise ValueFormError(
                     "the value is out of range", 0, f"{limits} {known.unit}".removesuffix(" 1")
                 )
         return unit
@@ -144,9 +148,11 @@ class Filler:
             there = part.known.slots.get(other)
             if other != slot and there and parse_unit(there.unit).dimension == wanted:
                 if other not in part.slots:
-                    raise ValueFault(f"a share of {other}, which is not given", 0, _shown(known))
+                    raise ValueFormError(
+                        f"a share of {other}, which is not given", 0, _shown(known)
+                    )
                 return f"{part.name}_{other}_given"
-        raise ValueFault("a percentage of what?", 0, _shown(known))
+        raise ValueFormError("a percentage of what?", 0, _shown(known))
 
     def _several(self, part: Part, slot: str, known: Slot, node: Node) -> Any:
         """Return a list of quantities: a table, or one for each period."""
@@ -155,16 +161,17 @@ class Filler:
             try:
                 item = pieces(str(child.value).strip(), self.conventions) if child.is_text else []
                 if len(item) != 1 or not isinstance(item[0], Quantity):
-                    raise ValueFault("no quantity", 0, _shown(known))
+                    raise ValueFormError("no quantity", 0, _shown(known))
                 found.append(Quantity(item[0].number, self._refused(known, item[0])))
-            except ValueFault as fault:
-                self.source.fault(child, f"{part.name}.{slot}: {fault.message}", fault.expected,
-                                  at=fault.at)  # fmt: skip
+            except ValueFormError as fault:
+                self.source.fault(
+                    child, f"{part.name}.{slot}: {fault.message}", fault.expected, at=fault.at
+                )
                 return None
         periods = self.horizon.entry["periods"]
         if not known.table and (not known.series or len(found) != periods):
             expected = f"one value, or {periods} for the periods" if known.series else "one value"
-            raise ValueFault(f"{len(found)} values in a list", 0, expected)
+            raise ValueFormError(f"{len(found)} values in a list", 0, expected)
         over = "T"
         if known.table:  # columns of one table share their set
             over = f"{part.name}_points{len(found)}"
@@ -194,7 +201,7 @@ class Filler:
             elif isinstance(piece, Quantity):
                 beside = {around[k - 1], around[k + 1]} & {"*", "/"}
                 if piece.unit is None and not beside and parse_unit(known.unit).dimension:
-                    raise ValueFault("the number has no unit", 0, f"a value in {known.unit}")
+                    raise ValueFormError("the number has no unit", 0, f"a value in {known.unit}")
                 parts.append(
                     f"{piece.number / 100:.15g}" if str(piece.unit) == "%" else literal(piece)
                 )
@@ -202,23 +209,33 @@ class Filler:
                 parts.append(f" {piece} " if piece in ("+", "-") else piece)
         for left, right in pairwise(found):
             if not isinstance(left, str) and not isinstance(right, str):
-                raise ValueFault("two values without an operator between them", 0, "+, -, * or /")
+                raise ValueFormError(
+                    "two values without an operator between them", 0, "+, -, * or /"
+                )
         return "".join(parts).strip()
 
     def _column(
-        self, part: Part, slot: str, known: Slot, column: Column, about: tuple[Node, str],
+        self,
+        part: Part,
+        slot: str,
+        known: Slot,
+        column: Column,
+        about: tuple[Node, str],
         within: bool = False,
-    ) -> str | None:  # fmt: skip
+    ) -> str | None:
         """Add a column as a parameter over the periods, aligned where its step is another."""
-        node, name = about
+        name = about[1]
         if not known.series:
-            raise ValueFault("a column where one number is needed", column.at, _shown(known))
+            raise ValueFormError("a column where one number is needed", column.at, _shown(known))
         try:
             file = self.files.file(column.file)
             found = file.column(column.name)
         except InputError as error:
-            raise ValueFault(str(error.message) + (f" in {error.file}" if error.file else ""),
-                             column.at, error.expected) from None  # fmt: skip
+            raise ValueFormError(
+                str(error.message) + (f" in {error.file}" if error.file else ""),
+                column.at,
+                error.expected,
+            ) from None
         unit = self._column_unit(known, column, found.unit, found.unit_text)
         if not within:
             _refuse_dimension(known, unit, column.at)
@@ -250,8 +267,11 @@ class Filler:
     def _column_unit(self, known: Slot, column: Column, header: Unit | None, written: str) -> Unit:
         if column.unit is not None:
             if header is not None and header != column.unit:
-                raise ValueFault(f"the header of {column.name} says {header}", column.at,
-                                 "the same unit, or none in brackets")  # fmt: skip
+                raise ValueFormError(
+                    f"the header of {column.name} says {header}",
+                    column.at,
+                    "the same unit, or none in brackets",
+                )
             return column.unit
         if header is not None:
             return header
@@ -259,9 +279,11 @@ class Filler:
         if not wanted.dimension and not written:
             return wanted
         what = f"in {written!r}, which cannot be read" if written else "without a unit"
-        raise ValueFault(f"the column {column.name} is {what}", column.at,
-                         f"a unit in its header or behind it, as {column.file}#{column.name} "
-                         f"[{known.unit}]")  # fmt: skip
+        raise ValueFormError(
+            f"the column {column.name} is {what}",
+            column.at,
+            f"a unit in its header or behind it, as {column.file}#{column.name} [{known.unit}]",
+        )
 
     def _aligned(
         self, part: Part, known: Slot, file: DataFile, values: Any, at: int
@@ -271,11 +293,16 @@ class Filler:
         count = len(axis.edges) - 1
         if times is None or not axis.dated:
             if len(values) != count:
-                raise ValueFault(f"{file.name} has {len(values)} rows without time stamps", at,
-                                 f"{count} rows, one for each period")  # fmt: skip
+                raise ValueFormError(
+                    f"{file.name} has {len(values)} rows without time stamps",
+                    at,
+                    f"{count} rows, one for each period",
+                )
             return None
         if (times.zone is None) != (axis.zone is None):
-            raise ValueFault(f"the time stamps of {file.name} name no zone", at, "zone in horizon")
+            raise ValueFormError(
+                f"the time stamps of {file.name} name no zone", at, "zone in horizon"
+            )
         if len(values) == count and bool((abs(times.instants - axis.edges[:-1]) < NEAR).all()):
             return None
         step = times.step_seconds or 0
@@ -287,7 +314,7 @@ class Filler:
         try:
             return rule, aligned(values, times, axis, rule)
         except ValueError as error:
-            raise ValueFault(f"{file.name} does not cover the horizon: {error}", at) from None
+            raise ValueFormError(f"{file.name} does not cover the horizon: {error}", at) from None
 
     def _rule(self, part: Part) -> str | None:
         if part.align is None:
@@ -301,7 +328,7 @@ def columns_in(node: Node, conventions: Conventions) -> Iterator[Column]:
     if isinstance(node.value, str):
         try:
             yield from (p for p in pieces(node.value.strip(), conventions) if isinstance(p, Column))
-        except ValueFault:
+        except ValueFormError:
             return  # recorded where the slot is filled
 
 
@@ -314,4 +341,4 @@ def _refuse_dimension(known: Slot, unit: Unit, at: int = 0) -> None:
     if "l" in known.unit.replace("/", " ").replace("(", " ").split():
         return
     if unit.dimension != parse_unit(known.unit).dimension:
-        raise ValueFault(f"{unit} is a unit of another dimension", at, _shown(known))
+        raise ValueFormError(f"{unit} is a unit of another dimension", at, _shown(known))

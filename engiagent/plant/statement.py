@@ -58,8 +58,14 @@ class Statement:
 
     def add_requirement(self, identity: str, expression: str, source: Any, **content: Any) -> None:
         """Add a constraint that the site has to satisfy."""
-        entry = {"constraint_id": identity, "name": identity, "expression": expression,
-                 "category": "Strategic Requirements", "hard": True, "source_reference": source}  # fmt: skip
+        entry = {
+            "constraint_id": identity,
+            "name": identity,
+            "expression": expression,
+            "category": "Strategic Requirements",
+            "hard": True,
+            "source_reference": source,
+        }
         self.constraints.append(entry | {k: v for k, v in content.items() if v is not None})
 
     def costs(self) -> list[str]:
@@ -87,8 +93,10 @@ class Statement:
         if goal["expression"] in (COST, PROFIT):
             terms = [*self.also, *self.costs()]
             if not terms and self.goal is not None and self.goal.get("stated"):
-                raise InputError(f"no component declares a cost, so that there is no {COST}",
-                                 expected="import_price of a grid, or another price")  # fmt: skip
+                raise InputError(
+                    f"no component declares a cost, so that there is no {COST}",
+                    expected="import_price of a grid, or another price",
+                )
             total = " + ".join(terms) or "0"
             goal = goal | {"expression": f"-({total})" if goal["expression"] == PROFIT else total}
         return Blueprint.from_dict(self._document({k: v for k, v in goal.items() if k != "stated"}))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from engiagent.plant.source import nearest
-from engiagent.plant.values import NUMBER, UNIT, ValueFault, unit_in
+from engiagent.plant.values import NUMBER, UNIT, ValueFormError, unit_in
 from engiagent.unitwords import Conventions, resolve_unit
 
 _KEYWORDS: Final = frozenset(["and", "or", "not", "in", "if", "else", "for", "t"])
@@ -41,7 +41,7 @@ def translated(text: str, names: Mapping[str, Mapping[str, str]], conventions: C
 
     Raises
     ------
-    ValueFault
+    ValueFormError
         At a component, a quantity or a unit that does not exist.
     """
     result, origins, place = "", [(0, 0)], 0
@@ -81,9 +81,11 @@ def _replaced(
 def _quantity(match: "re.Match[str]", names: Mapping[str, Mapping[str, str]]) -> str:
     owner, what = match["owner"], match["what"]
     if owner not in names:
-        raise ValueFault(f"there is no component {owner!r}", match.start(), nearest(owner, names))
+        raise ValueFormError(
+            f"there is no component {owner!r}", match.start(), nearest(owner, names)
+        )
     if what not in names[owner]:
-        raise ValueFault(f"{owner} has no quantity {what!r}", match.start("what"),
+        raise ValueFormError(f"{owner} has no quantity {what!r}", match.start("what"),
                          nearest(what, names[owner]))  # fmt: skip
     edge = match["edge"]
     return names[owner][what] + (_EDGES[edge.strip("[] ")] if edge else "")

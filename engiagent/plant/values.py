@@ -19,7 +19,7 @@ _TOKEN: Final = re.compile(
 )
 
 
-class ValueFault(Exception):
+class ValueFormError(Exception):
     """What is wrong with a value, at which character, and what was expected."""
 
     def __init__(self, message: str, at: int = 0, expected: str | None = None) -> None:
@@ -56,7 +56,7 @@ def unit_in(text: str, conventions: Conventions, at: int) -> Unit:
         try:
             found = parse_unit(text)
         except UnitError as error:
-            raise ValueFault(f"cannot read the unit {text[:40]!r}: {error}", at,
+            raise ValueFormError(f"cannot read the unit {text[:40]!r}: {error}", at,
                              "a unit such as kWh or EUR/MWh") from None  # fmt: skip
     return found
 
@@ -70,7 +70,7 @@ def pieces(text: str, conventions: Conventions) -> list[Piece]:
 
     Raises
     ------
-    ValueFault
+    ValueFormError
         At the character that is none of these.
     """
     whole = _QUANTITY.fullmatch(text)
@@ -79,7 +79,7 @@ def pieces(text: str, conventions: Conventions) -> list[Piece]:
         if written is None:
             return [Quantity(_number(whole["number"]), None)]
         if re.match(r",\d", written):
-            raise ValueFault("a decimal comma", whole.start("unit"), "a decimal point, as 1.5")
+            raise ValueFormError("a decimal comma", whole.start("unit"), "a decimal point, as 1.5")
         if resolve_unit(written, conventions) is not None or not re.search(
             r"[-+*#]|\s/\s", written
         ):
@@ -90,7 +90,7 @@ def pieces(text: str, conventions: Conventions) -> list[Piece]:
     while place < len(text):
         match = _TOKEN.match(text, place)
         if match is None:
-            raise ValueFault("no value", place, "a quantity as '20 kWh', a column as "
+            raise ValueFormError("no value", place, "a quantity as '20 kWh', a column as "
                              "'data.csv#load', or an expression over these")  # fmt: skip
         if match["column"]:
             bracket = match["bracket"]

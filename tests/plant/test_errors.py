@@ -25,8 +25,8 @@ def errors(folder: Path, yaml: str, **files: str) -> list[tuple[int | None, int 
 @pytest.mark.parametrize(
     ("written", "instead", "line", "column", "words"),
     [
-        ("energy_capacity", "energy_capacty", 12, 5, "unknown slot 'energy_capacty'.*'energy_capacity'"),
-        ("model: battery", "model: batery", 11, 12, "unknown model; found 'batery'; expected 'battery'"),
+        ("energy_capacity", "energy_capacty", 12, 5, "unknown slot.*'energy_capacity'"),
+        ("model: battery", "model: batery", 11, 12, "unknown model.*expected 'battery'"),
         ("10 kWh", "10 kW", 12, 22, "another dimension; found '10 kW'; expected a value in kWh"),
         ("10 kWh", "10", 12, 22, "no unit; found '10'; expected a value in kWh, as 10 kWh"),
         ("10 kWh", "10 kWX", 12, 25, "cannot read the unit 'kWX'"),

@@ -229,7 +229,9 @@ def test_requirements_speak_of_quantities_as_people_do(tmp_path: Path) -> None:
         SMALL
         + """\
 requirements:
-  evening: {for: t in T, where: "2 <= hour(t) < 3", must: "grid.import[t] + battery.discharge[t] <= 4 kW"}
+  evening:
+    where: 2 <= hour(t) < 3
+    must: "grid.import[t] + battery.discharge[t] <= 4 kW"
   full: battery.state_of_charge[end] >= 0.5 * battery.energy_capacity
   soft: {must: "grid.import[t] <= 3 kW", penalty: 0.01 EUR/kW}
 """
@@ -247,7 +249,8 @@ requirements:
 def test_a_case_changes_what_it_names_and_no_more(tmp_path: Path) -> None:
     yaml = (
         SMALL
-        + "cases:\n  none: {battery.energy_capacity: 0.000001 kWh}\n  eff: {battery.charge_efficiency: 50 %}\n"
+        + "cases:\n  none: {battery.energy_capacity: 0.000001 kWh}\n"
+        + "  eff: {battery.charge_efficiency: 50 %}\n"
     )
     blueprint = reading(tmp_path, yaml).blueprint
     costs = []
@@ -258,8 +261,8 @@ def test_a_case_changes_what_it_names_and_no_more(tmp_path: Path) -> None:
 
 
 def test_goals(tmp_path: Path) -> None:
-    profit = optimum(reading(tmp_path, SMALL.replace("minimize: cost", "maximize: profit")).blueprint, tmp_path)  # fmt: skip
-    assert profit == pytest.approx(-1.8)
+    most = reading(tmp_path, SMALL.replace("minimize: cost", "maximize: profit")).blueprint
+    assert optimum(most, tmp_path) == pytest.approx(-1.8)
     energy = '{minimize: "sum(grid.import[t]*dt(t) for t in T)", unit: kWh}'
     assert optimum(
         reading(tmp_path, SMALL.replace("{minimize: cost}", energy)).blueprint, tmp_path

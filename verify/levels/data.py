@@ -338,6 +338,7 @@ def _compare(
             _table_unit(tracing.problem, leaf)
             or _quantity_unit(tracing.problem, leaf)
             or _sentence_unit(tracing.problem, leaf, unit)
+            or _cents(tracing.problem, leaf, unit)
         )
         for figure in figures(words_of(leaf, tracing.problem.text)):
             found.append(figure if figure.unit is not None else Figure(figure.value, beside))
@@ -408,6 +409,16 @@ def _quantity_unit(problem: ProblemLike, leaf: Source) -> Unit | None:
             unit: Unit = quantity.unit
             return unit
     return None
+
+
+def _cents(problem: ProblemLike, leaf: Source, wanted: Unit) -> Unit | None:
+    """Return the unit of an amount in cents of the one currency that the text names."""
+    cents = re.search(r"\d\s*(ct\S*)$", words_of(leaf, problem.text).strip())
+    currency = only_currency(problem.text)
+    if cents is None or currency is None:
+        return None
+    found = list(lone_units(cents[1], currency))
+    return found[0] if len(found) == 1 and found[0].dimension == wanted.dimension else None
 
 
 def _sentence_unit(problem: ProblemLike, leaf: Source, wanted: Unit) -> Unit | None:
