@@ -185,8 +185,9 @@ def solve_blueprint(
 
     given = Path(path).suffix.lower() in PROBLEM_SUFFIXES or Path(path).is_dir()
     if given:
-        problem = Problem.load(path)
-        reading = read_plant(problem)
+        stated = Problem.load(path)
+        problem: Problem | None = stated
+        reading = read_plant(stated)
         if reading is None or reading.blueprint is None:
             raise EngiagentError(f"{path}: there is no plant block in this text; 'run' reads texts")
         blueprint = reading.blueprint

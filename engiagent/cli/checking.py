@@ -14,6 +14,7 @@ from engiagent.cli.judging import Judge
 from engiagent.errors import EngiagentError, InputError
 from engiagent.files import open_inside
 from engiagent.kept import kept_schedule
+from engiagent.problems.problem import PLANT_FILE
 from engiagent.proofs import PLAIN
 from engiagent.reverify import compare
 from engiagent.runfolder import (
@@ -25,7 +26,6 @@ from engiagent.runfolder import (
 )
 from engiagent.runinputs import (
     EXPERT,
-    PLANT_FILE,
     PROBLEM_SUFFIXES,
     REQUIREMENTS,
     problem_beside,

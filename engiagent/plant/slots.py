@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final
 
-import numpy as np
-
 from engiagent.blueprint.units import Unit, convert, parse_unit
 from engiagent.errors import InputError
 from engiagent.formulations.components.description import Model
@@ -256,10 +254,6 @@ class Filler:
                 f"{part.name}.{slot}: {reference} is aligned with the periods of "
                 f"{self.horizon.entry['step']} by '{rule}', {RULES[rule]}"
             )
-            scale = found.unit is not None and found.unit != unit
-            numbers = (
-                np.array([convert(v, found.unit, unit) for v in numbers]) if scale else numbers
-            )  # type: ignore[arg-type]
             source["relation"] = rule
             content = {"index": ["T"], "value": [float(v) for v in numbers]}
         return self.statement.add_parameter(name, str(unit), source, **content)

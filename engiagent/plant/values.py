@@ -94,13 +94,14 @@ def pieces(text: str, conventions: Conventions) -> list[Piece]:
                              "'data.csv#load', or an expression over these")  # fmt: skip
         if match["column"]:
             bracket = match["bracket"]
-            unit = None
+            beside: Unit | None = None
             if bracket is not None:
-                unit = unit_in(bracket.strip(), conventions, match.start("bracket"))
-            found.append(Column(match["file"], match["quoted"] or match["name"], unit, place))
+                beside = unit_in(bracket.strip(), conventions, match.start("bracket"))
+            found.append(Column(match["file"], match["quoted"] or match["name"], beside, place))
         elif match["number"]:
-            unit = match["unit"] and unit_in(match["unit"], conventions, match.start("unit"))
-            found.append(Quantity(_number(match["number"]), unit or None))
+            behind = match["unit"]
+            own = unit_in(behind, conventions, match.start("unit")) if behind else None
+            found.append(Quantity(_number(match["number"]), own))
         elif match["operator"]:
             found.append(match["operator"].replace("−", "-"))
         place = match.end()
