@@ -16,7 +16,6 @@ Everything ends in one blueprint (:meth:`Site.blueprint`), which can be saved, c
 drawn like any other; the models and their parameters are listed in the page on components.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,11 +26,15 @@ import numpy.typing as npt
 
 from engiagent.blueprint.document import Blueprint
 from engiagent.errors import InputError
+from engiagent.formulations.components import MODELS
+from engiagent.formulations.components.fragment import Slot
+from engiagent.plant.statement import COST, Statement
+from engiagent.plant.values import Quantity, ValueFormError, literal, pieces
+from engiagent.unitwords import Conventions
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # both bring libraries that take long to load
     import xarray as xr
 
-    from engiagent.formulations.components.fragment import Slot
     from engiagent.solvers import SolveOptions
 
 Json = dict[str, Any]
@@ -40,12 +43,11 @@ Value = float | str | npt.ArrayLike | tuple[npt.ArrayLike, str]
 expression, a series of one number for each period, or a pair of a series and its unit."""
 
 STATED = {"kind": "user", "note": "given in Python"}
-_WITH_UNIT = re.compile(r"\s*([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*([A-Za-z%°µ$€].*?)\s*")
 
 
 @dataclass
 class Site:
-    """A study under construction.
+    """A study under construction; :mod:`engiagent.plant` reads the same from a file.
 
     Attributes
     ----------
@@ -64,12 +66,15 @@ class Site:
     zone: str | None = None
     currency: str = "EUR"
     title: str = "a study"
-    _sets: list[Json] = field(default_factory=list)
-    _parameters: list[Json] = field(default_factory=list)
-    _components: list[Json] = field(default_factory=list)
-    _constraints: list[Json] = field(default_factory=list)
-    _objective: Json | None = None
-    _declared_costs: bool = False
+    _statement: Statement = field(init=False)
+
+    def __post_init__(self) -> None:
+        step = self.step if isinstance(self.step, str) else list(self.step)
+        time: Json = {"name": "T", "kind": "time", "start": self.start, "periods": self.periods,
+                      "step": step}  # fmt: skip
+        if self.zone is not None:
+            time["zone"] = self.zone
+        self._statement = Statement(self.title, time, self.currency)
 
     def parameter(self, name: str, value: Value, unit: str = "1") -> str:
         """Add a parameter, a number or a series over the periods, and return its name.
@@ -79,20 +84,14 @@ class Site:
         given: Any = value
         if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], str):
             given, unit = given
-        entry: Json = {
-            "param_id": f"P{len(self._parameters) + 1}", "name": name, "unit": unit,
-            "source_reference": STATED,
-        }  # fmt: skip
+        source: Json = STATED
         if isinstance(given, str) and "#" in given:
             file, column = given.split("#", 1)
             source = {"kind": "file", "file": file, "column": column}
-            entry |= {"index": ["T"], "data": given, "source_reference": source}
-        elif isinstance(given, str):
-            entry |= {"value": given}
+            content: Json = {"index": ["T"], "data": given}
         else:
-            entry |= self._numbers(name, given)
-        self._parameters.append(entry)
-        return name
+            content = {"value": given} if isinstance(given, str) else self._numbers(name, given)
+        return self._statement.add_parameter(name, unit, source, **content)
 
     def table(self, name: str, values: Sequence[float], unit: str = "1", over: str = "") -> str:
         """Add a parameter over a set of its own, for a slot that is a table; return its name.
@@ -100,15 +99,11 @@ class Site:
         ``over`` names the set, so that several tables of as many entries can share one.
         """
         index = over or f"{name}_points"
-        if all(s["name"] != index for s in self._sets):
-            self._sets.append({"name": index, "kind": "range", "start": 0, "stop": len(values) - 1})
-        self._parameters.append(
-            {
-                "param_id": f"P{len(self._parameters) + 1}", "name": name, "unit": unit,
-                "index": [index], "value": [float(v) for v in values], "source_reference": STATED,
-            }
-        )  # fmt: skip
-        return name
+        sets = self._statement.sets
+        if all(s["name"] != index for s in sets):
+            sets.append({"name": index, "kind": "range", "start": 0, "stop": len(values) - 1})
+        numbers = [float(v) for v in values]
+        return self._statement.add_parameter(name, unit, STATED, index=[index], value=numbers)
 
     def add(
         self,
@@ -135,8 +130,6 @@ class Site:
         InputError
             When the model is unknown, or a slot is none of its parameters, options or connections.
         """
-        from engiagent.formulations.components import MODELS
-
         if model not in MODELS:
             raise InputError(
                 f"component {name}: unknown model {model!r}", expected=", ".join(MODELS)
@@ -159,13 +152,9 @@ class Site:
                 raise InputError(
                     f"component {name} ({model}): unknown slot {slot!r}", expected=", ".join(names)
                 )
-        entry: Json = {"name": name, "model": model, "index": "T", "parameters": parameters,
-                       "source_reference": STATED}  # fmt: skip
-        if joined:
-            entry["connections"] = joined
-        if chosen:
-            entry["options"] = chosen
-        self._components.append(entry)
+        self._statement.add_component(
+            name, model, STATED, parameters=parameters, connections=joined, options=chosen
+        )
         return name
 
     def require(
@@ -181,24 +170,16 @@ class Site:
 
         With a ``penalty`` (in the currency, per unit of the constraint) it may be broken.
         """
-        number = len(self._constraints) + 1
-        entry: Json = {
-            "constraint_id": f"R{number}", "name": name or f"requirement {number}",
-            "expression": expression, "category": "Strategic Requirements",
-            "source_reference": STATED, "hard": penalty is None,
-        }  # fmt: skip
-        if over is not None:
-            entry["forall"] = [over]
-        if where is not None:
-            entry["where"] = where
-        if penalty is not None:
-            entry["penalty"] = {"weight": penalty, "form": "linear"}
-        self._constraints.append(entry)
+        number = len(self._statement.constraints) + 1
+        self._statement.add_requirement(
+            f"R{number}", expression, STATED, name=name or f"requirement {number}",
+            hard=penalty is None, forall=None if over is None else [over], where=where,
+            penalty=None if penalty is None else {"weight": penalty, "form": "linear"},
+        )  # fmt: skip
 
     def minimise(self, expression: str, unit: str | None = None, sense: str = "minimize") -> None:
         """Set the objective to an expression in ``unit``, the currency by default."""
-        self._declared_costs = False
-        self._objective = {
+        self._statement.goal = {
             "name": "objective", "sense": sense, "expression": expression,
             "unit": unit or self.currency, "source_reference": STATED,
         }  # fmt: skip
@@ -226,16 +207,16 @@ class Site:
             A further cost, as an expression.
         """
         unit = f"{self.currency}/kWh"
-        terms = []
-        for sign, series, prices in (("", "import", price), ("-", "export", revenue or {})):
+        components = {c["name"]: c for c in self._statement.components if c["model"] == "grid"}
+        for way, prices in (("import", price), ("export", revenue or {})):
             for grid, value in prices.items():
-                if all(c["name"] != grid or c["model"] != "grid" for c in self._components):
-                    grids = [c["name"] for c in self._components if c["model"] == "grid"]
-                    raise InputError(f"there is no grid {grid}", expected=", ".join(grids) or None)
-                rate = self._rate(f"{grid}_{series}_price", value, unit)
-                terms.append(f"{sign}sum({rate}*{grid}_{series}[t]*dt(t) for t in T)")
-        self.minimise(" + ".join([*terms, *([f"({also})"] if also else [])]) or "0")
-        self._declared_costs = True
+                if grid not in components:
+                    expected = ", ".join(components) or None
+                    raise InputError(f"there is no grid {grid}", expected=expected)
+                slot = f"{way}_price"
+                components[grid]["parameters"][slot] = self._filled(f"{grid}_{slot}", value, unit)
+        self._statement.also = [f"({also})"] if also else []
+        self.minimise(COST)
 
     def blueprint(self) -> Blueprint:
         """Return the study as a blueprint, its components not yet written out.
@@ -245,11 +226,7 @@ class Site:
         InputError
             When something in it does not fit the language, with its place.
         """
-        goal = self._objective
-        if goal is not None and self._declared_costs:
-            parts = [goal["expression"], *(f"sum({name}[t] for t in T)" for name in self._costs())]
-            goal = goal | {"expression": " + ".join(parts)}
-        return Blueprint.from_dict(self._document(goal))
+        return self._statement.blueprint()
 
     def solve(
         self, folder: Path | None = None, options: "SolveOptions | None" = None
@@ -293,48 +270,16 @@ class Site:
         if isinstance(value, bool):
             return str(value).lower()
         if isinstance(value, str):
-            match = _WITH_UNIT.fullmatch(value)
-            return value if match is None else f"{match[1]}[{match[2]}]"
+            try:
+                found = pieces(value.strip(), Conventions(currency=self.currency))
+            except ValueFormError:
+                return value  # an expression over parameters
+            plain = len(found) == 1 and isinstance(found[0], Quantity) and found[0].unit is not None
+            return literal(found[0]) if plain else value  # type: ignore[arg-type]
         if isinstance(value, int | float | np.number):
             return float(value)
         return self.parameter(f"{name}_given", value, unit)
 
-    def _unit(self, slot: "Slot") -> str:
+    def _unit(self, slot: Slot) -> str:
         """Return the unit of a slot; prices are in the currency of the study."""
         return slot.unit.replace("EUR", self.currency)
-
-    def _rate(self, name: str, value: Any, unit: str) -> str:
-        filled = self._filled(name, value, unit)
-        if isinstance(filled, float):
-            return f"{filled!r}[{unit}]"
-        found = next((p for p in self._parameters if p["name"] == filled), None)
-        return f"{filled}[t]" if found is not None and "index" in found else f"({filled})"
-
-    def _costs(self) -> list[str]:
-        """Return the series of costs that components declare."""
-        from engiagent.formulations.expansion import expand
-
-        nothing = {"sense": "minimize", "expression": "0", "unit": self.currency}
-        core = expand(Blueprint.from_dict(self._document(nothing))).core
-        return [e.name for e in core.expressions if e.name.endswith("_cost") and e.quantity]
-
-    def _document(self, objective: Json | None) -> Json:
-        step = self.step if isinstance(self.step, str) else list(self.step)
-        time: Json = {"name": "T", "kind": "time", "start": self.start, "periods": self.periods,
-                      "step": step}  # fmt: skip
-        if self.zone is not None:
-            time["zone"] = self.zone
-        zero = {"sense": "minimize", "expression": "0", "unit": self.currency}
-        return {
-            "schema": "engiagent-blueprint/1",
-            "kind": "programme",
-            "modeling_context": {"problem_essence": self.title},
-            "core_model_elements": {
-                "sets": [time, *self._sets],
-                "parameters": self._parameters,
-                "decision_variables": [],
-                "components": self._components,
-                "objective_function": objective or zero,
-                "constraints": self._constraints,
-            },
-        }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from engiagent.blueprint import Blueprint
 from engiagent.files import open_inside
+from engiagent.problems.problem import PLANT_FILE, PLANT_SUFFIXES
 from engiagent.runfolder import BLUEPRINT, PROBLEM, RunFolder, is_run_folder, read_record
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 EXPERT = "expert"
 REQUIREMENTS = "requirements.yaml"
 READING = "reading.json"
-PROBLEM_SUFFIXES = (".md", ".txt")
+PROBLEM_SUFFIXES = (".md", ".txt", *PLANT_SUFFIXES)
 
 
 def copy_problem(problem: "Problem", folder: RunFolder) -> None:
@@ -26,7 +27,8 @@ def copy_problem(problem: "Problem", folder: RunFolder) -> None:
     InputError
         When a file is gone or leads out of the problem's folder.
     """
-    for name in dict.fromkeys([problem.path.name, *problem.data]):
+    beside = [PLANT_FILE] if (problem.folder / PLANT_FILE).is_file() else []
+    for name in dict.fromkeys([problem.path.name, *beside, *problem.data]):
         folder.write(f"{PROBLEM}/{name}", open_inside(problem.folder, name))
     if problem.expert is not None and (problem.expert / REQUIREMENTS).is_file():
         # The reading says to which text the requirements belong.

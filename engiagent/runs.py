@@ -14,7 +14,13 @@ from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError
 from engiagent.proofs import PLAIN, Proofs
 from engiagent.runfolder import OnEvent, RunFolder, read_record
-from engiagent.runinputs import name_of, problem_beside, problem_folder_of, stored_problem
+from engiagent.runinputs import (
+    PROBLEM_SUFFIXES,
+    name_of,
+    problem_beside,
+    problem_folder_of,
+    stored_problem,
+)
 from engiagent.running import Run, RunOutcome
 from engiagent.solvers.result import OnProgress, SolveOptions
 
@@ -187,13 +193,27 @@ def solve_blueprint(
     """Take a blueprint through the stages after analysis; see :func:`run_problem`.
 
     The problem that the blueprint belongs to is found beside it: in its own folder, in the folder
-    above ``expert/``, or in the run that it came from.
+    above ``expert/``, or in the run that it came from. A plant file, or a text with a plant block,
+    is a problem and its blueprint at once.
     """
-    blueprint = Blueprint.load(path)
-    problem = problem_beside(Path(path))
+    from engiagent.plant import read_plant  # here, for it brings all models of components
+    from engiagent.problems import Problem
+
+    given = Path(path).suffix.lower() in PROBLEM_SUFFIXES or Path(path).is_dir()
+    if given:
+        stated = Problem.load(path)
+        problem: Problem | None = stated
+        reading = read_plant(stated)
+        if reading is None or reading.blueprint is None:
+            raise EngiagentError(f"{path}: there is no plant block in this text; 'run' reads texts")
+        blueprint = reading.blueprint
+    else:
+        blueprint = Blueprint.load(path)
+        problem = problem_beside(Path(path))
     name = problem.id if problem is not None else name_of(Path(path))
+    data = problem.folder if problem is not None and given else problem_folder_of(Path(path))
     return solve_given(
-        blueprint, problem_folder_of(Path(path)), problem, name, out, options,
+        blueprint, data, problem, name, out, options,
         source=str(path), force=force, proofs=proofs, on_event=on_event, on_progress=on_progress,
     )  # fmt: skip
 

@@ -46,12 +46,17 @@ class FrontMatter:
 
 
 @dataclass(frozen=True)
-class _Node:
-    """A YAML value with its place: text, a list of nodes, or pairs of key node and value node."""
+class Node:
+    """A YAML value with its place: text, a list of nodes, or pairs of key node and value node.
+
+    ``start`` and ``end`` are offsets into the YAML; a ``key`` of a mapping has a ``node`` as well.
+    """
 
     value: Any
     line: int
     column: int
+    start: int = 0
+    end: int = 0
 
     @property
     def is_text(self) -> bool:
@@ -82,7 +87,7 @@ def read_front_matter(yaml: str, file: str) -> FrontMatter:
         With line and column: broken YAML, aliases, merges, duplicate or unknown keys, a value of
         the wrong type.
     """
-    root = _load(yaml, file)
+    root = read_nodes(yaml, file)
     if root is None:
         return FrontMatter()
     pairs = _mapping(root, KEYS, "the front matter", file)
@@ -97,40 +102,52 @@ def read_front_matter(yaml: str, file: str) -> FrontMatter:
     )
 
 
-def _load(yaml: str, file: str) -> _Node | None:
+def read_nodes(
+    yaml: str, file: str, what: str = "the front matter", first_line: int = 2
+) -> Node | None:
+    """Return the tree of a small YAML text, its scalars as text; None when there is nothing.
+
+    ``what`` and ``first_line`` are for the places in messages.
+
+    Raises
+    ------
+    InputError
+        With line and column: broken YAML, aliases, merges, tags, keys that stand twice, too much.
+    """
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
     if len(yaml) > MAX_CHARACTERS:
-        raise InputError(f"front matter of more than {MAX_CHARACTERS} characters", file, 1)
+        raise InputError(f"{what} has more than {MAX_CHARACTERS} characters", file, first_line)
     try:
-        events = list(_bounded(YAML(typ="safe", pure=True).parse(yaml), file))
+        events = list(_bounded(YAML(typ="safe", pure=True).parse(yaml), (file, what, first_line)))
     except YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        line, column = (mark.line + 2, mark.column + 1) if mark is not None else (1, None)
+        line, column = (
+            (mark.line + first_line, mark.column + 1) if mark is not None else (first_line, None)
+        )
         problem = getattr(error, "problem", None) or "no valid YAML"
-        raise InputError(
-            f"the front matter is no valid YAML: {problem}", file, line, column
-        ) from None
+        raise InputError(f"{what} is no valid YAML: {problem}", file, line, column) from None
     inner = [e for e in events if type(e).__name__[:6] not in ("Stream", "Docume")]
     if not inner:
         return None
     if sum(type(e).__name__ == "DocumentStartEvent" for e in events) > 1:
-        raise InputError("the front matter holds two YAML documents", file, 1)
+        raise InputError(f"{what} holds two YAML documents", file, first_line)
     stack = inner[::-1]
-    return _build(stack, file)
+    return _build(stack, file, first_line)
 
 
-def _bounded(events: Any, file: str) -> Any:
+def _bounded(events: Any, about: tuple[str, str, int]) -> Any:
     """Pass on events while they are few, shallow and plain."""
+    file, what, first_line = about
     depth = 0
     for count, event in enumerate(events):
         name = type(event).__name__
-        line, column = event.start_mark.line + 2, event.start_mark.column + 1
+        line, column = event.start_mark.line + first_line, event.start_mark.column + 1
         depth += name in ("MappingStartEvent", "SequenceStartEvent")
         depth -= name in ("MappingEndEvent", "SequenceEndEvent")
         if count > MAX_NODES or depth > MAX_DEPTH:
-            raise InputError("the front matter is too large or too deep", file, line, column)
+            raise InputError(f"{what} is too large or too deep", file, line, column)
         if name == "AliasEvent" or getattr(event, "anchor", None):
             raise InputError("aliases and anchors are not allowed", file, line, column)
         tag = getattr(event, "tag", None)
@@ -139,24 +156,24 @@ def _bounded(events: Any, file: str) -> Any:
         yield event
 
 
-def _build(stack: list[Any], file: str) -> _Node:
+def _build(stack: list[Any], file: str, first_line: int) -> Node:
     event = stack.pop()
     name, mark = type(event).__name__, event.start_mark
-    line, column = mark.line + 2, mark.column + 1
+    line, column = mark.line + first_line, mark.column + 1
     if name == "ScalarEvent":
-        return _Node(event.value, line, column)
-    children: list[_Node] = []
+        return Node(event.value, line, column, mark.index, event.end_mark.index)
+    children: list[Node] = []
     end = name.replace("Start", "End")
     while type(stack[-1]).__name__ != end:
-        children.append(_build(stack, file))
-    stack.pop()
+        children.append(_build(stack, file, first_line))
+    place = (line, column, mark.index, stack.pop().end_mark.index)
     if name == "SequenceStartEvent":
-        return _Node(children, line, column)
+        return Node(children, *place)
     pairs = list(zip(children[::2], children[1::2], strict=True))
-    return _Node(dict(_unique(pairs, file)), line, column)
+    return Node(dict(_unique(pairs, file)), *place)
 
 
-def _unique(pairs: list[tuple[_Node, _Node]], file: str) -> Any:
+def _unique(pairs: list[tuple[Node, Node]], file: str) -> Any:
     seen = set()
     for key, value in pairs:
         if not key.is_text:
@@ -174,15 +191,15 @@ def _unique(pairs: list[tuple[_Node, _Node]], file: str) -> Any:
 class _Key(str):
     """A key that remembers its place."""
 
-    node: _Node
+    node: Node
 
-    def __new__(cls, text: str, node: _Node) -> "_Key":
+    def __new__(cls, text: str, node: Node) -> "_Key":
         made = super().__new__(cls, text)
         made.node = node
         return made
 
 
-def _mapping(node: _Node, allowed: tuple[str, ...], what: str, file: str) -> dict[str, _Node]:
+def _mapping(node: Node, allowed: tuple[str, ...], what: str, file: str) -> dict[str, Node]:
     if not isinstance(node.value, dict):
         raise InputError(
             f"{what} is no mapping", file, node.line, node.column, expected="lines of 'key: value'"
@@ -201,7 +218,7 @@ def _mapping(node: _Node, allowed: tuple[str, ...], what: str, file: str) -> dic
     return dict(node.value)
 
 
-def _text(node: _Node | None, what: str, file: str) -> str | None:
+def _text(node: Node | None, what: str, file: str) -> str | None:
     if node is None:
         return None
     if not node.is_text or not node.value.strip() or len(node.value) > 500:
@@ -210,7 +227,7 @@ def _text(node: _Node | None, what: str, file: str) -> str | None:
     return " ".join(text.split())
 
 
-def _texts(node: _Node, what: str, file: str) -> list[str]:
+def _texts(node: Node, what: str, file: str) -> list[str]:
     if node.is_text:
         return [_text(node, what, file) or ""]
     if not isinstance(node.value, list):
@@ -218,7 +235,7 @@ def _texts(node: _Node, what: str, file: str) -> list[str]:
     return [_text(item, what, file) or "" for item in node.value]
 
 
-def _data(node: _Node, file: str) -> dict[str, DataOptions]:
+def _data(node: Node, file: str) -> dict[str, DataOptions]:
     if node.is_text and not node.value.strip():
         return {}
     if isinstance(node.value, dict):
@@ -235,7 +252,7 @@ def _data(node: _Node, file: str) -> dict[str, DataOptions]:
     return found
 
 
-def _options(key: _Node, node: _Node, file: str) -> DataOptions:
+def _options(key: Node, node: Node, file: str) -> DataOptions:
     if node.is_text and not node.value.strip():
         return DataOptions(key.line, key.column)
     pairs = _mapping(node, DATA_KEYS, f"the options of {key.value}", file)
@@ -253,7 +270,7 @@ def _options(key: _Node, node: _Node, file: str) -> DataOptions:
     )
 
 
-def _units(node: _Node | None, file: str) -> dict[str, Unit]:
+def _units(node: Node | None, file: str) -> dict[str, Unit]:
     if node is None:
         return {}
     if not isinstance(node.value, dict):
@@ -273,7 +290,7 @@ def _units(node: _Node | None, file: str) -> dict[str, Unit]:
     return units
 
 
-def _zone(node: _Node | None, file: str) -> str | None:
+def _zone(node: Node | None, file: str) -> str | None:
     name = _text(node, "zone", file)
     if node is None or name is None:
         return None
@@ -294,7 +311,7 @@ def is_zone(name: str) -> bool:
     return True
 
 
-def _rows(node: _Node | None, file: str) -> int | None:
+def _rows(node: Node | None, file: str) -> int | None:
     written = _text(node, "rows", file)
     if node is None or written is None:
         return None
@@ -304,7 +321,7 @@ def _rows(node: _Node | None, file: str) -> int | None:
     return int(written)
 
 
-def _choice(node: _Node | None, what: str, allowed: tuple[str, ...], file: str) -> str | None:
+def _choice(node: Node | None, what: str, allowed: tuple[str, ...], file: str) -> str | None:
     if node is None:
         return None
     value: str = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}.get(

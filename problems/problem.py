@@ -29,6 +29,8 @@ from engiagent.unitwords import Conventions, conventions_of
 MAX_TEXT_BYTES: Final = 2_000_000
 MAX_ENTRIES: Final = 5_000
 TEXT_SUFFIXES: Final = (".md", ".txt")
+PLANT_SUFFIXES: Final = (".yaml", ".yml")
+PLANT_FILE: Final = "plant.yaml"
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_. -]{0,99}")
 _ZONE: Final = re.compile(
     r"\b(?:Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Europe|Indian|Pacific)"
@@ -96,6 +98,8 @@ class Problem:
         folder, name = file.parent, file.name
         raw = open_inside(folder, name, max_bytes=MAX_TEXT_BYTES)
         text = decode_text(raw, name)
+        if file.suffix.lower() in PLANT_SUFFIXES:
+            return cls._of_plant(file, own_folder, text, sha256_bytes(raw))
         yaml, body_start = split_front_matter(text)
         front = FrontMatter() if yaml is None else read_front_matter(yaml, name)
         body = text[body_start:]
@@ -103,7 +107,8 @@ class Problem:
         layout = read_layout(text, body_start, name)
         sentences = read_sentences(layout, name)
         tables = read_tables(layout, sentences, conventions)
-        data = _load_data(folder, name, body, front, conventions)
+        beside = _plant_beside(file) if own_folder else ""
+        data = _load_data(folder, name, body + beside, front, conventions)
         heading = next((s.text for s in sentences if s.kind == "heading"), None)
         identifier = _identifier(front, file, own_folder)
         expert = folder / "expert"
@@ -124,6 +129,31 @@ class Problem:
             sha256=MappingProxyType(
                 {name: sha256_bytes(raw), **{k: d.sha256 for k, d in data.items()}}
             ),
+            conventions=conventions,
+        )
+
+    @classmethod
+    def _of_plant(cls, file: Path, own_folder: bool, text: str, digest: str) -> Self:
+        """Return the problem that a plant file states: all of it is formal, none of it prose."""
+        conventions, front = conventions_of(text), FrontMatter()
+        data = _load_data(file.parent, file.name, text, front, conventions)
+        title = re.search(r"(?m)^title:[ \t]*(\S.*)$", text)
+        identifier = _identifier(front, file, own_folder)
+        return cls(
+            id=identifier,
+            title=title[1].strip("'\" ") if title else identifier,
+            family=None,
+            tags=(),
+            path=file,
+            folder=file.parent,
+            text=text,
+            body_start=0,
+            tables=(),
+            data=MappingProxyType(data),
+            sentences=(),
+            quantities=(),
+            expert=None,
+            sha256=MappingProxyType({file.name: digest, **{k: d.sha256 for k, d in data.items()}}),
             conventions=conventions,
         )
 
@@ -164,6 +194,9 @@ def _find(path: Path) -> tuple[Path, bool]:
         if (path / "problem.md").exists():
             return path / "problem.md", True
         found = sorted(p for p in path.iterdir() if p.suffix.lower() in TEXT_SUFFIXES)
+        plants = [p for p in path.iterdir() if p.suffix.lower() in PLANT_SUFFIXES]
+        if not found and (len(plants) == 1 or (path / PLANT_FILE) in plants):
+            return plants[0] if len(plants) == 1 else path / PLANT_FILE, True
         if len(found) != 1:
             names = ", ".join(p.name for p in found[:10]) or "none"
             raise InputError(
@@ -173,10 +206,17 @@ def _find(path: Path) -> tuple[Path, bool]:
         return found[0], True
     if not path.exists():
         raise InputError("no such file or folder", str(path))
-    if path.suffix.lower() not in TEXT_SUFFIXES:
+    if path.suffix.lower() not in (*TEXT_SUFFIXES, *PLANT_SUFFIXES):
         raise InputError("no problem file", str(path), found=repr(path.suffix),
-                         expected="a .md or .txt file, or a folder")  # fmt: skip
+                         expected="a .md, .txt or plant .yaml file, or a folder")  # fmt: skip
     return path, path.name == "problem.md"
+
+
+def _plant_beside(file: Path) -> str:
+    """Return the plant file that lies beside a problem's text; nothing without one."""
+    if not (file.parent / PLANT_FILE).is_file():
+        return ""
+    return decode_text(open_inside(file.parent, PLANT_FILE), PLANT_FILE)
 
 
 def decode_text(raw: bytes, file: str) -> str:

@@ -109,6 +109,46 @@ def fits(stamps: Stamps, index_set: IndexSet, reading: Reading) -> bool:
     )
 
 
+def at_periods(data: Floats, stamps: Stamps, axis: TimeAxis, rule: str) -> Floats:
+    """Return a column of a data file at the periods of an axis, as a blueprint says it was aligned.
+
+    Parameters
+    ----------
+    data
+        One value for each row, shape (rows,); every row holds until the next begins.
+    rule
+        ``hold``, ``mean``, ``sum`` or ``interpolate``.
+
+    Raises
+    ------
+    InputError
+        At a row that repeats, goes back or leaves a gap; for rows that do not cover the axis, and
+        for an unknown rule.
+    """
+    edges = axis.edges if axis.zone is not None or not axis.dated else axis.local
+    starts = _same_clock(stamps, axis, Reading())
+    step = _step(starts, stamps, axis.zone)
+    step = step if np.isfinite(step) else float(edges[1] - edges[0])
+    begins = edges[:-1]
+    if starts[0] > begins[0] + NEAR or starts[-1] + step < begins[-1] - NEAR:
+        raise stamps.fault(0, "the rows do not cover the periods")
+    if rule == "interpolate":
+        return np.asarray(np.interp(begins, starts, data))
+    if rule == "hold":
+        row = np.clip(np.floor((begins - starts[0] + NEAR) / step), 0, starts.size - 1)
+        return np.asarray(data[row.astype(np.int64)])
+    if rule not in ("mean", "sum"):
+        raise stamps.fault(0, f"there is no rule of alignment {rule!r}")
+    # Between any two neighbouring edges of rows and periods there is one row and one period.
+    cuts = np.unique(np.concatenate((edges, starts, [starts[-1] + step])))
+    cuts = cuts[(cuts >= edges[0]) & (cuts <= edges[-1])]
+    middles, lengths = (cuts[:-1] + cuts[1:]) / 2, np.diff(cuts)
+    row = np.searchsorted(starts, middles, side="right") - 1
+    period = np.searchsorted(edges, middles, side="right") - 1
+    amount = np.bincount(period, weights=data[row] * lengths, minlength=begins.size)
+    return np.asarray(amount / (np.diff(edges) if rule == "mean" else step))
+
+
 def _laid(data: Floats, edges: Floats, axis: TimeAxis, note: str | None = None) -> Laid:
     if not axis.dated:
         return Laid(data, None, False, note)

@@ -14,6 +14,7 @@ from engiagent.cli.judging import Judge
 from engiagent.errors import EngiagentError, InputError
 from engiagent.files import open_inside
 from engiagent.kept import kept_schedule
+from engiagent.problems.problem import PLANT_FILE
 from engiagent.proofs import PLAIN
 from engiagent.reverify import compare
 from engiagent.runfolder import (
@@ -25,6 +26,7 @@ from engiagent.runfolder import (
 )
 from engiagent.runinputs import (
     EXPERT,
+    PROBLEM_SUFFIXES,
     REQUIREMENTS,
     problem_beside,
     stored_problem,
@@ -99,17 +101,17 @@ class Examiner(Judge):
         if path.is_file():
             if path.suffix == ".json":
                 yield path, self._blueprint
-            elif path.suffix in (".md", ".txt"):
+            elif path.suffix in PROBLEM_SUFFIXES:
                 yield path, self._problem
             else:
                 raise InputError(
                     "this is nothing to check",
                     str(path),
-                    expected="a problem (.md, .txt), a blueprint (.json) or a folder",
+                    expected="a problem (.md, .txt, .yaml), a blueprint (.json) or a folder",
                 )
         elif is_run_folder(path):
             yield path, self._run
-        elif (path / "problem.md").is_file() or (path / "problem.txt").is_file():
+        elif any((path / name).is_file() for name in ("problem.md", "problem.txt", PLANT_FILE)):
             yield path, self._problem
         else:
             yield from self._corpus(path)
@@ -204,6 +206,11 @@ class Examiner(Judge):
         if self.solution is not None:
             return self._foreign(path, problem)
         if problem.expert is None:
+            from engiagent.plant import read_plant
+
+            stated = read_plant(problem)
+            if stated is not None and stated.blueprint is not None:
+                return self.solved(path, problem, stated.blueprint)
             raise InputError(
                 "there is nothing to check the problem against",
                 str(path),

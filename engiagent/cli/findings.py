@@ -4,7 +4,7 @@ import glob
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -137,8 +137,10 @@ def _is_blueprint(path: Path) -> bool:
 def lint_file(path: Path) -> LintedFile:
     """Analyse one file; what makes it unreadable is part of the answer, never an exception."""
     from engiagent.blueprint.document import Blueprint
-    from engiagent.runinputs import problem_folder_of
+    from engiagent.runinputs import PROBLEM_SUFFIXES, problem_folder_of
 
+    if path.suffix.lower() in PROBLEM_SUFFIXES:
+        return _lint_plant(path)
     try:
         blueprint = Blueprint.load(path)
     except EngiagentError as error:
@@ -147,6 +149,37 @@ def lint_file(path: Path) -> LintedFile:
     return (_lint_definitions if blueprint.kind == "definitions" else _lint_programme)(
         path, blueprint, folder
     )
+
+
+def _lint_plant(path: Path) -> LintedFile:
+    """Analyse a plant file or the plant block of a text; every error in it is a finding."""
+    from engiagent.blueprint.analysis import analyse
+    from engiagent.blueprint.diagnostics import Diagnostic
+    from engiagent.formulations import expand
+    from engiagent.plant import PlantError, read_plant
+    from engiagent.problems import Problem
+
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    try:
+        problem = Problem.load(path)
+        reading = read_plant(problem)
+        if reading is None or reading.blueprint is None:
+            raise InputError("there is no plant block in this text", str(path))
+        full = expand(reading.blueprint)
+    except PlantError as error:
+        found = []
+        for one in error.errors:
+            line, column = one.line or 1, one.column or 1
+            text = replace(one, file=None, line=None, column=None)
+            finding = Diagnostic("EB014", "error", f"line {line}", str(text), one.column)
+            source = lines[line - 1] if line <= len(lines) else ""
+            found.append(Finding(finding, Region(line, column, line, column + 1), source, None))
+        return LintedFile(path, "programme", tuple(found))
+    except EngiagentError as error:
+        return _unreadable(path, error)
+    analysis = analyse(full, problem.folder)
+    program = _compiled(full, problem.folder)[1]
+    return LintedFile(path, "programme", (), program, analysis.variables, analysis.constraints)
 
 
 def _lint_definitions(path: Path, blueprint: "Blueprint", folder: Path) -> LintedFile:

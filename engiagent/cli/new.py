@@ -36,7 +36,7 @@ def new(
 ) -> int:
     """Begin a problem in FOLDER from TEMPLATE: battery, der, hvac, planning or thermal.
 
-    What is written can be audited, run and checked as it stands; put your own numbers and data in
+    What is written can be linted, run and checked as it stands; put your own numbers and data in
     their place. FOLDER is named as the template when it is not given. Without a TEMPLATE you are
     asked for everything, on a terminal.
     """
@@ -60,7 +60,8 @@ def new(
     else:
         for path in write(made, place):
             say(f"  written    {path}")
-        say(f"  next       engiagent audit {place}")
+        stated = "blueprint.json" if "blueprint.json" in made.contents else "problem.md"
+        say(f"  next       engiagent lint {place / stated}")
         say(f"             engiagent {made.solved_by.format(place)}")
     if as_json:
         print_json({"schema": "engiagent-new/1", "template": template, "folder": str(place),

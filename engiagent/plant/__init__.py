@@ -1,9 +1,7 @@
 """Plant files: one declarative statement of a site, as YAML."""
 
-from engiagent.problems import Problem
-from engiagent.readings.reading import Reading
+from engiagent.plant.reading import read_plant
+from engiagent.plant.source import PlantError
+from engiagent.plant.writing import to_yaml
 
-
-def read_plant(problem: Problem) -> Reading | None:
-    """Return what the plant block of a problem states; None where it has none."""
-    return None
+__all__ = ["PlantError", "read_plant", "to_yaml"]

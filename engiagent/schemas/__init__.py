@@ -72,6 +72,7 @@ STORED: Final[Mapping[str, Form]] = {
     "blueprint": Form(files.blueprint, "blueprint.json"),
     "certificate": Form(files.certificate, "certificate.json"),
     "calls": Form(files.calls, "calls of tools, of engiagent.tools and mcp"),
+    "plant": Form(files.plant, "plant.yaml, and plant blocks of problems"),
     "run": Form(files.run, "run.json"),
     "reading": Form(files.reading, "reading.json, which accept writes"),
 }

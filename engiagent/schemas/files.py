@@ -41,6 +41,13 @@ def reading() -> Json:
     return reading_schema()
 
 
+def plant() -> Json:
+    """Return the schema of plant files."""
+    from engiagent.plant import schema  # here, for it brings all models of components
+
+    return schema.plant()
+
+
 def run() -> Json:
     """Return the schema of the record of a run."""
     return output("run/1", "the record of a run", {

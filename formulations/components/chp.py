@@ -95,7 +95,7 @@ def _outputs(
         "heat": f"{name}_step_fuel[k]*piecewise({at}, {load}, {thermal})",
     }
     helper = Fragment(sets=(SetDef(name=over, kind="range", start=0, stop=segments),))
-    even = f"{first} + ({rated} - {first})*k/{segments}"
+    even = f"{first} + ({rated} - {first})*k/(len({over}) - 1)"
     helper += derived(reader, "step_power", "kW", even, "powers at the steps", index=index,
                       slots=("rated_power", "load"))  # fmt: skip
     texts, tops = {}, {}

@@ -6,7 +6,8 @@ r"""A connection to a grid: import and export as two non-negative powers.
 Where one limit is not stated, the balance of the bus implies one whenever everything else on the
 bus is limited: import cannot exceed all demands and the export together, export cannot exceed all
 supplies and the import. With ``exclusive_on`` a binary variable on that set keeps one of the two
-at zero, and the other one then no longer counts in these limits.
+at zero, and the other one then no longer counts in these limits. With prices the connection
+declares what import costs and what export earns, the latter as a negative cost.
 """
 
 from engiagent.blueprint.document import ComponentDef, VariableDef
@@ -20,18 +21,30 @@ from engiagent.formulations.components.fragment import (
     exclusive,
     wrong,
 )
+from engiagent.formulations.components.parts import currency, expression
 
-SLOTS = {
-    "import_power_max": Slot("kW", series=True, default="no limit", meaning="drawn from it"),
-    "export_power_max": Slot("kW", series=True, default="no limit", meaning="fed into it"),
-}
+
+def slots_of(cost: str) -> dict[str, Slot]:
+    """Return the slots, with prices in a currency."""
+    return {
+        "import_power_max": Slot("kW", series=True, default="no limit", meaning="drawn from it"),
+        "export_power_max": Slot("kW", series=True, default="no limit", meaning="fed into it"),
+        "import_price": Slot(f"{cost}/kWh", series=True, default="no cost", meaning="of import"),
+        "export_price": Slot(
+            f"{cost}/kWh", series=True, default="no revenue", meaning="paid for export"
+        ),
+    }
+
+
+SLOTS = slots_of("EUR")
 OPTIONS = ("exclusive_on",)
 CONNECTIONS = ("bus",)
 
 
 def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
     """Return the algebra of a grid connection."""
-    reader = Reader(component, around, SLOTS, OPTIONS, CONNECTIONS)
+    slots = slots_of(currency(around))
+    reader = Reader(component, around, slots, OPTIONS, CONNECTIONS)
     over = reader.exclusive_set()
     stated = {way: reader.optional(f"{way}_power_max") for way in ("import", "export")}
     alone = over is not None and over == reader.time
@@ -58,6 +71,10 @@ def fragment(component: ComponentDef, around: Surroundings) -> Fragment:
         terminals=reader.terminal(f"{names['import']}[t]", limits["import"], supplies=True)
         + reader.terminal(f"{names['export']}[t]", limits["export"], supplies=False),
     )
+    for way, sign, meaning in (("import", "", "cost"), ("export", "-", "revenue, negative,")):
+        if reader.given(f"{way}_price"):
+            text = f"{sign}{reader.text(f'{way}_price')}*{names[way]}[t]*dt(t)"
+            result += expression(reader, f"{way}_cost", currency(around), text, meaning)
     if over is None:
         return result
     big = {
@@ -99,7 +116,7 @@ def _implied(reader: Reader, other_way: str | None, alone: bool, *, supplies: bo
 MODEL = Model(
     fragment, SLOTS, OPTIONS, CONNECTIONS,
     summary="connection to a grid, or any supply and sink beyond the site",
-    quantities={"import": "kW", "export": "kW"},
+    quantities={"import": "kW", "export": "kW", "import_cost": "EUR", "export_cost": "EUR"},
     problem_class="LP; MILP with `exclusive_on`",
     leaves_out="voltage and reactive power; `feeder` has them",
     exact_against="conversion.Grid",

@@ -11,6 +11,7 @@ from engiagent.blueprint.document import (
     ParameterDef,
     VariableDef,
 )
+from engiagent.blueprint.units import UnitError, parse_unit
 from engiagent.formulations.components.fragment import Fragment, Reader, Surroundings
 
 PHYSICS = "Physical Laws"
@@ -145,8 +146,25 @@ def initial(reader: Reader, series: str, slot: str) -> Fragment:
 
 
 def currency(around: Surroundings) -> str:
-    """Return the currency of the objective, EUR where there is none."""
+    """Return the currency of the objective, EUR where there is none.
+
+    An objective that is no money leaves prices in the currency of the parameters.
+    """
     objective = around.core.objective_function
     if objective is None:
         return "EUR"
-    return objective.unit or next((t.unit for t in objective.terms if t.unit), None) or "EUR"
+    unit = objective.unit or next((t.unit for t in objective.terms if t.unit), None) or "EUR"
+    if _money(unit) is not None:
+        return unit
+    units = (p.unit for p in around.core.parameters if isinstance(p.unit, str))
+    return next((money for money in map(_money, units) if money is not None), unit)
+
+
+def _money(unit: str) -> str | None:
+    """Return the currency in a unit, None when there is none."""
+    try:
+        dimension = parse_unit(unit).dimension
+    except UnitError:
+        return None
+    names = (name for name, _ in dimension)
+    return next((n for n in names if len(n) == 3 and n.isupper()), None)

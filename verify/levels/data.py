@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,12 @@ from engiagent.blueprint.document import Blueprint, ObjectiveDef, ParameterDef, 
 from engiagent.blueprint.grammar import Ref, parse, walk
 from engiagent.blueprint.units import Unit, UnitError, parse_unit
 from engiagent.blueprint.unused import listed_as_unused
+from engiagent.blueprint.values import FileColumn
 from engiagent.errors import EngiagentError, InputError
+from engiagent.files import open_inside
+from engiagent.tabular import TableColumn, TableFile
 from engiagent.verify import arithmetic, values
+from engiagent.verify.alignment import at_periods
 from engiagent.verify.columns import read_again
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.evaluate import Evaluator
@@ -40,6 +45,8 @@ from engiagent.verify.levels.sources import (
     words_of,
 )
 from engiagent.verify.levels.standing import idle_constraints, idle_objective
+from engiagent.verify.requirements import squeezed
+from engiagent.verify.stampcolumns import text_stamps
 from engiagent.verify.tolerances import TOLERANCES
 from engiagent.verify.values import Floats
 
@@ -106,8 +113,25 @@ def _check_quotes(tracing: Tracing, name: str, reference: Any) -> None:
         if is_most_of(leaf, tracing.problem):
             tracing.open.append(f"{name}: its source is most of the text; point at the words")
         wrong = misquotation(leaf, tracing.problem.text)
+        if leaf.kind == "file" and leaf.quote is not None:
+            wrong = _misquoted_file(leaf, tracing.problem.folder)
         if wrong is not None:
             tracing.accuse(name, wrong)
+
+
+def _misquoted_file(leaf: Source, folder: Path) -> str | None:
+    """Return what is wrong with words quoted from a line of a file beside the text."""
+    file, row = str(leaf.fields.get("file")), leaf.fields.get("row")
+    try:
+        lines = open_inside(folder, file).decode("utf-8-sig", errors="replace").splitlines()
+    except InputError as error:
+        return f"its source cannot be read: {error}"
+    first = row - 1 if isinstance(row, int) and row > 0 else 0
+    count = str(leaf.quote).count("\n") + 1
+    there = squeezed(" ".join(lines[first : first + count]))
+    if squeezed(str(leaf.quote)) in there:
+        return None
+    return f"line {row} of {file} says {there[:60]!r}, not {squeezed(str(leaf.quote))[:60]!r}"
 
 
 def _other_expressions(blueprint: Blueprint) -> Iterator[tuple[str, Any, list[str]]]:
@@ -183,7 +207,7 @@ def _trace(
     if isinstance(definition.value, str):
         _trace_expression(tracing, definition, sources)
         return
-    if len(sources) == 1 and sources[0].kind == "file":
+    if len(sources) == 1 and sources[0].kind == "file" and sources[0].quote is None:
         fields = sources[0].fields
         file, header = str(fields.get("file")), str(fields.get("column"))
         _compare_column(tracing, definition, declarations, file, header)
@@ -278,7 +302,8 @@ def _compare_column(
     symbol = declarations.parameter(name)
     if symbol is None or symbol.value is None or declarations.folder is None:
         return
-    column = read_table(declarations.folder, file).column(header)
+    table = read_table(declarations.folder, file)
+    column = table.column(header)
     unit = symbol.value.unit
     if definition.unit_override is None and column.unit_text:
         unit = parse_unit(column.unit_text)
@@ -287,8 +312,34 @@ def _compare_column(
                 name, f"{file}#{header} is in {unit}, the blueprint reads {symbol.value.unit}"
             )
             return
-    again = values.constant(np.asarray(column.numbers(), dtype=np.float64), unit).data
-    _compare_arrays(tracing, name, symbol, again, f"{file}#{header}")
+    numbers, where = np.asarray(column.numbers(), dtype=np.float64), f"{file}#{header}"
+    rule = read_sources(definition.source_reference)[0].fields.get("relation")
+    if rule is not None:
+        numbers = _at_periods(tracing, name, (table, column), numbers, symbol, str(rule))
+        where += f", aligned by {rule!r},"
+        tracing.listed.append(f"{name}: {file}#{header} is aligned with the periods by {rule!r}")
+    again = values.constant(numbers, unit).data
+    _compare_arrays(tracing, name, symbol, again, where)
+
+
+def _at_periods(
+    tracing: Tracing,
+    name: str,
+    source: tuple[TableFile, TableColumn],
+    numbers: Floats,
+    symbol: Symbol,
+    rule: str,
+) -> Floats:
+    """Align a column with the periods once more, from its own time stamps."""
+    stamps = FileColumn.of(*source).stamps
+    axis = symbol.dims[0].root.axis if len(symbol.dims) == 1 else None
+    found = None if stamps is None else text_stamps(
+        stamps.texts(), lambda row, what: stamps.error(row, what), None
+    )  # fmt: skip
+    if found is None or axis is None:
+        tracing.open.append(f"{name}: it is aligned with no periods that {source[0].name} has")
+        return numbers
+    return at_periods(numbers, found, axis, rule)
 
 
 def _compare_arrays(

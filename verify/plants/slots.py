@@ -371,6 +371,8 @@ SLOTS: Final[Mapping[str, Mapping[str, Slot]]] = MappingProxyType(
         "grid": {
             "import_power_max": _series("kW", "no limit when absent"),
             "export_power_max": _series("kW", "no limit when absent"),
+            "import_price": _series("EUR/kWh", "of import, in any currency"),
+            "export_price": _series("EUR/kWh", "paid for export, in any currency"),
         },
         "heat_pump": HEAT_PUMP,
         "heater": CONVERTER,

@@ -1,0 +1,168 @@
+"""Where a plant is stated: the block in a text or the file beside it, its nodes, their places."""
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from engiagent.errors import InputError
+from engiagent.files import open_inside
+from engiagent.problems.frontmatter import Node, read_nodes
+from engiagent.problems.problem import PLANT_FILE, Problem, decode_text
+
+_FENCE: Final = re.compile(
+    r"^(?P<fence>`{3,}|~{3,})(?P<info>[^\n]*)\n(?P<body>.*?)^(?P=fence)[`~]*[ \t]*$", re.M | re.S
+)
+_COMMENT: Final = re.compile(r"(?m)(?:^|(?<=\s))#.*$")
+INFO: Final = "yaml engiagent"
+_QUOTED: Final = 10_000
+
+
+class PlantError(InputError):
+    """All that is wrong in a plant block, one line each; file and line are those of the first."""
+
+    def __init__(self, errors: Iterable[InputError]) -> None:
+        self.errors = tuple(sorted(errors, key=lambda e: (e.line or 0, e.column or 0)))
+        first = self.errors[0]
+        super().__init__(first.message, first.file, first.line, first.column, first.found,
+                         first.expected)  # fmt: skip
+
+    def __str__(self) -> str:
+        return "\n".join(str(error) for error in self.errors)
+
+
+@dataclass
+class Source:
+    """A plant block with its place, and what was found wrong in it.
+
+    Attributes
+    ----------
+    file
+        The file that it stands in.
+    yaml
+        Its text.
+    offset, first_line
+        Where it begins in that file, and on which line.
+    in_text
+        Whether that file is the problem's text, so that offsets are spans of the text.
+    """
+
+    problem: Problem
+    file: str
+    yaml: str
+    offset: int
+    first_line: int
+    in_text: bool
+    errors: list[InputError] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def root(self) -> Node | None:
+        """Return the tree of the block."""
+        return read_nodes(self.yaml, self.file, "the plant block", self.first_line)
+
+    def fault(
+        self,
+        node: Node,
+        message: str,
+        expected: str | None = None,
+        *,
+        at: int = 0,
+        found: str | None = None,
+    ) -> None:
+        """Record an error at a node, ``at`` characters into its text."""
+        if found is None and isinstance(node.value, str):
+            found = repr(node.value[:80])
+        column = node.column + self._shift(node, at)
+        self.errors.append(InputError(message, self.file, node.line, column, found, expected))
+
+    def _shift(self, node: Node, at: int) -> int:
+        """Return how far into a line a character of a scalar stands; quotes come before it."""
+        if not at:
+            return 0
+        raw = self.yaml[node.start : node.end]
+        return 0 if "\n" in raw else at + (raw[:1] in "\"'")
+
+    def reference(self, *nodes: Node) -> Any:
+        """Return the source reference of some nodes: their spans, or their lines in the file."""
+        found = [self._reference(node.start, node.end, node.line) for node in nodes]
+        return found[0] if len(found) == 1 else found
+
+    def _reference(self, start: int, end: int, line: int) -> dict[str, Any]:
+        quote = self.yaml[start:end].rstrip()
+        if self.in_text:
+            begin = self.offset + start
+            return {"kind": "text", "span": [begin, begin + len(quote)], "quote": quote}
+        return {"kind": "file", "file": self.file, "row": line, "quote": quote}
+
+    def silent(self) -> list[dict[str, Any]]:
+        """Return what of the text states nothing: the prose beside the block, and its comments."""
+        prose = "prose beside the plant block, which states the problem"
+        begin, end = self.problem.body_start, len(self.problem.text)
+        spans = [(begin, end, prose)]
+        if self.in_text:
+            after = self.offset + len(self.yaml)
+            spans = [(begin, self.offset, prose), (after, end, prose)]
+            spans += [(self.offset + m.start(), self.offset + m.end(), "a comment")
+                      for m in _COMMENT.finditer(self.yaml)]  # fmt: skip
+        text = self.problem.text
+        return [
+            {"span": [at, min(at + _QUOTED, b)], "quote": text[at : min(at + _QUOTED, b)],
+             "reason": reason}
+            for a, b, reason in spans for at in range(a, b, _QUOTED)
+        ]  # fmt: skip
+
+
+def find_source(problem: Problem) -> Source | None:
+    """Return the plant block of a problem: in its text, else in ``plant.yaml`` beside it.
+
+    Raises
+    ------
+    InputError
+        When there are two blocks, or the file cannot be read.
+    """
+    text, file = problem.text, problem.path.name
+    if problem.path.suffix.lower() in (".yaml", ".yml"):
+        return Source(problem, file, text, 0, 1, True)
+    blocks = [m for m in _FENCE.finditer(text) if m["info"].split() == INFO.split()]
+    if len(blocks) > 1:
+        line = text.count("\n", 0, blocks[1].start()) + 1
+        raise InputError("a second plant block", file, line, 1, expected="one block in a problem")
+    if blocks:
+        start = blocks[0].start("body")
+        line = text.count("\n", 0, start) + 1
+        return Source(problem, file, blocks[0]["body"], start, line, True)
+    if problem.path.name == "problem.md" and (problem.folder / PLANT_FILE).is_file():
+        beside = decode_text(open_inside(problem.folder, PLANT_FILE), PLANT_FILE)
+        return Source(problem, PLANT_FILE, beside, 0, 1, False)
+    return None
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return what was expected of a name: the nearest one, else all of them."""
+    names = list(known)
+    close = difflib.get_close_matches(name, names, 1, 0.6)
+    if not close:  # the beginning or the end of a longer name
+        close = [n for n in names if n.startswith(name) or n.endswith(name)][:1]
+    return f"{close[0]!r}" if close else f"one of {', '.join(names) or 'none'}"
+
+
+def entries(source: Source, node: Node | None, what: str) -> Mapping[Any, Node]:
+    """Return the pairs of a mapping; anything else is an error and gives none."""
+    if node is None:
+        return {}
+    if not isinstance(node.value, dict):
+        source.fault(node, f"{what} is no mapping", "lines of 'name: value'")
+        return {}
+    return node.value
+
+
+def text_of(source: Source, node: Node | None, what: str) -> str | None:
+    """Return a scalar's text; None when there is none, which is an error unless it is absent."""
+    if node is None:
+        return None
+    if not node.is_text or not node.value.strip():
+        source.fault(node, f"{what} is no text", "one value", found="a list or a mapping"
+                     if not node.is_text else "nothing")  # fmt: skip
+        return None
+    return str(node.value).strip()

@@ -1,0 +1,168 @@
+"""Every error of a plant block: its place, what stands there, what was expected, all at once."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from engiagent.certify import certify
+from engiagent.cli.app import app
+from engiagent.errors import InputError
+from engiagent.formulations import compile_blueprint, expand
+from engiagent.plant import PlantError, read_plant
+from engiagent.solvers import SolveOptions, solve, to_dataset
+from tests.plant.plants import SMALL, problem, reading, series
+
+
+def errors(folder: Path, yaml: str, **files: str) -> list[tuple[int | None, int | None, str]]:
+    with pytest.raises(PlantError) as caught:
+        read_plant(problem(folder, yaml, **files))
+    return [(e.line, e.column, str(e)) for e in caught.value.errors]
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "line", "column", "words"),
+    [
+        ("energy_capacity", "energy_capacty", 12, 5, "unknown slot.*'energy_capacity'"),
+        ("model: battery", "model: batery", 11, 12, "unknown model.*expected 'battery'"),
+        ("10 kWh", "10 kW", 12, 22, "another dimension; found '10 kW'; expected a value in kWh"),
+        ("10 kWh", "10", 12, 22, "no unit; found '10'; expected a value in kWh, as 10 kWh"),
+        ("10 kWh", "10 kWX", 12, 25, "cannot read the unit 'kWX'"),
+        ("10 kWh", "1,5 kWh", 12, 23, "decimal comma.*a decimal point"),
+        ("10 kWh", "[1 kWh, 2 kWh]", 12, 22, "2 values in a list.*one value"),
+        ("10 kWh", "no.csv#size", 12, 22, "a column where one number is needed"),
+        ("4 kW}", "no.csv#load}", 9, 30, "no.csv"),
+        ("4 kW}", "load.csv#laod_kW}", 9, 30, "laod_kW.*load_kW"),
+        ("4 kW}", "load.csv#bare}", 9, 30, "without a unit.*load.csv#bare .kW."),
+        ("4 kW}", "'load.csv#load_kW [MW]'}", 9, 30, "the header of load_kW says kW"),
+        ("4 kW}", "4 kW +}", 9, 30, "load"),
+        ("4 kW}", "4 kW 5 kW}", 9, 32, "unit"),
+        ("4 kW}", "4 kW + 5}", 9, 30, "no unit"),
+        ("4 kW}", "a?b}", 9, 30, "no value"),
+        ("4 kW}", "4 kW, bus: cold}", 4, 3, "grid names no bus, others do; .*expected bus: cold"),
+        ("power: 4 kW", "bus: x", 9, 3, "power is not given"),
+        ("step: 1 h", "step: one", 2, 48, "no duration"),
+        ("step: 1 h", "stp: 1 h", 2, 42, "unknown key in the horizon.*'step'"),
+        ("periods: 4", "days: 0", 2, 36, "no positive number"),
+        ("periods: 4", "days: 1, end: 2026-06-02", 2, 44, "stated twice"),
+        ("periods: 4", "end: 2026-05-01", 2, 35, "long"),
+        ("step: 1 h", "step: 1 h, zone: Europe/Berln", 2, 59, "unknown time zone"),
+        ("goal:", "gaol:", 17, 1, "unknown key in the plant block.*'goal'"),
+        ("minimize: cost", "minimise: cost", 17, 8, "unknown key in the goal.*'minimize'"),
+        ("minimize: cost", "minimize: 'grid.imprt[t]'", 17, 24, "no quantity 'imprt'.*'import'"),
+        ("minimize: cost", "minimize: profit", 17, 18, "profit is to be maximized"),
+        ("title: Small site", "title: [a]", 1, 8, "no text"),
+        ("10 kWh", "10 kWh\n    align: men", 13, 12, "unknown rule.*'mean'"),
+        ("  load:", "  2load:", 9, 3, "no name of a component"),
+    ],
+)  # fmt: skip
+def test_an_error_says_where_and_what_would_be_right(
+    written: str, instead: str, line: int, column: int, words: str, tmp_path: Path
+) -> None:
+    data = series([1.0] * 4, 60, "load_kW,bare").replace(",1.0", ",1.0,2.0")
+    found = errors(tmp_path, SMALL.replace(written, instead, 1), load_csv=data)
+    assert any((a, b) == (line, column) and re.search(words, text) for a, b, text in found), found
+
+
+@pytest.mark.parametrize(
+    ("requirement", "column", "words"),
+    [
+        ("grd.import[t] <= 8 kW", 6, "no component 'grd'.*'grid'"),
+        ("grid.import[t] <= 8 kWh", 6, "kWh"),
+        ("grid.import[t] <= 8 kkk", 26, "cannot read the unit"),
+        ("grid.import[t] < 8 kW", 6, "<"),
+        ("grid.import[t <= 8 kW", 6, ""),
+        ("nothing[t] <= 8 kW", 6, "nothing"),
+    ],
+)
+def test_a_wrong_requirement_is_found_in_its_line(
+    requirement: str, column: int, words: str, tmp_path: Path
+) -> None:
+    found = errors(tmp_path, f"{SMALL}requirements:\n  r: {requirement}\n")
+    assert any(a == 19 and (b or 0) >= column and re.search(words, t) for a, b, t in found), found
+
+
+def test_all_errors_come_at_once(tmp_path: Path) -> None:
+    yaml = SMALL.replace("10 kWh", "10 kW").replace("cost", "grid.x").replace("20 kW", "20 h")
+    found = errors(tmp_path, yaml)
+    assert [line for line, _, _ in found] == [7, 12, 17]
+
+
+def test_a_place_in_a_text_counts_from_its_top(tmp_path: Path) -> None:
+    with pytest.raises(PlantError) as caught:
+        read_plant(problem(tmp_path, SMALL.replace("10 kWh", "10 kW"), block=True))
+    assert str(caught.value).startswith("problem.md:17:22: battery.energy_capacity: kW is a unit")
+
+
+@pytest.mark.parametrize(
+    ("yaml", "words"),
+    [
+        ("a: &x 1\nb: *x\n", "aliases"),
+        ("a: " + "[" * 3000 + "]" * 3000 + "\n", "too deep"),
+        ("a: !!python/object:os.system x\n", "tags"),
+        ("a: 1\na: 2\n", "stands twice"),
+        ("a: {b: [c}\n", "YAML"),
+        ("- 1\n- 2\n", "no mapping"),
+        ("# nothing\n", "empty"),
+        ("components: x\nhorizon: 5\ngoal: 3\n", "no mapping"),
+        ("baseline: {without: [battery]}\n", "a baseline cannot be solved yet"),
+        ("components: {g: {model: [1]}}\nhorizon: {step: [1]}\n", "no text"),
+    ],
+)
+def test_hostile_yaml_is_refused_with_its_line(yaml: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=words) as caught:
+        read_plant(problem(tmp_path, yaml))
+    assert caught.value.line is not None
+
+
+def test_data_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    yaml = SMALL.replace("4 kW}", "load.csv#load_kW}")
+    late = series([1.0] * 3, 60, "load_kW")
+    assert "does not cover the horizon" in errors(tmp_path, yaml, load_csv=late)[0][2]
+    plain = "load_kW\n1\n2\n"
+    assert "2 rows without time stamps" in errors(tmp_path, yaml, load_csv=plain)[0][2]
+    for text, words in (
+        ("", "empty"),
+        ("time,load_kW\n2026-06-01T00:00,1\n2026-06-01T01:00,1\n2026-06-01T03:00,1\n", "step"),
+        ("time,load_kW\n2026-06-01T01:00,1\n2026-06-01T00:00,1\n", "back"),
+        ("time,load_kW\n2026-06-01T00:00,x\n2026-06-01T01:00,1\n", "number|column|text"),
+    ):
+        with pytest.raises(InputError, match=words) as caught:
+            read_plant(problem(tmp_path, yaml, load_csv=text))
+        assert caught.value.file in ("load.csv", "plant.yaml")
+
+
+def test_a_changed_number_is_a_finding_of_the_checker(tmp_path: Path) -> None:
+    given = problem(tmp_path, SMALL)
+    found = reading(tmp_path, SMALL).blueprint
+    assert found is not None
+    entries = tuple(
+        replace(p, value=12.0) if p.name == "battery_energy_capacity_given" else p
+        for p in found.core.parameters
+    )
+    for blueprint, verdict in (
+        (found, "certified"),
+        (found.with_core(parameters=entries), "violated"),
+    ):
+        full = expand(blueprint)
+        program = compile_blueprint(full, tmp_path)
+        solution = to_dataset(program, solve(program, SolveOptions(), isolate=False))
+        certificate = certify(given, solution, full, folder=tmp_path, name="x").to_dict()
+        assert certificate["verdict"] == verdict, certificate["levels"]["data"]
+
+
+def test_commands_take_a_plant_file(tmp_path: Path) -> None:
+    given = problem(tmp_path, SMALL).path
+    for words in (["lint"], ["check"], ["run", "--out", str(tmp_path / "r")],
+                  ["solve", "--out", str(tmp_path / "s")]):  # fmt: skip
+        done = CliRunner().invoke(app, [words[0], str(given), *words[1:]])
+        assert done.exit_code == 0, (words, done.output)
+    wrong = tmp_path / "wrong.yaml"
+    wrong.write_text(SMALL.replace("10 kWh", "10 kW").replace("4 kW", "4 h"), "utf-8")
+    done = CliRunner().invoke(app, ["lint", str(wrong)])
+    assert done.exit_code == 1
+    assert "wrong.yaml:9:30" in done.output
+    assert "wrong.yaml:12:22" in done.output
+    assert CliRunner().invoke(app, ["run", str(wrong), "--out", str(tmp_path / "t")]).exit_code == 2

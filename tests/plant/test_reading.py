@@ -1,0 +1,297 @@
+"""What a plant block means: values, units, columns, horizon, requirements, goals and cases."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engiagent.blueprint import Blueprint
+from engiagent.blueprint.patching import patched
+from engiagent.formulations import compile_blueprint
+from engiagent.formulations.components import MODELS
+from engiagent.formulations.components.fragment import PORTS
+from engiagent.modelling import Site
+from engiagent.plant import read_plant, to_yaml
+from engiagent.plant.values import Quantity, literal, pieces
+from engiagent.problems import Problem
+from engiagent.solvers import SolveOptions, solve
+from engiagent.unitwords import Conventions
+from tests.formulations.components.test_catalogue import FULL
+from tests.plant.plants import SMALL, problem, reading, series
+
+
+def optimum(blueprint: Blueprint, folder: Path) -> float:
+    result = solve(compile_blueprint(blueprint, folder), SolveOptions(), isolate=False)
+    assert result.status == "optimal", result.reason
+    assert result.objective is not None
+    return float(result.objective)
+
+
+def test_the_same_site_by_hand_costs_the_same(tmp_path: Path) -> None:
+    # 18 kWh at 0.1, of which 10 are charged and 8 stored: what the dear half needs.
+    assert optimum(reading(tmp_path, SMALL).blueprint, tmp_path) == pytest.approx(1.8)
+
+
+@pytest.mark.parametrize(
+    ("written", "instead"),
+    [
+        ("10 kWh", "0.01 MWh"),
+        ("10 kWh", "36 MJ"),
+        ("charge_power_max: 5 kW", "charge_power_max: 5 000 W"),
+        ("initial_energy: 0 %", "initial_energy: 0 Wh"),
+        ("4 kW}", "3 kW + 1000 W}"),
+        ("4 kW}", "2 * (1.5 kW + 0.5 kW)}"),
+        ("[0.1 EUR/kWh", "[10 ct/kWh"),
+        ("0.4 EUR/kWh]", "400 EUR/MWh]"),
+    ],
+)
+def test_units_and_expressions_do_not_change_the_plan(
+    written: str, instead: str, tmp_path: Path
+) -> None:
+    assert written in SMALL
+    changed = SMALL.replace(written, instead)
+    assert optimum(reading(tmp_path, changed).blueprint, tmp_path) == pytest.approx(1.8)
+
+
+def test_a_share_is_of_the_capacity(tmp_path: Path) -> None:
+    half = reading(tmp_path, SMALL.replace(": 0 %", ": 50 %")).blueprint
+    # 5 kWh are there at the start.
+    assert optimum(half, tmp_path) == pytest.approx(1.175)
+    other = Site("2026-06-01T00:00", "1 h", 4)
+    other.add("grid", "grid", bus="b", import_power_max=20, export_power_max=0)
+    other.add("load", "load", bus="b", power=4)
+    other.add("battery", "battery", bus="b", energy_capacity=10, initial_energy=5,
+              charge_power_max=5, discharge_power_max=5, charge_efficiency=0.8)  # fmt: skip
+    other.minimise_cost({"grid": [0.1, 0.1, 0.4, 0.4]})
+    assert optimum(other.blueprint(), tmp_path) == pytest.approx(1.175)
+
+
+ONE_OF_TWO = {  # buses of which a unit is on one, or which need more slots
+    "boiler": ("bus",), "emitter": ("cooling_bus",), "genset": ("fuel_bus",),
+    "tank": ("cooling_bus",), "thermal_store": ("cooling_bus",), "two_zone_tank": ("cooling_bus",),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("model", sorted(MODELS))
+def test_every_model_survives_the_way_through_a_plant_file(model: str, tmp_path: Path) -> None:
+    """Python to blueprint, and Python to plant file to blueprint: one optimum."""
+    site = Site("2026-06-01T00:00", "1 h", 3, title=f"a {model}")
+    full, known = FULL[model], MODELS[model]
+    left_out = ONE_OF_TWO.get(model, ())
+    ports = {port: port for port in PORTS if port in known.connections and port not in left_out}
+    sources = {port: f"supply_{port}" for port in ports}
+    for port, name in sources.items():
+        site.add(name, "grid", bus=port, import_power_max=99, export_power_max=99)
+    if model == "demand_response":
+        site.add("grid", "grid", bus="site", import_power_max=99)
+        site.add("load", "load", bus="site", power=4)
+    if "zone" in known.connections:
+        site.add("hall", "thermal_zone", capacitance=2, initial_temperature=20)
+    if model == "vav_box":
+        site.add(
+            "ahu", "air_handler", **{k: v for k, v in FULL["air_handler"].items() if k != "zone"}
+        )
+    site.add("unit", model, **ports, **full)
+    prices = dict.fromkeys(sources.values(), 0.2)
+    if prices:
+        site.minimise_cost(prices, dict.fromkeys(prices, 0.05))
+    else:
+        site.minimise("0")
+    text = to_yaml(site._statement)
+    again = reading(tmp_path, text).blueprint
+    first, second = (
+        compile_blueprint(site.blueprint(), tmp_path),
+        compile_blueprint(again, tmp_path),
+    )
+    results = [solve(p, SolveOptions(), isolate=False) for p in (first, second)]
+    assert [r.status for r in results] == ["optimal", "optimal"] or (
+        results[0].status == results[1].status
+    )
+    if results[0].objective is not None:
+        assert results[1].objective == pytest.approx(results[0].objective, abs=1e-6)
+
+
+@given(
+    capacity=st.floats(1, 1e6), power=st.lists(st.floats(0, 1e6), min_size=3, max_size=3),
+    price=st.floats(-1, 10), export=st.booleans(),
+)  # fmt: skip
+def test_nothing_is_lost_on_the_way_to_a_plant_file_and_back(
+    capacity: float, power: list[float], price: float, export: bool,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:  # fmt: skip
+    site = Site("2026-06-01T00:00", "15 min", 3, zone="Europe/Berlin", title="any")
+    site.add("grid", "grid", bus="b", export_power_max=5 if export else 0, import_price=price)
+    site.add("load", "load", bus="b", power=power)
+    site.add("store", "battery", bus="b", energy_capacity=capacity, initial_energy="0 kWh",
+             charge_power_max=capacity, discharge_power_max=capacity)  # fmt: skip
+    site.require("grid_import[t] <= 80[kW]", where="17 <= hour(t) < 20", name="evening")
+    site.minimise("cost")
+    text = to_yaml(site._statement)
+    folder = tmp_path_factory.mktemp("plant")
+    found = reading(folder, text).blueprint
+    assert found.core.sets[0].periods == 3
+    values = {p.name: p.value for p in found.core.parameters}
+    assert values["store_energy_capacity_given"] == capacity
+    assert list(values["load_power_given"]) == power
+    assert values["grid_import_price_given"] == price
+    constraint = found.core.constraints[0]
+    assert (constraint.expression, constraint.where) == (
+        "grid_import[t] <= 80[kW]", "17 <= hour(t) < 20"
+    )  # fmt: skip
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False, min_value=0, max_value=1e12),
+       st.sampled_from(["kWh", "EUR/MWh", "%", "degC", "K/kW", "1/h", "W/m2/K", ""]))  # fmt: skip
+def test_every_number_is_read_as_it_is_written(number: float, unit: str) -> None:
+    found = pieces(f"{number!r} {unit}".strip(), Conventions())
+    assert found == [Quantity(number, found[0].unit)]  # type: ignore[union-attr]
+    assert str(found[0].unit or "") == unit  # type: ignore[union-attr]
+    assert float(literal(found[0]).split("[")[0]) == pytest.approx(number, rel=1e-14)  # type: ignore[arg-type]
+
+
+DATA = """\
+title: Data
+horizon: {HORIZON}
+components:
+  grid: {model: grid, import_price: 0.2 EUR/kWh, export_price: 0.1 EUR/kWh}
+  load: {model: load, power: load.csv#load_kW ALIGN}
+goal: {minimize: cost}
+"""
+
+
+def data(horizon: str, align: str = "") -> str:
+    return DATA.replace("{HORIZON}", f"{{{horizon}}}").replace(" ALIGN", align)
+
+
+def power_of(blueprint: Blueprint) -> Any:
+    return next(p for p in blueprint.core.parameters if p.name == "load_power_given")
+
+
+def test_a_column_that_fits_is_referred_to(tmp_path: Path) -> None:
+    found = reading(tmp_path, data("step: 1 h"), load_csv=series([1, 2, 3], 60, "load_kW"))
+    entry = power_of(found.blueprint)
+    assert (entry.data, found.notes) == ("load.csv#load_kW", ())
+    time = found.blueprint.core.sets[0]
+    assert (time.start, time.periods) == ("2026-06-01T00:00", 3)
+
+
+@pytest.mark.parametrize(
+    ("step", "minutes", "align", "expected"),
+    [
+        ("1 h", 15, "", [2.5, 6.5]),
+        ("1 h", 15, ", align: hold", [1, 5]),
+        ("1 h", 15, ", align: sum", [10, 26]),
+        ("1 h", 15, ", align: interpolate", [1, 5]),
+        ("15 min", 60, "", [1, 1, 1, 1, 2, 2, 2, 2]),
+        ("15 min", 60, ", align: interpolate", [1, 1.25, 1.5, 1.75, 2, 2.25, 2.5, 2.75]),
+        ("15 min", 60, ", align: sum", [0.25] * 4 + [0.5] * 4),
+        ("30 min", 20, "", [4 / 3, 8 / 3, 13 / 3, 17 / 3]),
+    ],
+)
+def test_data_of_another_step_are_aligned_by_a_rule(
+    step: str, minutes: int, align: str, expected: list[float], tmp_path: Path
+) -> None:
+    rows = [float(k + 1) for k in range(8 * 15 // 15 if minutes == 15 else 120 // minutes + 1)]
+    yaml = data(f"start: 2026-06-01, periods: {len(expected)}, step: {step}", align)
+    found = reading(tmp_path, yaml, load_csv=series(rows, minutes, "load_kW"))
+    entry = power_of(found.blueprint)
+    assert list(entry.value) == pytest.approx(expected)
+    rule = align.removeprefix(", align: ") or ("mean" if minutes < 60 else "hold")
+    assert entry.source_reference["relation"] == rule
+    assert f"'{rule}'" in found.notes[0]
+
+
+def test_temperatures_of_a_coarser_step_are_interpolated(tmp_path: Path) -> None:
+    yaml = data("start: 2026-06-01, periods: 2, step: 30 min").replace("goal:", """\
+  room: {model: thermal_zone, capacitance: 2 kWh/K, resistance: 3 K/kW, heating_power_max: 9 kW,
+         initial_temperature: 20 °C, ambient_temperature: "out.csv#t [°C]"}
+goal:""")  # fmt: skip
+    load = series([1, 1], 30, "load_kW")
+    found = reading(tmp_path, yaml, load_csv=load, out_csv=series([10.0, 12.0], 60, "t"))
+    entry = next(p for p in found.blueprint.core.parameters if p.name.startswith("room_ambient"))
+    assert list(entry.value) == [10.0, 11.0]
+    assert entry.unit == "degC"
+
+
+def test_days_are_those_of_the_calendar(tmp_path: Path) -> None:
+    horizon = "{start: 2026-03-29, days: 1, step: 1 h, zone: Europe/Berlin}"
+    yaml = SMALL.replace("{start: 2026-06-01, periods: 4, step: 1 h}", horizon)
+    yaml = yaml.replace("[0.1 EUR/kWh, 0.1 EUR/kWh, 0.4 EUR/kWh, 0.4 EUR/kWh]", "0.1 EUR/kWh")
+    assert reading(tmp_path, yaml).blueprint.core.sets[0].periods == 23
+
+
+def test_requirements_speak_of_quantities_as_people_do(tmp_path: Path) -> None:
+    yaml = (
+        SMALL
+        + """\
+requirements:
+  evening:
+    where: 2 <= hour(t) < 3
+    must: "grid.import[t] + battery.discharge[t] <= 4 kW"
+  full: battery.state_of_charge[end] >= 0.5 * battery.energy_capacity
+  soft: {must: "grid.import[t] <= 3 kW", penalty: 0.01 EUR/kW}
+"""
+    )
+    core = reading(tmp_path, yaml).blueprint.core
+    evening, full, soft = core.constraints
+    assert evening.expression == "grid_import[t] + battery_discharge[t] <= 4[kW]"
+    assert full.expression == (
+        "battery_state_of_charge[last(I)] >= 0.5 * battery_energy_capacity_given"
+    )
+    assert soft.forall == ("t in T",)
+    assert soft.hard is False
+
+
+def test_a_case_changes_what_it_names_and_no_more(tmp_path: Path) -> None:
+    yaml = (
+        SMALL
+        + "cases:\n  none: {battery.energy_capacity: 0.000001 kWh}\n"
+        + "  eff: {battery.charge_efficiency: 50 %}\n"
+    )
+    blueprint = reading(tmp_path, yaml).blueprint
+    costs = []
+    for case in blueprint.core.report.cases:
+        document = patched(json.loads(blueprint.to_json()), [dict(o) for o in case.patch])
+        costs.append(optimum(Blueprint.from_dict(document), tmp_path))
+    assert costs == [pytest.approx(4.0, abs=1e-4), pytest.approx(3.0)]
+
+
+def test_goals(tmp_path: Path) -> None:
+    most = reading(tmp_path, SMALL.replace("minimize: cost", "maximize: profit")).blueprint
+    assert optimum(most, tmp_path) == pytest.approx(-1.8)
+    energy = '{minimize: "sum(grid.import[t]*dt(t) for t in T)", unit: kWh}'
+    assert optimum(
+        reading(tmp_path, SMALL.replace("{minimize: cost}", energy)).blueprint, tmp_path
+    ) == pytest.approx(16)
+
+
+def test_the_user_sets_a_slot(tmp_path: Path) -> None:
+    found = read_plant(problem(tmp_path, SMALL), {"battery.energy_capacity": "0.004 MWh"})
+    assert found is not None
+    assert found.blueprint is not None
+    assert optimum(found.blueprint, tmp_path) == pytest.approx(2.9)
+    entry = next(p for p in found.blueprint.core.parameters if "capacity" in p.name)
+    assert entry.source_reference["kind"] == "user"
+
+
+def test_every_value_is_quoted_where_it_stands(tmp_path: Path) -> None:
+    given = problem(tmp_path, SMALL, block=True)
+    found = read_plant(given)
+    assert found is not None
+    assert found.blueprint is not None
+    for entry in found.blueprint.core.parameters:
+        sources = entry.source_reference
+        for source in [sources] if not isinstance(sources, tuple) else sources:
+            start, end = source["span"]
+            assert given.text[start:end] == source["quote"]
+    assert not math.isnan(optimum(found.blueprint, tmp_path))
+
+
+def test_a_text_without_a_block_has_no_plant(tmp_path: Path) -> None:
+    path = tmp_path / "problem.md"
+    path.write_text("# Site\n\n````markdown\n```yaml engiagent\ntitle: x\n```\n````\n", "utf-8")
+    assert read_plant(Problem.load(path)) is None
