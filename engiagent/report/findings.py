@@ -144,8 +144,12 @@ def case_table(run: Run) -> DataTable | None:
     except (EngiagentError, OSError, UnicodeDecodeError, KeyError, TypeError):
         return None
     title = "The plan and the cases that are compared with it, each solved to its own optimum"
-    return DataTable(title, ("Case", "Result", "Objective"), rows,
-                     note="The plan is certified; the other cases are as the solver reports them.")
+    return DataTable(
+        title,
+        ("Case", "Result", "Objective"),
+        rows,
+        note="The plan is certified; the other cases are as the solver reports them.",
+    )
 
 
 def tightest(run: Run, count: int) -> list[str]:
