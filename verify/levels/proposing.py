@@ -150,3 +150,22 @@ def row_balanced(matrix: Matrix) -> tuple[Matrix, Floats]:
         largest[filled] = np.maximum.reduceat(np.abs(matrix.data), matrix.indptr[filled])
     factors = 1.0 / np.where(largest > np.finfo(np.float64).tiny, largest, 1.0)
     return scaled(matrix, rows=factors), factors
+
+
+def least_change(matrix: Matrix, room: Floats, rise: Floats, fall: Floats) -> Floats | None:
+    """Return the least change ``x`` with ``matrix x <= room``, in ``-fall`` to ``rise``.
+
+    It is a proposal: nothing is proven until the checker has computed with it.
+    """
+    import scipy.sparse as sp
+    from scipy.optimize import linprog
+
+    size = len(rise)
+    answer = linprog(
+        np.ones(2 * size),
+        A_ub=sp.hstack([matrix, -matrix]).tocsr(),
+        b_ub=room,
+        bounds=np.column_stack((np.zeros(2 * size), np.concatenate((rise, fall)))),
+        method="highs",
+    )
+    return None if answer.x is None else np.asarray(answer.x[:size] - answer.x[size:])

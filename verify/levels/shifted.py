@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engiagent.verify.documents import Bench
+from engiagent.verify.levels.proposing import least_change
 from engiagent.verify.levels.variables import Bounds
 from engiagent.verify.sweeps import contributions, gradients, triplets
 from engiagent.verify.values import EPSILON, Floats, Ints, Value
@@ -50,8 +51,7 @@ def shifted(
     sign: float,
 ) -> list[Floats] | None:
     """Return multipliers whose reduced costs have their right side; None where none are found."""
-    from scipy.optimize import linprog
-    from scipy.sparse import coo_array, hstack
+    from scipy.sparse import coo_array
 
     seeds = [(objective, np.full(1, sign)), *((row.value, -row.multipliers) for row in rows)]
     slopes, sizes = gradients(seeds), gradients(seeds, "absolute")
@@ -93,16 +93,10 @@ def shifted(
     kinds = np.concatenate([np.full(row.multipliers.size, row.kind) for row in rows])
     fall = np.where(kinds == ">=", np.minimum(y / unit, FAR), FAR)
     rise = np.where(kinds == "<=", np.minimum(-y / unit, FAR), FAR)
-    answer = linprog(
-        np.ones(2 * y.size),
-        A_ub=hstack([matrix, -matrix]).tocsr(),
-        b_ub=np.minimum(left[side != 0] / unit, FAR),
-        bounds=np.column_stack((np.zeros(2 * y.size), np.concatenate((rise, fall)))),
-        method="highs",
-    )
-    if answer.x is None:
+    change = least_change(matrix, np.minimum(left[side != 0] / unit, FAR), rise, fall)
+    if change is None:
         return None
-    moved = y + unit * (answer.x[: y.size] - answer.x[y.size :])
+    moved = y + unit * change
     moved = np.where(kinds == ">=", np.maximum(moved, 0.0), moved)
     moved = np.where(kinds == "<=", np.minimum(moved, 0.0), moved)
     return np.split(moved, places[1:-1])
