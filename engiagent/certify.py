@@ -93,8 +93,7 @@ def certify(
         What is to turn out another way in runs that are reported beside the verdict.
     reading
         Who has read the text besides the author of the blueprint; by default what
-        :func:`reading_of` derives. A caller that knows more states it: a plant block is `stated`,
-        a stored reading has the grade of the one that was accepted.
+        :func:`reading_of` derives from what lies beside the problem.
     overrides
         The values that the user has set, as the run records them; None where nothing does.
 
@@ -109,7 +108,7 @@ def certify(
 
     source, expanded = source_of(problem, blueprint, folder, name)
     stated = None if source.expert is not None else requirements
-    reading = reading or reading_of(problem, blueprint, stated)
+    reading = reading or reading_of(problem, blueprint, stated, overrides)
     certificate = check(
         source,
         solution,
@@ -172,6 +171,7 @@ def reading_of(
     problem: "Problem | None",
     blueprint: Blueprint | None,
     requirements: "Requirements | None" = None,
+    overrides: Mapping[str, str] | None = None,
 ) -> Reading | None:
     """Return who has read the text of a problem, as far as what is given tells.
 
@@ -181,14 +181,21 @@ def reading_of(
         None for a blueprint alone, which is the statement of the problem unless it quotes a text.
     requirements
         What an engine read in the text apart from the blueprint.
+    overrides
+        The values that the user has set beside the text.
 
     Returns
     -------
     None where the checker finds it by itself: annotated requirements beside the problem, or
     nobody but the author.
     """
+    from engiagent.readings.claim import claim_of
+
     if problem is None:
         return formal_reading(blueprint)
+    found = None if blueprint is None else claim_of(problem, blueprint, overrides)
+    if found is not None:
+        return found
     if requirements is not None:
         return Reading("confirmed", "a second reading", f"requirements {requirements.sha256[:12]}")
     return None

@@ -15,13 +15,10 @@ from engiagent.runfolder import (
     OPINION,
     REQUIREMENTS,
     SOLUTION,
-    TEXT_READING,
     RunFolder,
     read_record,
 )
 from engiagent.runinputs import copy_data, copy_problem
-from engiagent.verify.claims import GRADES
-from engiagent.verify.claims import Reading as TextReading
 
 if TYPE_CHECKING:
     from engiagent.problems import Problem
@@ -52,8 +49,6 @@ class KeptSchedule:
         What it answered, for the folder; it is never read back.
     requirements
         What an engine took from the text, which the schedule was held to as well.
-    text_reading
-        Who had read the text, where that is not found beside the problem.
     """
 
     path: Path
@@ -63,7 +58,6 @@ class KeptSchedule:
     second_solver: str | None = None
     opinion: "Opinion | None" = None
     requirements: "Requirements | None" = None
-    text_reading: TextReading | None = None
 
 
 def keep_check(
@@ -125,10 +119,9 @@ def kept_schedule(run: Path) -> KeptSchedule | None:
     name, record, taken = asked.get("schedule"), str(run / "run.json"), _taken(run)
     exact, solver = kept_exact(asked, record), stored_solver(asked, record)
     reading, unclear = asked.get("reading") or {}, asked.get("not_understood") or []
-    read_by = _text_reading(asked, run)
     if name is None:
         path = run / SOLUTION
-        kept = KeptSchedule(path, None, _texts(unclear, run), exact, solver, None, taken, read_by)
+        kept = KeptSchedule(path, None, _texts(unclear, run), exact, solver, None, taken)
         return kept if path.is_file() else None
     if not (isinstance(name, str) and Path(name).stem == SCHEDULE and Path(name).name == name):
         raise InputError("no name of a kept schedule", str(run / "run.json"), found=repr(name))
@@ -138,22 +131,7 @@ def kept_schedule(run: Path) -> KeptSchedule | None:
         raise InputError("the kept schedule is a link", str(run / name), expected="a plain file")
     read = Reading.from_dict(reading, str(run / "run.json")) if reading else None
     unread = _texts(unclear, run)
-    return KeptSchedule(run / name, read, unread, exact, solver, None, taken, read_by)
-
-
-def _text_reading(asked: Any, run: Path) -> TextReading | None:
-    found = asked.get(TEXT_READING)
-    if found is None:
-        return None
-    texts = ("grade", "by", "what")
-    if (
-        not isinstance(found, dict)
-        or set(found) != {*texts, "open"}
-        or not all(isinstance(found[name], str) for name in texts)
-        or found["grade"] not in GRADES
-    ):
-        raise InputError("no claim about the reading of a text", str(run / "run.json"))
-    return TextReading(found["grade"], found["by"], found["what"], _texts(found["open"], run))
+    return KeptSchedule(run / name, read, unread, exact, solver, None, taken)
 
 
 def _texts(value: Any, run: Path) -> tuple[str, ...]:

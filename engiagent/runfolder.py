@@ -45,8 +45,6 @@ CALLS: Final = "calls.json"
 """What the agents did, as a graph of tool calls that can be made again."""
 REQUIREMENTS: Final = "requirements.yaml"
 """What an engine took from the text; annotated requirements lie with the problem."""
-TEXT_READING: Final = "text_reading"
-"""What a record has of who read the text, where that is not found beside the problem."""
 ARTEFACTS: Final = (
     BLUEPRINT,
     SCRIPT,

@@ -27,12 +27,13 @@ def copy_problem(problem: "Problem", folder: RunFolder) -> None:
     InputError
         When a file is gone or leads out of the problem's folder.
     """
-    beside = [PLANT_FILE] if (problem.folder / PLANT_FILE).is_file() else []
+    readings = (PLANT_FILE, READING, f"{problem.path.stem}.{READING}")
+    beside = [name for name in readings if (problem.folder / name).is_file()]
     for name in dict.fromkeys([problem.path.name, *beside, *problem.data]):
         folder.write(f"{PROBLEM}/{name}", open_inside(problem.folder, name))
-    if problem.expert is not None and (problem.expert / REQUIREMENTS).is_file():
-        # The reading says to which text the requirements belong.
-        for name in (REQUIREMENTS, READING):
+    if problem.expert is not None:
+        # The reading says to which text the requirements belong, and is read again by rule.
+        for name in (REQUIREMENTS, READING, BLUEPRINT):
             if (problem.expert / name).is_file():
                 content = open_inside(problem.expert, name)
                 folder.write(f"{PROBLEM}/{EXPERT}/{name}", content)

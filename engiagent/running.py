@@ -20,7 +20,6 @@ from engiagent.runfolder import (
     PROBLEM,
     REQUIREMENTS,
     SCRIPT,
-    TEXT_READING,
     RunFolder,
     State,
 )
@@ -218,8 +217,6 @@ class Run:
         """Take over what a board shows, and write down what is new."""
         self.missing, self.not_understood = board.missing, board.not_understood
         self.contradictions = board.contradictions
-        if board.reading is not None:
-            self.folder.record["asked"][TEXT_READING] = board.reading.to_dict()
         self.why_missing = board.why_missing
         blueprint = board.blueprint
         if board.program is not None and blueprint is not None:
@@ -288,7 +285,6 @@ class Run:
             requirements=taken,
             exact=self.proofs.exact,
             opinion=said,
-            reading=board.reading,
             overrides=board.overrides,
         )
         return with_gaps(certificate, gaps).to_dict()

@@ -143,21 +143,7 @@ def resume_run(
     folder = RunFolder.reopen(folder_path, on_event)
     run = Run(folder, stored_problem(folder_path), options, on_progress, proofs, guidance)
     overrides = dict(asked.get("overrides") or {})
-    source = _original(str(asked["problem"]), run.problem)
-    return run.guarded(
-        lambda: run.from_problem(overrides, _engine(asking, run, resumed=True, source=source))
-    )
-
-
-def _original(path: str, copy: "Problem | None") -> "Problem | None":
-    """Return the problem that a run has a copy of, if it is still there as it was."""
-    from engiagent.problems import Problem
-
-    try:
-        found = Problem.load(path)
-    except EngiagentError:
-        return None
-    return found if copy is not None and found.sha256 == copy.sha256 else None
+    return run.guarded(lambda: run.from_problem(overrides, _engine(asking, run, resumed=True)))
 
 
 def _ready(engine: str, asking: "Asking | None") -> "Asking | None":
@@ -171,11 +157,9 @@ def _ready(engine: str, asking: "Asking | None") -> "Asking | None":
     return asking
 
 
-def _engine(
-    asking: "Asking | None", run: Run, *, resumed: bool, source: "Problem | None" = None
-) -> "Engine":
+def _engine(asking: "Asking | None", run: Run, *, resumed: bool) -> "Engine":
     if asking is None:
-        return OfflineEngine(source=source)
+        return OfflineEngine()
     budget = run.guidance.budget or Budget()
     return asking.engine(run.folder.path, budget, run.problem, resumed=resumed)
 

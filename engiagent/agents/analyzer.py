@@ -31,7 +31,6 @@ class Analyzer:
         changes, faults = _read(answer.value, board)
         changes["by_model"] = self.engine.judges
         # Who judges may misread, and does not vouch for itself.
-        changes["reading"] = None if self.engine.judges else answer.reading
         faults = faults or unmended(changes.get("blueprint"), board)
         said = changes["sufficiency"]
         return Outcome(

@@ -109,7 +109,7 @@ def certificate_of(board: Board) -> dict[str, Any]:
     taken = board.requirements
     certificate = certify(
         board.problem, board.solution, board.blueprint, folder=board.data, name=board.name,
-        requirements=None if taken is None else taken.requirements, reading=board.reading,
+        requirements=None if taken is None else taken.requirements,
     )  # fmt: skip
     return with_gaps(certificate, unread(board)).to_dict()
 

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError
 from engiagent.solvers.result import SolveOptions
-from engiagent.verify.claims import Reading as TextReading
 
 if TYPE_CHECKING:
     import xarray
@@ -150,8 +149,6 @@ class Board:
     missing, contradictions, not_understood, lacking
         What the text does not give, statements of it that clash, and what nobody could read; any
         entry rules out a plan. ``lacking`` says so in one line.
-    reading
-        Who has read the text besides the blueprint's author, where the engine knows.
     why_missing
         Why each of ``missing`` is needed, by name.
     blueprint
@@ -194,7 +191,6 @@ class Board:
     contradictions: tuple[str, ...] = ()
     not_understood: tuple[str, ...] = ()
     lacking: str = ""
-    reading: TextReading | None = None
     why_missing: Mapping[str, str] = field(default_factory=dict)
     blueprint: Blueprint | None = None
     draft: Mapping[str, Any] | None = None
@@ -302,15 +298,11 @@ class Answer:
     ----------
     value
         JSON that fits the question's schema; None when there is none, and then ``fault`` says why.
-    reading
-        Of an engine that judges nothing: whose reading of the text the blueprint is, where it is
-        not the author's alone. A plant block is `stated`; a stored reading has its own grade.
     """
 
     value: Mapping[str, Any] | None
     usage: Usage = NOTHING
     fault: Fault | None = None
-    reading: TextReading | None = None
 
 
 class Engine(Protocol):

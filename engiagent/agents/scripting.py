@@ -93,7 +93,7 @@ def certified(board: Board, folder: Path | None = None) -> "Certificate":
         schedule.write_text(answer_text(board.scripted), encoding="utf-8")
         found = certify(
             board.problem, schedule, None, folder=board.data, name=board.name,
-            requirements=None if taken is None else taken.requirements, reading=board.reading,
+            requirements=None if taken is None else taken.requirements,
         )  # fmt: skip
     return with_layers(with_gaps(found, unread(board)), board.scripted)
 

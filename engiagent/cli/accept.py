@@ -71,10 +71,13 @@ def _accept_run(run: Path, folder: Path | None, force: bool) -> Path:
         raise InputError("the problem of the run is not where it was", str(source),
                          expected="--to FOLDER")  # fmt: skip
     place = place_of(taken if folder is not None else Problem.load(source))
+    read_by = certificate["reading"]
     accepted = {
         "by": " ".join(str(asked[k]) for k in ("engine", "model") if asked.get(k)) or "a run",
         "date": datetime.now(UTC).date().isoformat(),
         "verdict": verdict,
+        "grade": read_by["grade"],
+        "open": read_by["open"],
         "run": run.name,
     }
     place = place if folder is None else folder / place.name
@@ -105,11 +108,11 @@ def _accept_expert(source: Path, folder: Path | None, force: bool) -> Path:
     open_names = [p.name for p in blueprint.core.parameters if p.status == "missing"]
     names = list(dict.fromkeys([*(answer.get("missing") or ()), *slots_of(blueprint, open_names)]))
     # What clashes in a problem that is proven infeasible stands in its blueprint.
-    clash = answer.get("contradiction") if answer.get("verdict") == "undecided" else None
+    clash = answer.get("contradiction") if answer.get("verdict") == "ill-posed" else None
     quotes = [str(quote) for quote in clash or ()]
     places = list(_places(problem.text, quotes))
     accepted = {"by": "the annotators of the problem", "date": None,
-                "verdict": answer.get("verdict")}  # fmt: skip
+                "verdict": answer.get("verdict"), "grade": "annotated"}  # fmt: skip
     place = (folder or problem.expert) / READING
     store(
         problem,

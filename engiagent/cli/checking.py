@@ -164,7 +164,6 @@ class Examiner(Judge):
             reading=kept.reading,
             proofs=proofs,
             requirements=kept.requirements,
-            text_reading=kept.text_reading,
             overrides=recorded if isinstance(recorded, dict) else {},
         )
         again = again.informed(problem, kept.path, blueprint, folder, name)

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from engiagent.problems import Problem
     from engiagent.solvers.result import SolveOptions
     from engiagent.verify import Certificate
-    from engiagent.verify.claims import Reading as TextReading
     from engiagent.verify.disturbances import Disturbances
     from engiagent.verify.foreign import Reading
     from engiagent.verify.opinions import Opinion
@@ -41,8 +40,6 @@ class Judge:
         What is to turn out another way in runs beside the check.
     requirements
         What an engine took from the text of the run that is checked again.
-    text_reading
-        Who had read that text, where the run's record states it.
     overrides
         The values that the user set in the run that is checked again.
     """
@@ -55,7 +52,6 @@ class Judge:
     opinion: "Opinion | None" = None
     disturb: "Disturbances | None" = None
     requirements: "Requirements | None" = None
-    text_reading: "TextReading | None" = None
     overrides: Mapping[str, str] | None = None
 
     def schedule(
@@ -152,6 +148,6 @@ class Judge:
         return certify(
             problem, solution, blueprint, mapping=self.reading, folder=folder, name=name,
             exact=self.proofs.exact, opinion=self.opinion, disturb=self.disturb,
-            requirements=self.requirements, reading=self.text_reading,
+            requirements=self.requirements,
             overrides=self.overrides,
         )  # fmt: skip

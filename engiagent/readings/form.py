@@ -42,7 +42,11 @@ def reading_schema() -> Json:
         "by": said(TEXT, "the engine and model, or who annotated the problem"),
         "date": said(maybe(TEXT), "when the reading was accepted"),
         "verdict": said(maybe(TEXT), "the certificate's, on the plan that followed"),
-    }, {"run": said(TEXT, "the run's folder")})  # fmt: skip
+        "grade": said(TEXT, "who had read the text besides the author, as in a certificate"),
+    }, {
+        "run": said(TEXT, "the run's folder"),
+        "open": said(list_of(TEXT), "what remained open of the text"),
+    })  # fmt: skip
     return output("reading/1", "a reading that is read again by rule", {
         "text": said(TEXT, "the problem's text, front matter included"),
         "data": said(by_name(shape), "the shape of each data file"),

@@ -35,7 +35,9 @@ def test_a_value_comes_in_any_unit_of_its_dimension(text: str, expected: float) 
     found = capacity(read(DAY, {CAPACITY: text}))
     assert found.value == pytest.approx(expected, rel=1e-12)
     assert (found.unit, found.status) == ("MWh", None)
-    assert found.source_reference == {"kind": "user", "note": f"--set {CAPACITY}={text}"}
+    source = found.source_reference
+    assert (source["kind"], source["note"]) == ("user", f"--set {CAPACITY}={text}")
+    assert source["replaces"][0]["before"] == 20
 
 
 @given(st.floats(1e-6, 1e6))

@@ -6,25 +6,16 @@ from typing import Any
 
 from engiagent.agents.protocol import Answer, Board, Fault, Question, Usage
 from engiagent.jsontext import loads_strict
-from engiagent.problems import Problem
 from engiagent.readings import Reading
 from engiagent.readings.read import read
 
 
 @dataclass(frozen=True)
 class OfflineEngine:
-    """Deterministic; the same problem gives the same answer, so that it is never asked twice.
-
-    Attributes
-    ----------
-    source
-        What is read instead of the board's problem: the original of a copy, which alone has its
-        stored reading beside it.
-    """
+    """Deterministic; the same problem gives the same answer, so that it is never asked twice."""
 
     name: str = "offline"
     judges: bool = False
-    source: Problem | None = None
 
     def ask(self, question: Question) -> Answer:
         """Return the reading of the board's problem; every other question is refused."""
@@ -36,9 +27,8 @@ class OfflineEngine:
         return Answer(value, Usage(calls=1, seconds=perf_counter() - begun))
 
     def _analysis(self, board: Board) -> dict[str, Any]:
-        problem = self.source or board.problem
-        assert problem is not None
-        found = read(problem, board.overrides)
+        assert board.problem is not None
+        found = read(board.problem, board.overrides)
         blueprint = found.blueprint
         return {
             "sufficiency": _sufficiency(found),
