@@ -158,7 +158,7 @@ def sequences(text: str, whole: str | None = None) -> Iterator[tuple[Figure, ...
     [[1.0, 20.0, 2.0, 30.5, 3.0, 41.0], [20.0, 30.5, 41.0]]
     """
     plain = with_codes(without_tex(text), whole or text)
-    numbers = list(_numbers(" ".join(plain.split())))
+    numbers = list(_numbers(_plain(text, whole)))
     every = tuple(figure for figure, _ in numbers)
     unkeyed = tuple(figure for figure, is_key in numbers if not is_key)
     found = [every] if every == unkeyed else [every, unkeyed]
