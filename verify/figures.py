@@ -158,10 +158,10 @@ def sequences(text: str, whole: str | None = None) -> Iterator[tuple[Figure, ...
     [[1.0, 20.0, 2.0, 30.5, 3.0, 41.0], [20.0, 30.5, 41.0]]
     """
     plain = with_codes(without_tex(text), whole or text)
-    numbers = list(_numbers(" ".join(plain.split())))
-    whole = tuple(figure for figure, _ in numbers)
+    numbers = list(_numbers(_plain(text, whole)))
+    every = tuple(figure for figure, _ in numbers)
     unkeyed = tuple(figure for figure, is_key in numbers if not is_key)
-    found = [whole] if whole == unkeyed else [whole, unkeyed]
+    found = [every] if every == unkeyed else [every, unkeyed]
     found += [line for line in _lines(plain) if not _counts_up(line)]
     for figures_ in dict.fromkeys(found):
         yield _sharing(figures_)

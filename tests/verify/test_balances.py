@@ -44,8 +44,13 @@ def test_a_state_without_a_balance_stays_unchecked() -> None:
 
 
 def test_a_state_that_is_an_expression_is_named() -> None:
-    energy = {"name": "e", "index": ["i in I"], "unit": "kWh", "quantity": "store.energy",
-              "expression": "4[kWh] + sum(take[s]*dt(s) for s in T if pos(s) < pos(i))"}  # fmt: skip
+    energy = {
+        "name": "e",
+        "index": ["i in I"],
+        "unit": "kWh",
+        "quantity": "store.energy",
+        "expression": "4[kWh] + sum(take[s]*dt(s) for s in T if pos(s) < pos(i))",
+    }
     blueprint = document([TAKE], [FLOOR], sets=SETS, expressions=[energy])
     level = judged(blueprint, {"take": [1, 1, 2]}).levels["physics"]
     assert level["status"] == "pass"

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from engiagent.agents.engines.shortform import in_full
+from engiagent.agents.engines.shortform import in_full, in_short
 from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.units import parse_unit
@@ -180,6 +180,15 @@ def test_column_groups_are_one_series(tmp_path: Path, text: str, values: list[fl
     swapped = [values[1], values[0], *values[2:]]
     assert traced(tmp_path, text, [series("load", swapped, "kW", source)], periods).wrong
     assert traced(tmp_path, text, [series("load", values, "MW", source)], periods).wrong
+
+
+def test_a_series_over_column_groups_survives_the_way_over_the_wire(tmp_path: Path) -> None:
+    (tmp_path / "problem.md").write_text(ACROSS)
+    problem = Problem.load(tmp_path / "problem.md")
+    said = {"source_reference": "table:0:load"}
+    full = in_full(said, problem)["source_reference"]
+    assert [cell["quote"] for cell in full] == ["20", "25", "30", "35", "31.5"]
+    assert in_short({"source_reference": full}, problem)["source_reference"] == "table:0:load"
 
 
 @pytest.mark.parametrize(

@@ -119,8 +119,9 @@ def _whole_column(sources: list[Json], problem: "Problem | None") -> str | None:
     if not isinstance(table, int) or not 0 <= table < len(problem.tables):
         return None
     wanted = [list(cell.span) for _, cell in problem.tables[table].cells_of(str(column))]
-    found = [c.get("span") for c in cells if (c.get("table"), c.get("column")) == (table, column)]
-    return f"table:{table}:{column}" if found == wanted else None
+    found = [c.get("span") for c in cells]
+    same = all((c.get("table"), c.get("column")) == (table, column) for c in cells)
+    return f"table:{table}:{column}" if same and found == wanted else None
 
 
 # --- to a blueprint ------------------------------------------------------------------------------
