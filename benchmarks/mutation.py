@@ -5,7 +5,8 @@ error (altered data, vague, violated physics, over-constrained) change the bluep
 solved, or the schedule. The checker judges the result. A mutant has *survived* when it gets a
 verdict that is false by the matrices of the reference blueprint; it is *equivalent* when the
 verdict claims something that these confirm. Harmless changes show whether anybody is accused
-falsely.
+falsely. Each is judged once more without ``expert/``, as a blueprint beside its text: how many are
+detected at a level, and how many certified all the same, is reported apart.
 
     python benchmarks/mutation.py                # every mutant, a table by operator
     python benchmarks/mutation.py --quick        # an even sample, under a minute
@@ -21,15 +22,17 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.mutants.judging import HARMLESS, OPERATORS, Outcome, judge, mutants
-from tests.mutants.runs import Run, certified, judged, run_of, sizes
+from tests.mutants.runs import Run, certified, judged, run_of, sizes, without_experts
 
 QUICK = 640
 """Changes in a quick run, harmless ones too, spread evenly over problems and operators."""
@@ -50,11 +53,13 @@ def verdicts(task: tuple[Path, int, int, int]) -> list[Outcome]:
     folder, first, step, part = task
     warnings.simplefilter("ignore")
     run = run_of(folder)
-    return [
-        judge(run, *mutant)
-        for number, mutant in enumerate(chosen(run, first, step))
-        if number % WORKERS == part
-    ]
+    with TemporaryDirectory() as beside:
+        alone = without_experts(run, Path(beside))
+        return [
+            judge(run, *mutant, alone)
+            for number, mutant in enumerate(chosen(run, first, step))
+            if number % WORKERS == part
+        ]
 
 
 def outcomes(quick: bool, about: int | None = None) -> list[Outcome]:
@@ -89,12 +94,33 @@ def report(found: Sequence[Outcome]) -> dict[str, Any]:
         "equivalent": states["equivalent"],
         "caught": states["caught"],
         "detection_rate": states["caught"] / judged_ if judged_ else None,
-        "survivors": [o.__dict__ for o in wrong if o.state == "survived"],
+        "survivors": [asdict(o) for o in wrong if o.state == "survived"],
+        "alone": _alone(wrong),
         "harmless": len(harmless),
         "false_accusations": len(accused),
-        "accused": [o.__dict__ for o in accused],
+        "accused": [asdict(o) for o in accused],
         "not_certified_though_harmless": sum(o.verdict != "certified" for o in harmless),
         "operators": list(_operators(found)),
+    }
+
+
+def _alone(wrong: Sequence[Outcome]) -> dict[str, Any]:
+    """Return the counts of the same mutants beside the text alone, without annotations.
+
+    ``detected`` ones do not pass at some level or are refused; ``certified`` ones are vouched for.
+    A level may pass what is equivalent, so that both are counted apart for what is wrong.
+    """
+    both = [(o, o.alone) for o in wrong if o.alone is not None]
+    false = [(o, alone) for o, alone in both if o.state != "equivalent"]
+    detected = [alone for _, alone in false if alone.levels]
+    return {
+        "mutants": len(both),
+        "wrong": len(false),
+        "detected": len(detected),
+        "detection_rate": len(detected) / len(false) if false else None,
+        "detected_at": dict(Counter(level for alone in detected for level in alone.levels)),
+        "verdicts": dict(Counter(alone.verdict for _, alone in false)),
+        "certified": sum(alone.verdict == "certified" for _, alone in false),
     }
 
 
@@ -135,6 +161,13 @@ def table(result: dict[str, Any]) -> str:
         f"equivalent, {len(result['survivors'])} survived ({100 * rate:.2f} % of those that are "
         f"not equivalent are caught); {result['harmless']} harmless changes, "
         f"{result['false_accusations']} false accusations; {result['seconds']:.0f} s"
+    )
+    alone = result["alone"]
+    share = 100 * (alone["detection_rate"] or 0.0)
+    lines.append(
+        f"without expert/: of {alone['wrong']} wrong mutants {alone['detected']} detected at a "
+        f"level ({share:.2f} %: {alone['detected_at']}), {alone['certified']} certified "
+        f"(verdicts {alone['verdicts']})"
     )
     lines.append(f"{len(result['problems'])} problems; left out: {result['left_out'] or 'none'}")
     for name in ("survivors", "accused"):

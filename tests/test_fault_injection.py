@@ -50,11 +50,16 @@ def test_there_are_forty_operators_over_the_four_classes_of_error() -> None:
 def test_an_untouched_run_is_certified_and_accused_of_nothing(family: str, tmp_path: Path) -> None:
     smallest = next(folder for _, folder in in_turn() if folder.parent.name == family)
     run = run_of(smallest)
-    for same in (run, without_experts(run, tmp_path)):
-        certificate = check(same.problem, same.schedule, same.blueprint)
-        assert certificate.violations == ()
-        assert failed(certificate) == set()
-        assert certificate.verdict == "certified"
+    certificate = check(run.problem, run.schedule, run.blueprint)
+    assert certificate.violations == ()
+    assert failed(certificate) == set()
+    assert certificate.verdict == "certified"
+    alone = without_experts(run, tmp_path)
+    certificate = check(alone.problem, alone.schedule, alone.blueprint)
+    assert certificate.violations == ()
+    # Without requirements the bound of a search is the solver's own word.
+    assert failed(certificate) <= {"optimality"}
+    assert certificate.verdict in ("certified", "feasible")
 
 
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)

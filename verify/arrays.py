@@ -57,7 +57,11 @@ def read_dataset(dataset: Any, file: str = "the schedule") -> Content:
     faults: dict[str, InputError] = {}
     axes = {str(dim): _along(dataset.coords[dim], file)
             for dim in dataset.dims if dim in dataset.coords}  # fmt: skip
-    for name, array in dataset.data_vars.items():
+    along = set(dataset.coords)
+    # Asked for one by one, each array of a dataset takes as long as there are arrays.
+    for name, array in dataset.variables.items():
+        if name in along:
+            continue
         try:
             if array.dtype.kind not in "biufO" or _holds_text(array.values):
                 raise TypeError("texts")

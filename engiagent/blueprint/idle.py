@@ -32,11 +32,11 @@ _STATES = ("state_of_charge", "temperature", "level", "stored", "content")
 
 def idle_findings(core: Core) -> Iterator[Diagnostic]:
     """Yield what asks for nothing, or counts nothing, though it is written down."""
-    free = set(private_variables(core))
+    known = _Known(core)
     for position, constraint in enumerate(core.constraints):
         place = f"{PATH}.constraints[{position}].expression"
         label = constraint.name or constraint.constraint_id
-        for code, message in _of_constraint(core, constraint, free):
+        for code, message in _of_constraint(known, constraint):
             yield Diagnostic(code, "warning", place, message, name=label)
     goal = core.objective_function
     if goal is not None:
@@ -44,24 +44,35 @@ def idle_findings(core: Core) -> Iterator[Diagnostic]:
     yield from _without_dynamics(core)
 
 
-def _of_constraint(
-    core: Core, constraint: ConstraintDef, free: set[str]
-) -> Iterator[tuple[str, str]]:
+class _Known:
+    """What is asked of every constraint of a document, found once."""
+
+    def __init__(self, core: Core) -> None:
+        self.core = core
+        self.variables = {v.name for v in core.decision_variables}
+        self.bounded = {v.name for v in core.decision_variables if None not in (v.lower, v.upper)}
+        self.private = set(private_variables(core))
+        self.fixed: dict[str, set[str]] = {}
+        for constraint in core.constraints:
+            for text in _fixed(constraint, self.variables):
+                self.fixed.setdefault(text, set()).add(constraint.constraint_id)
+
+
+def _of_constraint(known: _Known, constraint: ConstraintDef) -> Iterator[tuple[str, str]]:
     node = parse(constraint.expression)
     if isinstance(node, Call) and node.function == "either" and covers_all(node):
         yield "EB050", "one of its alternatives always holds, so it demands nothing"
     if isinstance(node, Call) and node.function == "implies":
-        for name in unset_switches(core, node):
+        for name in unset_switches(known.variables, known.private, node):
             yield "EB051", f"nothing else sets {name}, so the condition need never be met"
     if isinstance(node, Compare) and "==" not in node.ops:
-        bounded = {v.name for v in core.decision_variables if v.lower is not None is not v.upper}
         names = {ref.name for ref in references_of(node)}
-        for name in sorted(names & free - bounded):
-            if names & {v.name for v in core.decision_variables} != {name}:
+        for name in sorted(names & known.private - known.bounded):
+            if names & known.variables != {name}:
                 yield "EB052", f"{name} has no price and occurs nowhere else: it takes up any gap"
     for part in zero_factors(constraint.expression):
         yield "EB053", f"{part} is multiplied by zero"
-    if isinstance(node, Compare) and "==" not in node.ops and fixed_elsewhere(core, constraint):
+    if isinstance(node, Compare) and "==" not in node.ops and _fixed_elsewhere(known, constraint):
         yield "EB056", "another constraint already fixes every element that it compares"
 
 
@@ -159,12 +170,10 @@ def plain(node: Node) -> str:
     return _SPAN.sub("", repr(node))
 
 
-def unset_switches(core: Core, node: Call) -> list[str]:
+def unset_switches(variables: set[str], private: set[str], node: Call) -> list[str]:
     """Return the variables of a condition, where none of them occurs anywhere else."""
-    variables = {v.name for v in core.decision_variables}
     names = {ref.name for ref in references_of(node.args[0])} & variables
-    free = names & set(private_variables(core))
-    return sorted(free) if free == names else []
+    return sorted(names) if names <= private else []
 
 
 def references_of(node: Node) -> Iterator[Ref]:
@@ -218,15 +227,14 @@ def zero_factors(text: str) -> list[str]:
     ]
 
 
-def fixed_elsewhere(core: Core, constraint: ConstraintDef) -> bool:
+def _fixed_elsewhere(known: _Known, constraint: ConstraintDef) -> bool:
     """Whether single equations fix every variable that a constraint without indices compares."""
-    variables = {v.name for v in core.decision_variables}
-    if constraint.forall:
+    if constraint.forall or not known.fixed:
         return False
-    fixed = {text for other in core.constraints if other is not constraint
-             for text in _fixed(other, variables)}  # fmt: skip
-    found = {plain(r) for r in references_of(parse(constraint.expression)) if r.name in variables}
-    return bool(found) and found <= fixed
+    references = references_of(parse(constraint.expression))
+    found = {plain(ref) for ref in references if ref.name in known.variables}
+    own = {constraint.constraint_id}
+    return bool(found) and all(known.fixed.get(text, set()) - own for text in found)
 
 
 def _fixed(constraint: ConstraintDef, variables: set[str]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """The operators, and whether the checker believes a mutant that it should not."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any, Literal
 
@@ -96,6 +96,8 @@ class Outcome:
         ``caught``; ``equivalent`` when it is believed and right; ``survived`` when it is believed
         and wrong; ``accused`` when it is right and called violated all the same; ``passed`` for a
         harmless one that is not accused.
+    alone
+        What the checker says to it without annotations, of the text and the blueprint only.
     """
 
     problem: str
@@ -107,6 +109,7 @@ class Outcome:
     levels: tuple[str, ...]
     state: str
     reason: str = ""
+    alone: "Outcome | None" = None
 
 
 def mutants(run: Run, operators: Sequence[Operator]) -> Iterator[tuple[Operator, str, Any]]:
@@ -116,15 +119,31 @@ def mutants(run: Run, operators: Sequence[Operator]) -> Iterator[tuple[Operator,
             yield operator, what, wrong
 
 
-def judge(run: Run, operator: Operator, what: str, wrong: Any) -> Outcome:
-    """Return what the checker says to a mutant, and whether that is true."""
+def judge(run: Run, operator: Operator, what: str, wrong: Any, alone: Run | None = None) -> Outcome:
+    """Return what the checker says to a mutant, and whether that is true.
+
+    With ``alone``, the same run without annotations, it is judged a second time.
+    """
     schedule: xr.Dataset | None = wrong if operator.on == "schedule" else None
+    blueprint = wrong if isinstance(wrong, Blueprint) else run.blueprint
     try:
         if isinstance(wrong, Blueprint):
             _, schedule = solved(wrong, run.problem.folder)
-            certificate = check(run.problem, schedule, wrong)
-        else:
-            certificate = check(run.problem, wrong, run.blueprint)
+    except EngiagentError as error:
+        reason = " ".join(str(error).split())[:120]
+        found = _outcome(run, operator, what, "refused", ("language",), "caught", reason)
+        return found if alone is None else replace(found, alone=found)
+    found = _judged(run, operator, what, schedule, blueprint)
+    if alone is None:
+        return found
+    return replace(found, alone=_judged(alone, operator, what, schedule, blueprint))
+
+
+def _judged(
+    run: Run, operator: Operator, what: str, schedule: xr.Dataset | None, blueprint: Blueprint
+) -> Outcome:
+    try:
+        certificate = check(run.problem, schedule, blueprint)
     except EngiagentError as error:
         reason = " ".join(str(error).split())[:120]
         return _outcome(run, operator, what, "refused", ("language",), "caught", reason)

@@ -92,7 +92,8 @@ def run(folder: Path, text: str, **changes: float) -> ScriptResult:
             "the time limit",
         ),
     ],
-    ids=["wall", "cpu", "memory", "output", "threads", "files", "size", "unlinked", "mapped", "depth", "signals"],
+    ids=["wall", "cpu", "memory", "output", "threads", "files", "size", "unlinked", "mapped",
+         "depth", "signals"],
 )  # fmt: skip
 def test_a_script_that_takes_too_much_is_ended(
     tmp_path: Path, text: str, changes: dict[str, float], reason: str

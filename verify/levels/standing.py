@@ -25,9 +25,15 @@ from engiagent.verify.values import Floats
 
 def idle_constraints(bench: Bench, core: Core) -> dict[str, str]:
     """Return by constraint why it asks for nothing; what cannot be judged is left out."""
-    found = {c.constraint_id: reason for c in core.constraints for reason in _by_form(core, c)}
+    private = set(private_variables(core))
+    written = {v.name for v in core.decision_variables}
+    found = {
+        c.constraint_id: reason
+        for c in core.constraints
+        for reason in _by_form(c, written, private)
+    }
     try:
-        box = _Box(bench, core)
+        box = _Box(bench, core, private)
     except EngiagentError:
         return found  # the levels say what is wrong with the variables
     for rule in rules_of_core(core):
@@ -87,7 +93,7 @@ def _penalised(core: Core) -> bool:
 # --- what the words of a constraint show ----------------------------------------------------------
 
 
-def _by_form(core: Core, constraint: ConstraintDef) -> Iterator[str]:
+def _by_form(constraint: ConstraintDef, variables: set[str], private: set[str]) -> Iterator[str]:
     if constraint.hard is False and constraint.penalty is None:
         yield "it is soft and breaking it costs nothing"
         return
@@ -101,7 +107,7 @@ def _by_form(core: Core, constraint: ConstraintDef) -> Iterator[str]:
     if isinstance(node, Call) and node.function == "either" and covers_all(node):
         yield "one of its alternatives always holds"
     if isinstance(node, Call) and node.function == "implies":
-        free = unset_switches(core, node)
+        free = unset_switches(variables, private, node)
         if free:
             yield f"its condition rests on {', '.join(free)}, which nothing else sets"
 
@@ -123,7 +129,7 @@ def _columns(bench: Bench) -> Columns:
 class _Box:
     """The bounds of all variables as columns, and what single constraints fix."""
 
-    def __init__(self, bench: Bench, core: Core) -> None:
+    def __init__(self, bench: Bench, core: Core, private: set[str]) -> None:
         self.bench = bench
         boxes = {v.name: box_of(bench, v) for v in core.decision_variables}
         for name in boxes:
@@ -138,7 +144,6 @@ class _Box:
             owner += [name] * size
         self.lower = np.concatenate([np.zeros(0), *lower])
         self.upper = np.concatenate([np.zeros(0), *upper])
-        private = set(private_variables(core))
         self.private = np.array([name in private for name in owner], dtype=bool)
         self.forms = {r.id: self._forms(r) for r in rules_of_core(core) if r.hard}
         self.fixed: dict[int, tuple[str, float]] = {}
@@ -185,10 +190,13 @@ class _Box:
         matrix = form.matrix
         if form.is_constant or not np.abs(matrix.data).any():
             return "no variable has any effect in it"
-        held = {c: value for c, (by, value) in self.fixed.items() if by != rule.id}
-        lower, upper = self.lower.copy(), self.upper.copy()
-        for column, value in held.items():
-            lower[column] = upper[column] = value
+        met = {int(column) for column in matrix.indices}
+        held = {c: self.fixed[c][1] for c in met if self.fixed.get(c, (rule.id,))[0] != rule.id}
+        lower, upper = self.lower, self.upper
+        if held:
+            lower, upper = lower.copy(), upper.copy()
+            for column, value in held.items():
+                lower[column] = upper[column] = value
         # What occurs nowhere else takes whatever value suits this row.
         own = self.private[matrix.indices]
         if own.any() and not own.all():
@@ -199,7 +207,7 @@ class _Box:
         room = -high if op == "<=" else low
         if (room > floor).all():
             return "it holds with room to spare for every value within the bounds"
-        if (room >= -floor).all() and all(int(c) in held for c in matrix.indices):
+        if (room >= -floor).all() and met <= set(held):
             return "other constraints already fix all that it compares"
         return None
 
