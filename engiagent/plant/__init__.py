@@ -1,0 +1,1 @@
+"""Plant files: one declarative statement of a site, as YAML."""
