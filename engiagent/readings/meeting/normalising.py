@@ -17,7 +17,9 @@ from engiagent.blueprint.grammar import (
     Call,
     Compare,
     Node,
+    Number,
     Ref,
+    Unary,
     parse,
     parse_binder,
     references,
@@ -228,13 +230,16 @@ def _from_rows(core: Core, supplied: list[str]) -> list[VariableDef]:
         if row.hard is False or row.where is not None or not isinstance(node, Compare):
             continue
         for op, left, right in zip(node.ops, node.operands, node.operands[1:], strict=False):
-            for one, other, side in ((left, right, op), (right, left, _TURNED.get(op))):
-                if side not in _TURNED or not isinstance(one, Ref) or one.name not in variables:
+            for given, other, side in ((left, right, op), (right, left, _TURNED.get(op))):
+                one, factor, sign = _peeled(given, row.expression)
+                side = _TURNED.get(side) if sign < 0 else side
+                if side not in _TURNED or one is None or one.name not in variables:
                     continue
                 v = variables[one.name]
                 if any(isinstance(n, Ref) and n.name in decided for n in walk(other)):
                     continue
-                limit = _limit(v, row, one, row.expression[slice(*other.span)])
+                text = row.expression[slice(*other.span)]
+                limit = _limit(v, row, one, text if factor is None else f"({text})/({factor})")
                 key = "upper" if side == "<=" else "lower"
                 if limit is None or getattr(v, key) is not None or v.type == "semicontinuous":
                     continue
@@ -245,6 +250,23 @@ def _from_rows(core: Core, supplied: list[str]) -> list[VariableDef]:
 
 
 _TURNED = {"<=": ">=", ">=": "<="}
+
+
+def _peeled(node: Node, text: str) -> tuple[Ref | None, str | None, int]:
+    """Return the quantity of ``2*x[t]``, ``-x[t]`` or ``x[t]*dt(t)``, its factor and that's sign."""
+    if isinstance(node, Ref):
+        return node, None, 1
+    if isinstance(node, Unary) and node.op == "-":
+        ref, factor, sign = _peeled(node.operand, text)
+        return ref, f"-{factor or '1'}", -sign
+    if isinstance(node, Binary) and node.op == "*":
+        for one, other in ((node.left, node.right), (node.right, node.left)):
+            positive = isinstance(one, Number) and one.value > 0
+            if (positive or (isinstance(one, Call) and one.function == "dt")) and isinstance(
+                other, Ref
+            ):
+                return other, text[slice(*one.span)], 1
+    return None, None, 1
 
 
 def _limit(
