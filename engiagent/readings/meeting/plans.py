@@ -224,14 +224,16 @@ def _aligned(values: Values, v: VariableDef, side: Side) -> Floats | str:
 
 def _positions(dim: IndexSet, other: IndexSet) -> np.ndarray[Any, Any] | None:
     """Return where the members of ``dim`` stand in ``other``, -1 for those that do not."""
-    if (dim.root.kind == "instants") != (other.root.kind == "instants"):
+    roots = dim.root, other.root
+    if (roots[0].kind == "instants") != (roots[1].kind == "instants"):
         return None
+    if roots[0].size != roots[1].size:
+        return None  # a subset is a way of writing, another number of members is another reading
     found = _found(dim, other)
-    inside = int((found >= 0).sum())
-    if inside and inside in (dim.size, other.size):
-        return found
-    dated = [d.root.axis is not None and d.root.axis.dated for d in (dim, other)]
-    timed = all(d.root.kind in ("time", "periods", "instants") for d in (dim, other))
+    if bool((_found(*roots) >= 0).all()):
+        return found if (found >= 0).any() else None
+    dated = [root.axis is not None and root.axis.dated for root in roots]
+    timed = all(root.kind in ("time", "periods", "instants") for root in roots)
     if timed and not all(dated) and dim.size == other.size:
         return np.arange(dim.size)  # one of them has no date to compare
     return None
