@@ -22,11 +22,38 @@ from engiagent.verify.exact.infeasible import noughts
 
 CORPUS = Path(__file__).parents[2] / "problems"
 OPTIONS = SolveOptions(gap=1e-7, time_limit=20.0)
-OTHERS = {"kW": "W", "MW": "kW", "kWh": "MWh", "MWh": "kWh", "EUR/MWh": "EUR/kWh",
-          "EUR/kWh": "EUR/MWh", "%": "1", "degC": "degF", "h": "min"}  # fmt: skip
-_TOKEN = re.compile(r"\"[^\"]*\"|'[^']*'|(?<![\w.])\d[\w.]*(?:[+-]\d+)?\s*\[[^\]]*\]|[A-Za-z_][\w.]*")
-_TEXTS = ("expression", "where", "forall", "index", "lower", "upper", "initial", "weight",
-          "deviation", "limit", "tolerance", "scenario", "binder", "type", "of", "probabilities")  # fmt: skip
+OTHERS = {
+    "kW": "W",
+    "MW": "kW",
+    "kWh": "MWh",
+    "MWh": "kWh",
+    "EUR/MWh": "EUR/kWh",
+    "EUR/kWh": "EUR/MWh",
+    "%": "1",
+    "degC": "degF",
+    "h": "min",
+}
+_TOKEN = re.compile(
+    r"\"[^\"]*\"|'[^']*'|(?<![\w.])\d[\w.]*(?:[+-]\d+)?\s*\[[^\]]*\]|[A-Za-z_][\w.]*"
+)
+_TEXTS = (
+    "expression",
+    "where",
+    "forall",
+    "index",
+    "lower",
+    "upper",
+    "initial",
+    "weight",
+    "deviation",
+    "limit",
+    "tolerance",
+    "scenario",
+    "binder",
+    "type",
+    "of",
+    "probabilities",
+)
 _TURNED = {"<=": ">=", ">=": "<=", "==": "=="}
 Json = dict[str, Any]
 
@@ -62,9 +89,12 @@ def rewritten(blueprint: Blueprint, folder: Path, names: Nomenclature) -> Bluepr
     if goal is not None:
         goal.pop("components", None)
     _rename(core)
-    document = {"schema": full.schema, "kind": "programme",
-                "modeling_context": {"problem_essence": "another reading"},
-                "core_model_elements": core}  # fmt: skip
+    document = {
+        "schema": full.schema,
+        "kind": "programme",
+        "modeling_context": {"problem_essence": "another reading"},
+        "core_model_elements": core,
+    }
     return Blueprint.from_dict(document)
 
 
@@ -98,9 +128,17 @@ def _rename(core: Json) -> None:
 
 def _inline(core: Json) -> None:
     """Write scalar parameters as numbers with a unit, where only rows, bounds and goal use them."""
-    others = str([core["sets"], [p.get("value") for p in core["parameters"]],
-                  [x.get("where") for k in ("constraints", "expressions", "decision_variables")
-                   for x in core.get(k, [])]])  # fmt: skip
+    others = str(
+        [
+            core["sets"],
+            [p.get("value") for p in core["parameters"]],
+            [
+                x.get("where")
+                for k in ("constraints", "expressions", "decision_variables")
+                for x in core.get(k, [])
+            ],
+        ]
+    )
     plain = {}
     for p in list(core["parameters"]):
         number = p.get("value")
@@ -121,8 +159,9 @@ def _inline(core: Json) -> None:
         for place in places if "source_reference" in p else ():
             texts = [str(place.get(key)) for key in ("expression", "lower", "upper", "penalty")]
             if re.search(rf"\b{p['name']}\b", " ".join(texts)):
-                both = [place.get("source_reference") or [], p["source_reference"]]
-                place["source_reference"] = [x for s in both for x in (s if isinstance(s, list) else [s])]
+                given = (place.get("source_reference") or [], p["source_reference"])
+                both = [s if isinstance(s, list) else [s] for s in given]
+                place["source_reference"] = both[0] + both[1]
     _mapped(core, _replacing(plain), ("expression", "lower", "upper", "initial", "weight"))
 
 
@@ -139,8 +178,13 @@ def _bounds_as_rows(core: Json) -> None:
         for key, op in (("lower", ">="), ("upper", "<=")):
             limit = v.pop(key, None)
             if limit is not None:
-                row = {"constraint_id": f"{v['name']}_{key}", "expression": f"{ref} {op} {limit}",
-                       "forall": index, "category": "Resource Capacity", "name": key}  # fmt: skip
+                row = {
+                    "constraint_id": f"{v['name']}_{key}",
+                    "expression": f"{ref} {op} {limit}",
+                    "forall": index,
+                    "category": "Resource Capacity",
+                    "name": key,
+                }
                 if "source_reference" in v:
                     row["source_reference"] = v["source_reference"]
                 core["constraints"].append(row)
@@ -174,16 +218,21 @@ def _epigraphs(core: Json, full: Blueprint, folder: Path) -> None:
     text = goal.get("expression")
     if text is None or goal["sense"] != "minimize" or goal.get("scenario"):
         return
-    node = next((n for n in walk(parse(text)) if isinstance(n, Reduce) and n.function == "max"), None)
+    nodes = [n for n in walk(parse(text)) if isinstance(n, Reduce) and n.function == "max"]
+    node = next(iter(nodes), None)
     if node is None or re.search(r"-[^-]*$", text[: node.span[0]]):
         return
     declarations = Declarations(full.core, folder)
     bench = Bench(declarations, noughts(declarations))
     unit = str(bench.evaluator.evaluate(text[slice(*node.span)]).unit)
     over = [f"{b.names[0]} in {b.set}" for b in node.binders]
-    row = {"constraint_id": "epigraph", "name": "above all", "forall": over,
-           "expression": f"highest >= {text[slice(*node.body.span)]}",
-           "category": "Operational Logic"}  # fmt: skip
+    row = {
+        "constraint_id": "epigraph",
+        "name": "above all",
+        "forall": over,
+        "expression": f"highest >= {text[slice(*node.body.span)]}",
+        "category": "Operational Logic",
+    }
     if node.where is not None:
         row["where"] = text[slice(*node.where.span)]
     core["constraints"].append(row)

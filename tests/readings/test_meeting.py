@@ -28,7 +28,7 @@ PAIRS = (
 
 @cache
 def honest(name: str) -> Blueprint:
-    side, names = reference(name)
+    _, names = reference(name)
     written = Blueprint.load(CORPUS / name / "expert" / "blueprint.json")
     return rewritten(written, CORPUS / name, names)
 
@@ -113,9 +113,15 @@ def no_wear(core: dict[str, Any]) -> None:
 def fuller(core: dict[str, Any]) -> None:
     text = "battery_state_of_charge[i] >= 5[MWh]"
     core["constraints"].append(
-        {"constraint_id": "reserve", "name": "reserve", "category": "Operational Logic",
-         "forall": ["i in I"], "expression": text, "hard": True}
-    )  # fmt: skip
+        {
+            "constraint_id": "reserve",
+            "name": "reserve",
+            "category": "Operational Logic",
+            "forall": ["i in I"],
+            "expression": text,
+            "hard": True,
+        }
+    )
 
 
 @pytest.mark.parametrize(
@@ -140,9 +146,18 @@ def test_a_wrong_first_reading_is_named_with_the_words_it_is_about(
     assert 1 <= len(found.differences) <= 3
     first = found.differences[0]
     assert first.kind == kind
-    quotes = "".join((first.first.words, first.second.words, *(
-        s.quote for c in honest("battery/merchant_day").core.constraints
-        if first.row == c.constraint_id for s in _leaves(c))))  # fmt: skip
+    quotes = "".join(
+        (
+            first.first.words,
+            first.second.words,
+            *(
+                s.quote
+                for c in honest("battery/merchant_day").core.constraints
+                if first.row == c.constraint_id
+                for s in _leaves(c)
+            ),
+        )
+    )
     assert words in quotes
     assert first.worth is not None
     assert first.worth != 0.0
@@ -197,24 +212,41 @@ def test_where_many_plans_are_the_best_one_that_keeps_both_readings_is_taken() -
 
 
 def _flat(limit: float) -> Blueprint:
-    row = {"constraint_id": "need", "name": "need", "category": "Physical Laws",
-           "expression": "sum(x[t] for t in T) >= 4"}  # fmt: skip
+    row = {
+        "constraint_id": "need",
+        "name": "need",
+        "category": "Physical Laws",
+        "expression": "sum(x[t] for t in T) >= 4",
+    }
     return Blueprint.from_dict(
         {
-            "schema": "engiagent-blueprint/1", "kind": "programme",
+            "schema": "engiagent-blueprint/1",
+            "kind": "programme",
             "modeling_context": {"problem_essence": "two hours"},
             "core_model_elements": {
-                "sets": [{"name": "T", "kind": "range", "start": 1, "stop": 2}], "parameters": [],
+                "sets": [{"name": "T", "kind": "range", "start": 1, "stop": 2}],
+                "parameters": [],
                 "decision_variables": [
-                    {"name": "x", "index": ["t in T"], "type": "continuous", "lower": 0,
-                     "upper": limit, "unit": "kW", "quantity": "pump.power", "role": "decision"}
+                    {
+                        "name": "x",
+                        "index": ["t in T"],
+                        "type": "continuous",
+                        "lower": 0,
+                        "upper": limit,
+                        "unit": "kW",
+                        "quantity": "pump.power",
+                        "role": "decision",
+                    }
                 ],
                 "constraints": [row],
-                "objective_function": {"sense": "minimize", "expression": "sum(x[t] for t in T)",
-                                       "unit": "kW"},
+                "objective_function": {
+                    "sense": "minimize",
+                    "expression": "sum(x[t] for t in T)",
+                    "unit": "kW",
+                },
             },
         }
-    )  # fmt: skip
+    )
 
 
 # --- wrong copies of the second ------------------------------------------------------------------
@@ -281,8 +313,9 @@ def test_a_quantity_under_another_name_is_paired_where_only_one_fits() -> None:
 
     def twice(core: dict[str, Any]) -> None:
         change(core)
-        core["decision_variables"].append(core["decision_variables"][0] | {
-            "name": "z", "quantity": "saw.power"})  # fmt: skip
+        core["decision_variables"].append(
+            core["decision_variables"][0] | {"name": "z", "quantity": "saw.power"}
+        )
 
     found = meet(flat, edited(_flat(4.0), twice), options=OPTIONS, isolate=False)
     assert found.outcome == "names do not meet"
@@ -304,7 +337,7 @@ def test_a_nomenclature_says_no_number_of_the_problem(name: str) -> None:
 
 
 def test_what_a_reading_leaves_to_its_names_is_supplied_and_recorded() -> None:
-    side, names = reference("battery/merchant_day")
+    _, names = reference("battery/merchant_day")
 
     def change(core: dict[str, Any]) -> None:
         # Written in the dotted names alone: no variable is declared, no sign is stated.
@@ -313,11 +346,15 @@ def test_what_a_reading_leaves_to_its_names_is_supplied_and_recorded() -> None:
         core["parameters"] = [p for p in core["parameters"] if p["name"] == "price"]
         core["sets"] = [s for s in core["sets"] if s["name"] == "T"]
         energy, charge, discharge = (
-            "battery.state_of_charge", "battery.charge", "battery.discharge"
-        )  # fmt: skip
+            "battery.state_of_charge",
+            "battery.charge",
+            "battery.discharge",
+        )
         rows = {
-            "change": (["t in T"], f"{energy}[t+1] == {energy}[t] + "
-                                   f"(0.96*{charge}[t] - {discharge}[t]/0.95)*dt(t)"),
+            "change": (
+                ["t in T"],
+                f"{energy}[t+1] == {energy}[t] + (0.96*{charge}[t] - {discharge}[t]/0.95)*dt(t)",
+            ),
             "start": ([], f"{energy}[first(I)] == 6[MWh]"),
             "end": ([], f"{energy}[last(I)] >= 6[MWh]"),
             "most": (["i in I"], f"{energy}[i] <= 19[MWh]"),
@@ -325,12 +362,17 @@ def test_what_a_reading_leaves_to_its_names_is_supplied_and_recorded() -> None:
             "in": (["t in T"], f"{charge}[t] <= 8[MW]"),
             "out": (["t in T"], f"{discharge}[t] <= 10[MW]"),
             "one": (["t in T"], f"exclusive({charge}[t], {discharge}[t])"),
-        }  # fmt: skip
+        }
         core["constraints"] = [
-            {"constraint_id": key, "name": key, "forall": over, "expression": text,
-             "category": "Physical Laws"}
+            {
+                "constraint_id": key,
+                "name": key,
+                "forall": over,
+                "expression": text,
+                "category": "Physical Laws",
+            }
             for key, (over, text) in rows.items()
-        ]  # fmt: skip
+        ]
         goal = core["objective_function"]
         goal.pop("components")
         goal["expression"] = (
@@ -357,9 +399,15 @@ def test_a_bound_for_some_hours_does_not_replace_the_sign() -> None:
     def first_hour(core: dict[str, Any]) -> None:
         del core["decision_variables"][0]["lower"]
         core["constraints"].append(
-            {"constraint_id": "one", "name": "one", "category": "Physical Laws",
-             "forall": ["t in T"], "where": "t == first(T)", "expression": "x[t] >= -2"}
-        )  # fmt: skip
+            {
+                "constraint_id": "one",
+                "name": "one",
+                "category": "Physical Laws",
+                "forall": ["t in T"],
+                "where": "t == first(T)",
+                "expression": "x[t] >= -2",
+            }
+        )
 
     def every_hour(core: dict[str, Any]) -> None:
         first_hour(core)

@@ -44,8 +44,9 @@ def joint_plan(
             grid = np.full(int(np.prod(block.shape)), np.nan)
             grid[block.positions] = values
             values = grid
-        unit = parse_unit(next(v.unit or "1" for v in first.core.decision_variables
-                               if v.name == block.name))  # fmt: skip
+        unit = parse_unit(
+            next(v.unit or "1" for v in first.core.decision_variables if v.name == block.name)
+        )
         plan[block.name] = Series(block.name, values.reshape(block.shape), unit)
     return plan
 
@@ -92,8 +93,10 @@ def _joined(one: Program, two: Program, place: Ints, factor: Floats, shift: Floa
     target = np.where(own, n + np.cumsum(own) - 1, place)
     shared = np.flatnonzero(~own)
     lower, upper = one.column_lower.copy(), one.column_upper.copy()
-    ends = [(two.column_lower[shared] - shift[shared]) / factor[shared],
-            (two.column_upper[shared] - shift[shared]) / factor[shared]]  # fmt: skip
+    ends = [
+        (two.column_lower[shared] - shift[shared]) / factor[shared],
+        (two.column_upper[shared] - shift[shared]) / factor[shared],
+    ]
     np.maximum.at(lower, place[shared], ends[0])
     np.minimum.at(upper, place[shared], ends[1])
     whole = one.integrality.copy()
@@ -114,9 +117,16 @@ def _joined(one: Program, two: Program, place: Ints, factor: Floats, shift: Floa
         row_lower=np.concatenate((one.row_lower, two.row_lower - moved)),
         row_upper=np.concatenate((one.row_upper, two.row_upper - moved)),
         columns=(*one.columns, *([_more(n, added)] if added else [])),
-        rows=(*one.rows, *(replace(r, start=r.start + one.row_count, stop=r.stop + one.row_count,
-                                   generated=True) for r in two.rows)),
-    )  # fmt: skip
+        rows=(
+            *one.rows,
+            *(
+                replace(
+                    r, start=r.start + one.row_count, stop=r.stop + one.row_count, generated=True
+                )
+                for r in two.rows
+            ),
+        ),
+    )
 
 
 def _more(start: int, count: int) -> ColumnBlock:

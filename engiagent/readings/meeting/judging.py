@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from engiagent.blueprint.document import ConstraintDef, Core, ObjectiveDef, ParameterDef
-from engiagent.blueprint.grammar import Binary, Node, Reduce, Ref, Unary, parse, references
+from engiagent.blueprint.document import Core, ObjectiveDef, ParameterDef
+from engiagent.blueprint.grammar import Binary, Node, Reduce, Unary, parse, references
 from engiagent.blueprint.units import parse_unit
 from engiagent.errors import EngiagentError
 from engiagent.readings.meeting.normalising import with_names
@@ -133,9 +133,13 @@ def rows_of(side: Side) -> list[Row]:
         over = f" for {', '.join(c.forall)}" if c.forall else ""
         where = f" where {with_names(c.where, names)}" if c.where else ""
         found.append(
-            Row(c.constraint_id, with_names(c.expression, names) + over + where, quote_of(c),
-                _used(c.expression, quantities, core))
-        )  # fmt: skip
+            Row(
+                c.constraint_id,
+                with_names(c.expression, names) + over + where,
+                quote_of(c),
+                _used(c.expression, quantities, core),
+            )
+        )
     for v in core.decision_variables:
         limits = [None if b is None else with_names(str(b), names) for b in (v.lower, v.upper)]
         name = quantities[v.name]
@@ -143,15 +147,21 @@ def rows_of(side: Side) -> list[Row]:
         formula = formula if limits[1] is None else f"{formula} <= {limits[1]}"
         whole = f", {v.type}" if v.type != "continuous" else ""
         found.append(
-            Row(f"bounds:{v.name}", f"{formula} [{v.unit or '1'}]{whole}", quote_of(v),
-                frozenset([name]))
-        )  # fmt: skip
+            Row(
+                f"bounds:{v.name}",
+                f"{formula} [{v.unit or '1'}]{whole}",
+                quote_of(v),
+                frozenset([name]),
+            )
+        )
     return found
 
 
 def quote_of(item: Any) -> str:
     """Return the words that something rests on, the first source's."""
-    return next((" ".join(s.quote.split()) for s in all_leaves(item.source_reference) if s.quote), "")
+    return next(
+        (" ".join(s.quote.split()) for s in all_leaves(item.source_reference) if s.quote), ""
+    )
 
 
 def _shown_names(side: Side) -> dict[str, str]:
@@ -293,7 +303,9 @@ def differing(
         if match is not None:
             left.remove(term)
             right.remove(match)
-    return [t for t in left if abs(t[1]) > 1e-9 * scale], [t for t in right if abs(t[1]) > 1e-9 * scale]
+    return [t for t in left if abs(t[1]) > 1e-9 * scale], [
+        t for t in right if abs(t[1]) > 1e-9 * scale
+    ]
 
 
 # --- what confirms nothing ---------------------------------------------------------------------

@@ -6,15 +6,14 @@ may be many optima.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final
 
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.units import parse_unit
 from engiagent.certify import certify
-from engiagent.errors import EngiagentError, InputError
-from engiagent.jsontext import dumps_canonical, loads_strict
+from engiagent.errors import EngiagentError
 from engiagent.readings.meeting.joint import joint_plan
 from engiagent.readings.meeting.judging import (
     Broken,
@@ -32,7 +31,15 @@ from engiagent.readings.meeting.judging import (
 from engiagent.readings.meeting.nomenclature import Nomenclature, nomenclature
 from engiagent.readings.meeting.normalising import normalise
 from engiagent.readings.meeting.plans import Mapped, Side, completed, mapped, solve_reading
-from engiagent.readings.meeting.settling import Settled, settled
+from engiagent.readings.meeting.record import (
+    Difference,
+    Grade,
+    Meeting,
+    Outcome,
+    Solved,
+    Statement,
+)
+from engiagent.readings.meeting.settling import settled
 from engiagent.solvers import SolveOptions
 from engiagent.solvers.registry import is_available
 from engiagent.verify.levels.goals import Objective
@@ -40,165 +47,10 @@ from engiagent.verify.levels.sources import ProblemLike
 from engiagent.verify.series import Series
 from engiagent.verify.tolerances import TOLERANCES
 
-Outcome = Literal["met", "met infeasible", "different", "names do not meet", "not confirmed"]
-Grade = Literal["recomputed", "agreed", "reported"]
-MOST = 3
+MOST: Final = 3
 """Differences that are reported: each of them is a question."""
-SECOND_SOLVER = "scip"
+SECOND_SOLVER: Final = "scip"
 """Whom to ask about whole numbers beside the solver of the first reading."""
-
-
-@dataclass(frozen=True)
-class Statement:
-    """What one reading states: its formula in quantity names and the words it rests on."""
-
-    formula: str
-    quote: str
-
-    @property
-    def words(self) -> str:
-        """The quote, or ``no words``."""
-        return self.quote or "no words"
-
-
-@dataclass(frozen=True)
-class Difference:
-    """In what two readings differ.
-
-    Attributes
-    ----------
-    kind
-        ``lacks``: the first lacks or weakens what the second states; ``adds``: the first adds or
-        tightens; ``goals``: the goals differ.
-    first, second
-        What either states; an empty formula where it states nothing of the kind.
-    row
-        Id of the row in the reading whose row is broken, or ``objective``.
-    where, amount, unit
-        The worst place and by how much it is broken there.
-    worth
-        Objective of the first reading less that of the second; None where one has none.
-    """
-
-    kind: Literal["lacks", "adds", "goals"]
-    first: Statement
-    second: Statement
-    row: str
-    where: Mapping[str, Any] = field(default_factory=dict)
-    amount: float | None = None
-    unit: str | None = None
-    worth: float | None = None
-
-    def text(self) -> str:
-        """Return the difference as one sentence."""
-        words = {"lacks": "the first reading lacks or weakens",
-                 "adds": "the first reading adds or tightens", "goals": "the goals differ in"}
-        stated = self.second if self.kind == "lacks" else self.first
-        place = "".join(f" at {name} = {label}" for name, label in self.where.items())
-        by = "" if self.amount is None else f", broken by {self.amount:.6g} {self.unit or ''}{place}"
-        return f"{words[self.kind]} {stated.formula} ({stated.words}){by}"  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Solved:
-    """What a reading's solve came to; the objective as the checker evaluates it."""
-
-    blueprint_sha256: str
-    status: str
-    solver: str
-    objective: float | None = None
-    unit: str | None = None
-    bound: float | None = None
-
-
-@dataclass(frozen=True)
-class Meeting:
-    """The outcome of two readings, for the certificate.
-
-    Attributes
-    ----------
-    outcome, reason
-        One of :data:`Outcome`, and why in words.
-    plan
-        Which plan is the best by both: ``first``, ``second`` or ``joint``; None without meeting.
-    grade
-        Of the evidence that it is the best; None without meeting.
-    blueprint
-        The second reading as it was written; its hash and its solution are in ``second``.
-    supplied
-        What was added to it, in words.
-    schedule
-        The plan, in the first reading's names, where it is not the first's own. Not serialised.
-    """
-
-    outcome: Outcome
-    reason: str
-    first: Solved
-    second: Solved | None
-    names: Nomenclature
-    blueprint: Blueprint
-    supplied: tuple[str, ...] = ()
-    plan: Literal["first", "second", "joint"] | None = None
-    grade: Grade | None = None
-    settled: Settled = Settled()
-    differences: tuple[Difference, ...] = ()
-    schedule: Mapping[str, Series] | None = field(default=None, compare=False, repr=False)
-
-    @property
-    def confirmed(self) -> bool:
-        """Whether the second reading confirms the first."""
-        return self.outcome in ("met", "met infeasible")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON, in the same order each time."""
-        found = {
-            "outcome": self.outcome, "reason": self.reason, "plan": self.plan,
-            "grade": self.grade, "first": self.first.__dict__,
-            "second": None if self.second is None else self.second.__dict__,
-            "nomenclature": self.names.to_dict(), "blueprint": self.blueprint.to_dict(),
-            "supplied": list(self.supplied), "settled": self.settled.to_dict(),
-            "differences": [
-                d.__dict__ | {"first": d.first.__dict__, "second": d.second.__dict__,
-                              "where": dict(d.where)}
-                for d in self.differences
-            ],
-        }  # fmt: skip
-        plain: dict[str, Any] = loads_strict(dumps_canonical(found))
-        return plain
-
-    def to_json(self) -> str:
-        """Return the canonical JSON text."""
-        return dumps_canonical(self.to_dict())
-
-    @classmethod
-    def from_dict(cls, data: Any) -> "Meeting":
-        """Read what :meth:`to_dict` wrote.
-
-        Raises
-        ------
-        InputError
-            When it is no meeting.
-        """
-        try:
-            return cls(
-                data["outcome"],
-                data["reason"],
-                Solved(**data["first"]),
-                None if data["second"] is None else Solved(**data["second"]),
-                Nomenclature.from_dict(data["nomenclature"]),
-                Blueprint.from_dict(data["blueprint"]),
-                tuple(data["supplied"]),
-                data["plan"],
-                data["grade"],
-                Settled.from_dict(data["settled"]),
-                tuple(
-                    Difference(**d | {"first": Statement(**d["first"]),
-                                      "second": Statement(**d["second"])})
-                    for d in data["differences"]
-                ),
-            )  # fmt: skip
-        except (KeyError, TypeError, AttributeError) as error:
-            raise InputError(f"no meeting of two readings: {error}", "the meeting") from None
 
 
 def meet(
@@ -260,8 +112,9 @@ class _Case:
 
     def ended(self, outcome: Outcome, reason: str, **more: Any) -> Meeting:
         """Return the meeting with an outcome."""
-        return Meeting(outcome, reason, self.own, self.second, self.names, self.written,
-                       self.supplied, **more)  # fmt: skip
+        return Meeting(
+            outcome, reason, self.own, self.second, self.names, self.written, self.supplied, **more
+        )
 
     def settled_by(self, problem: ProblemLike | None, meeting: Meeting) -> Meeting:
         """Return a meeting with what it settles beside the optimum."""
@@ -270,9 +123,7 @@ class _Case:
         return replace(meeting, settled=settled(self.first, self.side, problem))
 
 
-def _solve_second(
-    first: Side, second: Blueprint, options: SolveOptions, isolate: bool
-) -> Side:
+def _solve_second(first: Side, second: Blueprint, options: SolveOptions, isolate: bool) -> Side:
     """Solve the second reading, whole numbers by another solver where there is one."""
     side = solve_reading(second, first.folder, options, isolate=isolate)
     same = _family(str(side.schedule.attrs.get("solver", ""))) == _family(
@@ -315,7 +166,8 @@ def _compared(case: _Case) -> Meeting:
     assert side is not None
     statuses = {first.status, side.status}
     if side.status == "unbounded":
-        return case.ended("not confirmed", "the second reading leaves its goal without a bound")
+        reason = "the second reading leaves its goal without a bound"
+        return case.ended("not confirmed", _because(reason, side))
     if statuses == {"infeasible"}:
         return _both_infeasible(case)
     if "infeasible" in statuses and statuses - {"infeasible"} == {"optimal"}:
@@ -325,6 +177,12 @@ def _compared(case: _Case) -> Meeting:
             "not confirmed", f"no optimum is proven: {first.status} and {side.status}"
         )
     return _optima(case)
+
+
+def _because(reason: str, side: Side) -> str:
+    """Return a reason with the conflict set, or with what grows, where it can be named."""
+    trouble = side.trouble()
+    return f"{reason}: {trouble}" if trouble else reason
 
 
 # --- infeasible ----------------------------------------------------------------------------------
@@ -356,7 +214,7 @@ def _one_infeasible(case: _Case) -> Meeting:
     broken = () if plan is None else judged(target, plan).broken
     found = [_difference(case, "lacks" if forward else "adds", item, None) for item in broken]
     which = "second" if forward else "first"
-    reason = f"the {which} reading allows no plan, the other has one"
+    reason = _because(f"the {which} reading allows no plan, the other has one", target)
     return case.ended("different", reason, differences=tuple(found[:MOST]))
 
 
@@ -399,8 +257,10 @@ def _optima(case: _Case) -> Meeting:
         if not kept.holds:
             rows = ", ".join(item.row.id for item in kept.broken) or kept.unchecked[0]
             return case.ended("not confirmed", f"the {name} reading's plan breaks itself: {rows}")
-    onto, unto = (_across(first, side, there, case.options),
-                  _across(side, first, back, case.options))  # fmt: skip
+    onto, unto = (
+        _across(first, side, there, case.options),
+        _across(side, first, back, case.options),
+    )
     value = _in_unit_of(goal_a, goal_b)
     same = value is not None and close(value, goal_b.value)
     reached = onto.goal is not None and close(onto.goal.value, goal_b.value)
@@ -416,7 +276,9 @@ def _optima(case: _Case) -> Meeting:
             return _met(case, "second", text, unto.plan)
         joint = joint_plan(first, side, there, case.options)
         if joint is not None and _keeps_both(case, joint, goal_a, goal_b):
-            return _met(case, "joint", "one plan keeps both readings and is the best of both", joint)
+            return _met(
+                case, "joint", "one plan keeps both readings and is the best of both", joint
+            )
     found = _differences(case, onto, unto, value, goal_b)
     return case.ended("different", "the readings differ", differences=found)
 
@@ -437,9 +299,11 @@ def _in_unit_of(goal: Objective, other: Objective) -> float | None:
     if one.dimension != two.dimension:
         return None
     sign = 1.0 if goal.sense == other.sense else -1.0
-    return sign * two.from_si(one.to_si(goal.value)) if sign > 0 else -goal.value * (
-        one.scale / two.scale
-    )  # fmt: skip
+    return (
+        sign * two.from_si(one.to_si(goal.value))
+        if sign > 0
+        else -goal.value * (one.scale / two.scale)
+    )
 
 
 def _same_terms(goal_a: Objective, goal_b: Objective, onto: Objective | None) -> bool:
@@ -532,8 +396,10 @@ def _goals(case: _Case, onto: _Across, worth: float | None) -> Sequence[Differen
         return ()
     left, right = differing(terms_of(first, first.plan), terms_of(side, onto.plan))
     quotes = [_goal_quote(s) for s in (first, side)]
-    texts = [" + ".join(f"{text} (= {number:.9g})" for text, number in terms) or "nothing"
-             for terms in (left, right)]  # fmt: skip
+    texts = [
+        " + ".join(f"{text} (= {number:.9g})" for text, number in terms) or "nothing"
+        for terms in (left, right)
+    ]
     amount = None if here is None else here - onto.goal.value
     one, two = Statement(texts[0], quotes[0]), Statement(texts[1], quotes[1])
     return (Difference("goals", one, two, "objective", {}, amount, onto.goal.unit, worth),)

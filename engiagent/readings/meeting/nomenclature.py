@@ -22,7 +22,7 @@ from engiagent.verify.documents import Declarations
 from engiagent.verify.vocabulary import SERIES
 
 SHOWN: Final = 40
-"""Members of a set that a prompt lists; of longer ones it names the first, the last and how many."""
+"""Members of a set that a prompt lists; of longer sets the first, the last and how many."""
 _FIGURE: Final = re.compile(r"(?<![\w.])(?![01]\b)\d")
 _SIGNED: Final = ("shifted_energy",)
 """Words of the vocabulary that fall below zero: energy that a load is ahead or behind."""
@@ -102,11 +102,15 @@ class Nomenclature:
         return {
             "entries": [asdict(e) | {"sets": list(e.sets)} for e in self.entries],
             "sets": [
-                {"name": s.name, "kind": s.kind, "members": list(s.members),
-                 "declared": dict(s.declared)}
+                {
+                    "name": s.name,
+                    "kind": s.kind,
+                    "members": list(s.members),
+                    "declared": dict(s.declared),
+                }
                 for s in self.sets
             ],
-        }  # fmt: skip
+        }
 
     @classmethod
     def from_dict(cls, data: Any) -> "Nomenclature":

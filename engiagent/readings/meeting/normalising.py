@@ -10,7 +10,14 @@ from dataclasses import replace
 from typing import Any
 
 from engiagent.blueprint import Blueprint
-from engiagent.blueprint.document import ConstraintDef, Core, SetDef, VariableDef, freeze
+from engiagent.blueprint.document import (
+    ConstraintDef,
+    Core,
+    ExpressionDef,
+    SetDef,
+    VariableDef,
+    freeze,
+)
 from engiagent.blueprint.grammar import (
     Binary,
     Binder,
@@ -88,20 +95,28 @@ def _declared(core: Core, names: Nomenclature, supplied: list[str]) -> dict[str,
         own[name] = name.replace(".", "_")
         binary = {"lower": 0, "upper": 1} if entry.type == "binary" else {}
         made: dict[str, Any] = {"name": own[name], "quantity": name, "index": over, **binary}
-        added.append(VariableDef(type=entry.type, unit=entry.unit, **made))
+        made |= {"type": entry.type, "unit": entry.unit}
+        added.append(VariableDef(**made))
         supplied.append(f"{name} is declared over {' x '.join(over) or 'nothing'}, {entry.type}")
     if not added:
         return {}
-    fields = {"constraints": core.constraints, "expressions": core.expressions,
-              "objective_function": core.objective_function}  # fmt: skip
+    fields = {
+        "constraints": core.constraints,
+        "expressions": core.expressions,
+        "objective_function": core.objective_function,
+    }
     renamed = {key: _renamed(value, own) for key, value in fields.items()}
-    return {**renamed, "sets": tuple(sets),
-            "decision_variables": (*core.decision_variables, *added)}  # fmt: skip
+    return {
+        **renamed,
+        "sets": tuple(sets),
+        "decision_variables": (*core.decision_variables, *added),
+    }
 
 
 def _texts(core: Core) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield expressions with the set of each index in scope."""
-    for item in (*core.constraints, *core.expressions):
+    both: tuple[ConstraintDef | ExpressionDef, ...] = (*core.constraints, *core.expressions)
+    for item in both:
         binders = item.forall if isinstance(item, ConstraintDef) else item.index
         yield item.expression, _scope(parse_binder(b) for b in binders if " in " in b)
     goal = core.objective_function
@@ -142,7 +157,9 @@ def _index_sets(
         roots = {_root(name, by_name) for name in used}
         ends = any(isinstance(i, Binary) and i.op == "+" for i, _ in at) or is_state(entry.name)
         roots = {instants.get(name, name) if ends else name for name in roots}
-        roots -= {str(by_name[n].of) for n in roots if n in by_name and by_name[n].kind == "instants"}
+        roots -= {
+            str(by_name[n].of) for n in roots if n in by_name and by_name[n].kind == "instants"
+        }
         chosen = next(iter(roots)) if len(roots) == 1 else default
         if chosen not in by_name:
             known = names.index(chosen)
@@ -221,18 +238,20 @@ def _from_rows(core: Core, supplied: list[str]) -> list[VariableDef]:
     The rows stay: a difference is reported in their words.
     """
     variables = {v.name: v for v in core.decision_variables}
-    decided = set(variables) | {e.name for e in core.expressions} | {
-        e.quantity for e in core.expressions if e.quantity
-    }  # fmt: skip
+    decided = (
+        set(variables)
+        | {e.name for e in core.expressions}
+        | {e.quantity for e in core.expressions if e.quantity}
+    )
     decided |= {v.quantity for v in core.decision_variables if v.quantity}
     for row in core.constraints:
         node = parse(row.expression)
         if row.hard is False or row.where is not None or not isinstance(node, Compare):
             continue
         for op, left, right in zip(node.ops, node.operands, node.operands[1:], strict=False):
-            for given, other, side in ((left, right, op), (right, left, _TURNED.get(op))):
+            for given, other, side in ((left, right, op), (right, left, _TURNED.get(op, ""))):
                 one, factor, sign = _peeled(given, row.expression)
-                side = _TURNED.get(side) if sign < 0 else side
+                side = _TURNED.get(side, "") if sign < 0 else side
                 if side not in _TURNED or one is None or one.name not in variables:
                     continue
                 v = variables[one.name]
@@ -244,8 +263,11 @@ def _from_rows(core: Core, supplied: list[str]) -> list[VariableDef]:
                 if limit is None or getattr(v, key) is not None or v.type == "semicontinuous":
                     continue
                 index, text = limit
-                variables[one.name] = replace(v, index=index, **{key: text})
-                supplied.append(f"the row {row.constraint_id} as {key} bound of {v.quantity or v.name}")
+                changes: dict[str, Any] = {"index": index, key: text}
+                variables[one.name] = replace(v, **changes)
+                supplied.append(
+                    f"the row {row.constraint_id} as {key} bound of {v.quantity or v.name}"
+                )
     return [variables[v.name] for v in core.decision_variables]
 
 
@@ -253,7 +275,7 @@ _TURNED = {"<=": ">=", ">=": "<="}
 
 
 def _peeled(node: Node, text: str) -> tuple[Ref | None, str | None, int]:
-    """Return the quantity of ``2*x[t]``, ``-x[t]`` or ``x[t]*dt(t)``, its factor and that's sign."""
+    """Return the quantity of ``2*x[t]``, ``-x[t]`` or ``x[t]*dt(t)``, factor and sign."""
     if isinstance(node, Ref):
         return node, None, 1
     if isinstance(node, Unary) and node.op == "-":

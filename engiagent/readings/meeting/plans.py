@@ -20,15 +20,16 @@ from typing import Any
 import numpy as np
 
 from engiagent.blueprint import Blueprint
-from engiagent.blueprint.document import Core, VariableDef
+from engiagent.blueprint.document import Core, ExpressionDef, VariableDef
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.units import Unit, parse_unit
 from engiagent.errors import EngiagentError
 from engiagent.formulations import compile_blueprint, expand
 from engiagent.formulations.program import OBJECTIVE, ColumnBlock, Program
-from engiagent.formulations.values import Floats
+from engiagent.formulations.values import Floats, Ints
 from engiagent.solvers import SolveOptions, solve, to_dataset
 from engiagent.solvers.result import SolverResult
+from engiagent.stages import explained, reasons
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.series import Series
@@ -58,12 +59,15 @@ class Side:
     ----------
     schedule
         As ``to_dataset`` gives it; what a solver claims stands in its attributes.
+    result
+        The solver's own account, for why there is no plan; None where it was not stored.
     """
 
     blueprint: Blueprint
     folder: Path | None
     program: Program
     schedule: Any
+    result: SolverResult | None = None
 
     @property
     def core(self) -> Core:
@@ -95,11 +99,30 @@ class Side:
         """Return the checker's view of a plan in this reading's names."""
         return Bench(self.declarations, self.plan if plan is None else plan)
 
+    def trouble(self) -> str:
+        """Return why there is no best plan: statements that clash, or quantities that grow."""
+        if self.result is None:
+            return ""
+        try:
+            found = explained(
+                self.blueprint,
+                self.program,
+                self.result,
+                self.folder or Path(),
+                None,
+                name="reading",
+            )
+        except EngiagentError:
+            return ""
+        return "; ".join(reasons(found))
+
     def values(self) -> dict[str, Values]:
         """Return the plan by quantity: variables, and expressions that name one."""
         bench, found = self.bench(), {}
-        for item in (*self.core.decision_variables, *self.core.expressions):
-            key = getattr(item, "quantity", None) or item.name
+        items: tuple[VariableDef | ExpressionDef, ...]
+        items = (*self.core.decision_variables, *self.core.expressions)
+        for item in items:
+            key = item.quantity or item.name
             if key in found or (not item.quantity and not isinstance(item, VariableDef)):
                 continue
             try:
@@ -126,7 +149,8 @@ def solve_reading(
     """
     full = expand(blueprint)
     program = compile_blueprint(full, folder)
-    return Side(full, folder, program, to_dataset(program, solve(program, options, isolate=isolate)))
+    result = solve(program, options, isolate=isolate)
+    return Side(full, folder, program, to_dataset(program, result), result)
 
 
 # --- mapping -----------------------------------------------------------------------------------
@@ -204,12 +228,18 @@ def _aligned(values: Values, v: VariableDef, side: Side) -> Floats | str:
     places = []
     for dim in dims:
         found = next(
-            ((k, p) for k, other in enumerate(values.dims)
-             if k not in order and (p := _positions(dim, other)) is not None), None,
-        )  # fmt: skip
+            (
+                (k, p)
+                for k, other in enumerate(values.dims)
+                if k not in order and (p := _positions(dim, other)) is not None
+            ),
+            None,
+        )
         if found is None:
             sizes = " x ".join(f"{d.size} {d.root.kind}" for d in values.dims)
-            return f"the members of its index sets differ: {sizes} against {dim.size} {dim.root.kind}"
+            return (
+                f"the members of its index sets differ: {sizes} against {dim.size} {dim.root.kind}"
+            )
         order.append(found[0])
         places.append(found[1])
     data = values.data.reshape(values.shape).transpose(order)
@@ -306,8 +336,9 @@ def _completion(
     upper = np.where(known, fixed, program.column_upper)
     # A switch that is fixed in between is the checker's to refuse, not a reason to stop here.
     whole = program.integrality & ~known
-    held = replace(program, column_lower=lower, column_upper=upper, integrality=whole, goals=(),
-                   method=None)  # fmt: skip
+    held = replace(
+        program, column_lower=lower, column_upper=upper, integrality=whole, goals=(), method=None
+    )
     elastic = _elastic(held)
     if elastic is None:
         return None
@@ -341,8 +372,10 @@ def _solved(program: Program, options: SolveOptions) -> SolverResult | None:
 def _elastic(program: Program) -> Program | None:
     """Return the program with two slacks a row, whose scaled sum is to be least."""
     n, m = program.column_count, program.row_count
-    if any((p.row_numbers() == OBJECTIVE).any() != (p.row_numbers() == OBJECTIVE).all()
-           for p in program.nonlinear):  # fmt: skip
+    if any(
+        (p.row_numbers() == OBJECTIVE).any() != (p.row_numbers() == OBJECTIVE).all()
+        for p in program.nonlinear
+    ):
         return None
     counts = np.diff(program.row_starts)
     rows = np.repeat(np.arange(m), counts)
@@ -351,7 +384,7 @@ def _elastic(program: Program) -> Program | None:
     scale[scale == 0.0] = 1.0
     # Each row gets its two slacks at the end of its entries.
     ends = program.row_starts[1:]
-    at = np.repeat(ends, 2)
+    at: Ints = np.asarray(np.repeat(ends, 2), dtype=np.int64)
     extra = n + np.arange(2 * m)
     signs = np.tile([1.0, -1.0], m) * np.repeat(scale, 2)
     return replace(
@@ -363,12 +396,12 @@ def _elastic(program: Program) -> Program | None:
         column_upper=np.concatenate((program.column_upper, np.full(2 * m, np.inf))),
         integrality=np.concatenate((program.integrality, np.zeros(2 * m, dtype=bool))),
         row_starts=program.row_starts + 2 * np.arange(m + 1),
-        row_columns=np.insert(program.row_columns, at, extra),
+        row_columns=np.asarray(np.insert(program.row_columns, at, extra), dtype=np.int64),
         row_values=np.insert(program.row_values, at, signs),
         products=program.products.of_rows(),
-        nonlinear=tuple(
-            p for p in program.nonlinear if not (p.row_numbers() == OBJECTIVE).any()
+        nonlinear=tuple(p for p in program.nonlinear if not (p.row_numbers() == OBJECTIVE).any()),
+        columns=(
+            *program.columns,
+            ColumnBlock(name="slack__", start=n, stop=n + 2 * m, unit="1", generated=True),
         ),
-        columns=(*program.columns,
-                 ColumnBlock(name="slack__", start=n, stop=n + 2 * m, unit="1", generated=True)),
-    )  # fmt: skip
+    )

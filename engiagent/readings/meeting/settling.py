@@ -1,4 +1,4 @@
-"""What agreement settles beside the optimum: numbers, sentences and dynamics that both readings have.
+"""What agreement settles beside the optimum: numbers, sentences and dynamics of both readings.
 
 A number of the first reading is confirmed where the second uses the same SI value from an
 overlapping place of the text. What the second reading does not have stays open, by name.
@@ -6,9 +6,9 @@ overlapping place of the text. What the second reading does not have stays open,
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Final
 
-from engiagent.blueprint.document import Core, ParameterDef
+from engiagent.blueprint.document import Core, GoalDef, ObjectiveDef, ParameterDef
 from engiagent.blueprint.grammar import Number, parse, walk
 from engiagent.blueprint.units import Dimension, UnitError, parse_unit
 from engiagent.errors import EngiagentError
@@ -17,7 +17,7 @@ from engiagent.readings.meeting.plans import Side
 from engiagent.verify.levels.coverage import uncovered
 from engiagent.verify.levels.sources import ProblemLike, Span, all_leaves
 
-EQUAL = 1e-9
+EQUAL: Final = 1e-9
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,8 @@ def _figures(core: Core, text: str) -> Iterator[_Figure]:
         values = [str(value) for value in component.parameters.values()]
         yield from _literals(component.name, values, component.source_reference, text)
     goal = core.objective_function
-    for item in () if goal is None else (goal, *goal.terms):
+    items: tuple[ObjectiveDef | GoalDef, ...] = () if goal is None else (goal, *goal.terms)
+    for item in items:
         texts = [item.expression] if item.expression else []
         yield from _literals(item.name or "objective", texts, item.source_reference, text)
 
