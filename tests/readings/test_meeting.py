@@ -159,6 +159,7 @@ def test_a_wrong_first_reading_is_named_with_the_words_it_is_about(
         )
     )
     assert words in quotes
+    assert bool(first.first.formula) == (change is not dropped)
     assert first.worth is not None
     assert first.worth != 0.0
 

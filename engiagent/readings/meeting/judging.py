@@ -206,15 +206,25 @@ def _used(text: str, quantities: Mapping[str, str], core: Core) -> frozenset[str
 
 
 def counterpart(row: Row, others: Sequence[Row]) -> Row | None:
-    """Return the row of the other reading that speaks of the most alike quantities."""
+    """Return the row of the other reading about the same: alike quantities, then words and form.
 
-    def alike(other: Row) -> tuple[float, bool, int]:
+    None where no row has words in common, or is a bound or an equation as this one is.
+    """
+
+    def form(one: Row) -> tuple[bool, bool]:
+        return one.id.startswith("bounds:"), "==" in one.formula
+
+    def words(other: Row) -> bool:
+        short, long = sorted((row.quote, other.quote), key=len)
+        return bool(short) and short in long and 2 * len(short) >= len(long)
+
+    def alike(other: Row) -> tuple[float, bool, bool, int]:
         both = len(row.names & other.names) / max(1, len(row.names | other.names))
-        kind = row.id.startswith("bounds:") == other.id.startswith("bounds:")
-        equal = ("==" in row.formula) == ("==" in other.formula)
-        return both, kind and equal, -abs(len(row.formula) - len(other.formula))
+        near = -abs(len(row.formula) - len(other.formula))
+        return both, words(other), form(other) == form(row), near
 
-    best = max(others, key=alike, default=None)
+    near = [other for other in others if words(other) or form(other) == form(row)]
+    best = max(near, key=alike, default=None)
     return best if best is not None and row.names & best.names else None
 
 

@@ -59,17 +59,20 @@ class Difference:
 
     def text(self) -> str:
         """Return the difference as one sentence."""
-        words = {
-            "lacks": "the first reading lacks or weakens",
-            "adds": "the first reading adds or tightens",
-            "goals": "the goals differ in",
-        }
-        stated = self.second if self.kind == "lacks" else self.first
-        place = "".join(f" at {name} = {label}" for name, label in self.where.items())
-        by = (
-            "" if self.amount is None else f", broken by {self.amount:.6g} {self.unit or ''}{place}"
+        if self.kind == "goals":
+            return (
+                f"the goals differ: one has {self.first.formula} ({self.first.words}), the other "
+                f"{self.second.formula} ({self.second.words})"
+            )
+        weak = self.kind == "lacks"
+        verb, stated = (
+            ("lacks or weakens" if weak else "adds or tightens"),
+            (self.second if weak else self.first),
         )
-        return f"{words[self.kind]} {stated.formula} ({stated.words}){by}"
+        place = "".join(f" at {name} = {label}" for name, label in self.where.items())
+        amount = None if self.amount is None else f"{self.amount:.6g} {self.unit or ''}"
+        by = "" if amount is None else f", broken by {amount}{place}"
+        return f"the first reading {verb} {stated.formula} ({stated.words}){by}"
 
 
 @dataclass(frozen=True)
