@@ -82,6 +82,12 @@ def test_a_meeting_survives_its_certificate(name: str) -> None:
     once, again = (met(name, honest(name)) for _ in range(2))
     assert once.to_json() == again.to_json()
     assert Meeting.from_dict(once.to_dict()).to_json() == once.to_json()
+    assert once.second is not None
+    assert once.second.blueprint_sha256 == honest(name).sha256 == once.blueprint.sha256
+    assert (
+        once.first.blueprint_sha256
+        == Blueprint.load(CORPUS / name / "expert" / "blueprint.json").sha256
+    )
 
 
 # --- wrong copies of the first -------------------------------------------------------------------

@@ -30,7 +30,7 @@ def joint_plan(
     place, factor, shift = _columns(first, second, there)
     program = _joined(first.program, second.program, place, factor, shift)
     try:
-        found = solve(program, replace(options, backend=None), isolate=False)
+        found = solve(program, replace(options, backend=None), isolate=first.isolated)
     except EngiagentError:
         return None
     if found.status != "optimal" or found.x is None:

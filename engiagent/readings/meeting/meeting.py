@@ -90,7 +90,8 @@ def meet(
     except EngiagentError as error:
         return case.ended("not confirmed", f"the second reading cannot be solved: {error}")
     case.side = side
-    case.second = _solved(side, goal_of(side, side.plan) if side.status == "optimal" else None)
+    best = goal_of(side, side.plan) if side.status == "optimal" else None
+    case.second = replace(_solved(side, best), blueprint_sha256=second.sha256)
     empty = None if side.status == "infeasible" else vacuous(side)
     if empty is not None:
         return case.ended("not confirmed", f"the second reading is vacuous: {empty}")
@@ -152,7 +153,7 @@ def _solved(side: Side, goal: Objective | None) -> Solved:
     attrs = side.schedule.attrs
     bound = attrs.get("bound")
     return Solved(
-        side.blueprint.sha256,
+        side.written or side.blueprint.sha256,
         side.status,
         str(attrs.get("solver", "")),
         None if goal is None else goal.value,
@@ -280,6 +281,11 @@ def _optima(case: _Case) -> Meeting:
                 case, "joint", "one plan keeps both readings and is the best of both", joint
             )
     found = _differences(case, onto, unto, value, goal_b)
+    if not found:
+        open_ = [*onto.judgement.unchecked, *unto.judgement.unchecked]
+        why = open_[0] if open_ else "no row and no term of the goals shows why"
+        values = f"the optima are {goal_a.value:.9g} and {goal_b.value:.9g} {goal_b.unit}"
+        return case.ended("not confirmed", f"{values}; {why}")
     return case.ended("different", "the readings differ", differences=found)
 
 
@@ -330,7 +336,7 @@ def _keeps_both(
 
 def _with_plan(side: Side, plan: Mapping[str, Series]) -> Side:
     """Return a side whose plan is another."""
-    other = Side(side.blueprint, side.folder, side.program, side.schedule)
+    other = replace(side)
     other.__dict__["plan"] = dict(plan)
     return other
 

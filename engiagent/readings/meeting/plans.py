@@ -61,6 +61,10 @@ class Side:
         As ``to_dataset`` gives it; what a solver claims stands in its attributes.
     result
         The solver's own account, for why there is no plan; None where it was not stored.
+    written
+        Hash of the blueprint as it was written; empty for that of ``blueprint``.
+    isolated
+        Whether what is solved of this reading is solved in a child process.
     """
 
     blueprint: Blueprint
@@ -68,6 +72,8 @@ class Side:
     program: Program
     schedule: Any
     result: SolverResult | None = None
+    written: str = ""
+    isolated: bool = True
 
     @property
     def core(self) -> Core:
@@ -150,7 +156,8 @@ def solve_reading(
     full = expand(blueprint)
     program = compile_blueprint(full, folder)
     result = solve(program, options, isolate=isolate)
-    return Side(full, folder, program, to_dataset(program, result), result)
+    schedule = to_dataset(program, result)
+    return Side(full, folder, program, schedule, result, blueprint.sha256, isolate)
 
 
 # --- mapping -----------------------------------------------------------------------------------
@@ -306,7 +313,7 @@ def completed(
             fixed[block.start : block.stop] = np.round(part) if _whole(block, part) else part
     named = [b for b in side.program.columns if not b.generated]
     free = any(np.isnan(fixed[b.start : b.stop]).any() for b in named)
-    x = _completion(side.program, fixed, options, goal) if free else fixed
+    x = _completion(side, fixed, options, goal) if free else fixed
     return None if x is None else dict(_as_series(named, x, units))
 
 
@@ -328,9 +335,8 @@ def _as_series(
         yield block.name, Series(block.name, values.reshape(block.shape), units[block.name])
 
 
-def _completion(
-    program: Program, fixed: Floats, options: SolveOptions, goal: bool
-) -> Floats | None:
+def _completion(side: Side, fixed: Floats, options: SolveOptions, goal: bool) -> Floats | None:
+    program = side.program
     known = ~np.isnan(fixed)
     lower = np.where(known, fixed, program.column_lower)
     upper = np.where(known, fixed, program.column_upper)
@@ -342,7 +348,7 @@ def _completion(
     elastic = _elastic(held)
     if elastic is None:
         return None
-    first = _solved(elastic, options)
+    first = _solved(elastic, options, side.isolated)
     if first is None or first.x is None:
         return None
     n, x = program.column_count, first.x
@@ -357,14 +363,14 @@ def _completion(
             products=program.products,
             nonlinear=program.nonlinear,
         )
-        better = _solved(second, options)
+        better = _solved(second, options, side.isolated)
         x = x if better is None or better.x is None else better.x
     return np.where(known, fixed, x[:n])
 
 
-def _solved(program: Program, options: SolveOptions) -> SolverResult | None:
+def _solved(program: Program, options: SolveOptions, isolate: bool) -> SolverResult | None:
     try:
-        return solve(program, replace(options, start=None, backend=None), isolate=False)
+        return solve(program, replace(options, start=None, backend=None), isolate=isolate)
     except EngiagentError:
         return None
 
