@@ -328,6 +328,15 @@ def test_a_quantity_under_another_name_is_paired_where_only_one_fits() -> None:
     assert found.outcome == "names do not meet"
 
 
+def test_a_second_reading_in_quantities_of_its_own_alone_confirms_nothing() -> None:
+    def change(core: dict[str, Any]) -> None:
+        core["decision_variables"][0] |= {"quantity": "other.work", "role": "auxiliary"}
+
+    flat = solve_reading(_flat(4.0), None, OPTIONS, isolate=False)
+    found = meet(flat, edited(_flat(4.0), change), options=OPTIONS, isolate=False)
+    assert found.outcome == "names do not meet"
+
+
 # --- names and normalisation ---------------------------------------------------------------------
 
 

@@ -247,8 +247,12 @@ def _optima(case: _Case) -> Meeting:
     assert side is not None
     there, back = mapped(first.values(), side), mapped(side.values(), first)
     faults = [*there.faults, *_strangers(side, there, case.names)]
-    if faults or not there.shared:
-        reason = "; ".join(faults) or "the readings share no quantity"
+    decisions = {
+        v.quantity or v.name for v in first.core.decision_variables if v.role == "decision"
+    }
+    shared = set(there.pairs.values())
+    if faults or not (shared & decisions if decisions else shared):
+        reason = "; ".join(faults) or "the readings share no decision"
         return case.ended("names do not meet", reason)
     goal_a, goal_b = goal_of(first, first.plan), goal_of(side, side.plan)
     if goal_a is None or goal_b is None:

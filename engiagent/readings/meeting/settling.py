@@ -33,6 +33,8 @@ class Settled:
         nothing either, and those from which it does.
     dynamics
         Quantities whose change from one instant to the next the second reading states.
+    unspoken
+        Decisions of the first reading of which the second says nothing.
     """
 
     numbers: tuple[str, ...] = ()
@@ -40,6 +42,7 @@ class Settled:
     sentences: tuple[str, ...] = ()
     open_sentences: tuple[str, ...] = ()
     dynamics: tuple[str, ...] = ()
+    unspoken: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, list[str]]:
         """Return it as JSON."""
@@ -83,7 +86,16 @@ def settled(first: Side, second: Side, problem: ProblemLike | None) -> Settled:
         tuple(silent),
         tuple(left),
         tuple(_dynamics(second)),
+        unspoken(first, second),
     )
+
+
+def unspoken(first: Side, second: Side) -> tuple[str, ...]:
+    """Return the decisions of the first reading of which the second says nothing."""
+    theirs = {v.quantity or v.name for v in second.core.decision_variables}
+    theirs |= {e.quantity for e in second.core.expressions if e.quantity}
+    mine = [v for v in first.core.decision_variables if v.role == "decision"]
+    return tuple(q for v in mine if (q := v.quantity or v.name) not in theirs)
 
 
 def _same(one: _Figure, two: _Figure) -> bool:
