@@ -1,0 +1,183 @@
+"""What a meeting of two readings comes to, as a certificate stores it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from engiagent.blueprint import Blueprint
+from engiagent.errors import InputError
+from engiagent.jsontext import dumps_canonical, loads_strict
+from engiagent.readings.meeting.nomenclature import Nomenclature
+from engiagent.readings.meeting.settling import Settled
+from engiagent.verify.series import Series
+
+Outcome = Literal["met", "met infeasible", "different", "names do not meet", "not confirmed"]
+Grade = Literal["recomputed", "agreed", "reported"]
+NOTHING: Final = Settled()
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What one reading states: its formula in quantity names and the words it rests on."""
+
+    formula: str
+    quote: str
+
+    @property
+    def words(self) -> str:
+        """The quote, or ``no words``."""
+        return self.quote or "no words"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """In what two readings differ.
+
+    Attributes
+    ----------
+    kind
+        ``lacks``: the first lacks or weakens what the second states; ``adds``: the first adds or
+        tightens; ``goals``: the goals differ.
+    first, second
+        What either states; an empty formula where it states nothing of the kind.
+    row
+        Id of the row in the reading whose row is broken, or ``objective``.
+    where, amount, unit
+        The worst place and by how much it is broken there.
+    worth
+        Objective of the first reading less that of the second; None where one has none.
+    """
+
+    kind: Literal["lacks", "adds", "goals"]
+    first: Statement
+    second: Statement
+    row: str
+    where: Mapping[str, Any] = field(default_factory=dict)
+    amount: float | None = None
+    unit: str | None = None
+    worth: float | None = None
+
+    def text(self) -> str:
+        """Return the difference as one sentence."""
+        if self.kind == "goals":
+            return (
+                f"the goals differ: one has {self.first.formula} ({self.first.words}), the other "
+                f"{self.second.formula} ({self.second.words})"
+            )
+        weak = self.kind == "lacks"
+        verb, stated = (
+            ("lacks or weakens" if weak else "adds or tightens"),
+            (self.second if weak else self.first),
+        )
+        place = "".join(f" at {name} = {label}" for name, label in self.where.items())
+        amount = None if self.amount is None else f"{self.amount:.6g} {self.unit or ''}"
+        by = "" if amount is None else f", broken by {amount}{place}"
+        return f"the first reading {verb} {stated.formula} ({stated.words}){by}"
+
+
+@dataclass(frozen=True)
+class Solved:
+    """What a reading's solve came to; the objective as the checker evaluates it."""
+
+    blueprint_sha256: str
+    status: str
+    solver: str
+    objective: float | None = None
+    unit: str | None = None
+    bound: float | None = None
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """The outcome of two readings, for the certificate.
+
+    Attributes
+    ----------
+    outcome, reason
+        One of :data:`Outcome`, and why in words.
+    plan
+        Which plan is the best by both: ``first``, ``second`` or ``joint``; None without meeting.
+    grade
+        Of the evidence that it is the best; None without meeting.
+    blueprint
+        The second reading as it was written; its hash and its solution are in ``second``.
+    supplied
+        What was added to it, in words.
+    schedule
+        The plan, in the first reading's names, where it is not the first's own. Not serialised.
+    """
+
+    outcome: Outcome
+    reason: str
+    first: Solved
+    second: Solved | None
+    names: Nomenclature
+    blueprint: Blueprint
+    supplied: tuple[str, ...] = ()
+    plan: Literal["first", "second", "joint"] | None = None
+    grade: Grade | None = None
+    settled: Settled = NOTHING
+    differences: tuple[Difference, ...] = ()
+    schedule: Mapping[str, Series] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether the second reading confirms the first."""
+        return self.outcome in ("met", "met infeasible")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON, in the same order each time."""
+        found = {
+            "outcome": self.outcome,
+            "reason": self.reason,
+            "plan": self.plan,
+            "grade": self.grade,
+            "first": self.first.__dict__,
+            "second": None if self.second is None else self.second.__dict__,
+            "nomenclature": self.names.to_dict(),
+            "blueprint": self.blueprint.to_dict(),
+            "supplied": list(self.supplied),
+            "settled": self.settled.to_dict(),
+            "differences": [
+                d.__dict__
+                | {"first": d.first.__dict__, "second": d.second.__dict__, "where": dict(d.where)}
+                for d in self.differences
+            ],
+        }
+        plain: dict[str, Any] = loads_strict(dumps_canonical(found))
+        return plain
+
+    def to_json(self) -> str:
+        """Return the canonical JSON text."""
+        return dumps_canonical(self.to_dict())
+
+    @classmethod
+    def from_dict(cls, data: Any) -> "Meeting":
+        """Read what :meth:`to_dict` wrote.
+
+        Raises
+        ------
+        InputError
+            When it is no meeting.
+        """
+        try:
+            return cls(
+                data["outcome"],
+                data["reason"],
+                Solved(**data["first"]),
+                None if data["second"] is None else Solved(**data["second"]),
+                Nomenclature.from_dict(data["nomenclature"]),
+                Blueprint.from_dict(data["blueprint"]),
+                tuple(data["supplied"]),
+                data["plan"],
+                data["grade"],
+                Settled.from_dict(data["settled"]),
+                tuple(
+                    Difference(
+                        **d | {"first": Statement(**d["first"]), "second": Statement(**d["second"])}
+                    )
+                    for d in data["differences"]
+                ),
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise InputError(f"no meeting of two readings: {error}", "the meeting") from None
