@@ -17,8 +17,8 @@ ANSWER = {
     "objective": {"value": 10.0, "unit": "EUR", "sense": "minimize"},
     "relative_tolerance": 1e-6,
 }
-UNDECIDED = {"verdict": "undecided", "missing": ["battery.charge_efficiency"]}
-GAP = {"verdict": "undecided", "missing": ["diesel"],
+UNDECIDED = {"verdict": "ill-posed", "missing": ["battery.charge_efficiency"]}
+GAP = {"verdict": "ill-posed", "missing": ["diesel"],
        "missing_as": {"diesel": ["genset.fuel_price"]}}  # fmt: skip
 
 
@@ -43,6 +43,11 @@ def goal(value: float, unit: str = "EUR") -> dict[str, object]:
         # The expert's own name for a gap is nothing that the text tells.
         ("undecided", {}, ("genset.fuel_price",), GAP, "right"),
         ("undecided", {}, ("genset.power_max",), GAP, "undecided"),
+        ("ill-posed", {}, ("battery.charge_efficiency",), UNDECIDED, "right"),
+        ("ill-posed", {}, ("battery.charge_efficiency",), ANSWER, "undecided"),
+        # Without annotations nobody but the author has read the text: right by its objective.
+        ("solved", goal(10.0), (), ANSWER, "right"),
+        ("solved", goal(10.01), (), ANSWER, "wrong"),
         # A proof that the expert's best known plan is the best contradicts nothing.
         ("certified", goal(10.0), (), {**ANSWER, "verdict": "feasible"}, "right"),
         ("certified", goal(9.0), (), {**ANSWER, "verdict": "feasible"}, "wrong"),
@@ -60,7 +65,7 @@ def test_a_verdict_is_held_against_the_answer(
 
 
 def _corpus(folder: Path) -> Path:
-    source = corpus_root() / "thermal" / "cold_snap_infeasible"
+    source = corpus_root() / "battery" / "merchant_day"
     shutil.copytree(source, folder / "cold" / "snap")
     return folder
 
@@ -69,10 +74,10 @@ def test_the_answer_is_judged_and_never_read_by_the_engine(tmp_path: Path) -> No
     root = _corpus(tmp_path)
     answer = root / "cold" / "snap" / "expert" / "answer.json"
     (row,) = bench_corpus(root)
-    assert (row.judgement, row.verdict, row.domain) == ("right", "proven infeasible", "cold")
+    assert (row.judgement, row.verdict, row.domain) == ("right", "solved", "cold")
     answer.write_text(json.dumps({**ANSWER}), encoding="utf-8")
     (row,) = bench_corpus(root)
-    assert (row.judgement, row.verdict) == ("wrong", "proven infeasible")
+    assert (row.judgement, row.verdict) == ("wrong", "solved")
     assert Tally.of([row]).wrong == 1
 
 
@@ -81,7 +86,7 @@ def test_the_command_prints_the_table_and_json_and_fails_on_a_wrong_verdict(
 ) -> None:
     root = _corpus(tmp_path)
     shown = CliRunner().invoke(app, ["bench", "corpus", str(root)])
-    assert "| cold | 1 | 0 | 1 | 0 | 0 |" in shown.stdout
+    assert "| cold | 1 | 1 | 1 | 0 | 0 |" in shown.stdout
     assert shown.exit_code == 0
     (root / "cold" / "snap" / "expert" / "answer.json").write_text(json.dumps(ANSWER))
     shown = CliRunner().invoke(app, ["bench", "corpus", str(root), "--json"])
