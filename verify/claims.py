@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.document import Blueprint, ComponentDef, ParameterDef, VariableDef
 
 Claim = Literal["plan", "no plan", "answer", "nothing"]
 Evidence = Literal["recomputed", "agreed", "reported", "open", "contradicted", "no goal"]
@@ -234,7 +234,9 @@ def overrides_of(blueprint: Blueprint | None) -> tuple[Override, ...]:
         return ()
     found: dict[str, Override] = {}
     core = blueprint.core
-    for owner in (*core.parameters, *core.components, *core.decision_variables):
+    owners: list[ParameterDef | ComponentDef | VariableDef] = [*core.parameters, *core.components]
+    owners += core.decision_variables
+    for owner in owners:
         for entry in _replaced(owner.source_reference):
             one = Override(
                 str(entry["name"]), entry.get("before"), entry["after"], entry.get("unit", "")
@@ -306,7 +308,7 @@ def plan_line(certificate: Mapping[str, Any]) -> str:
 def reading_line(certificate: Mapping[str, Any]) -> str:
     """Return in a line what is claimed of the reading, empty without a certificate."""
     reading = certificate.get("reading") or {}
-    grade = reading.get("grade")
+    grade = str(reading.get("grade"))
     if grade not in GRADES or (certificate.get("plan") or {}).get("claim") == "nothing":
         return ""
     by = reading.get("what") or reading.get("by")

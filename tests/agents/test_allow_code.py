@@ -124,7 +124,7 @@ def routes(out: Path) -> list[tuple[str, str]]:
 def test_a_script_answers_what_the_language_cannot_say(problem: Path, tmp_path: Path) -> None:
     out = tmp_path / "r"
     result, server = play(problem, out, "--allow-code")
-    assert json.loads(result.stdout)["verdict"] == "feasible", result.output
+    assert json.loads(result.stdout)["verdict"] == "solved", result.output
     assert server.kinds() == ["analyse", "requirements", "script"]
     assert routes(out) == [("analyzer", "failed"), ("verifier", "done"), ("modeler", "done"),
                            ("solver", "done"), ("evaluator", "done")]  # fmt: skip
@@ -163,7 +163,7 @@ def test_a_script_that_cheats_is_found_out_and_corrected(problem: Path, tmp_path
     cheat = script(SCRIPT.replace("10.0, *(10.0", "20.0, *(20.0"))
     assert cheat != script()
     result, server = play(problem, tmp_path / "r", "--allow-code", script=[cheat, script()])
-    assert json.loads(result.stdout)["verdict"] == "feasible", result.output
+    assert json.loads(result.stdout)["verdict"] == "solved", result.output
     assert "What is wrong now" in json.dumps(server.requests[3])
     alone, _ = play(problem, tmp_path / "s", "--allow-code", script=cheat)
     assert json.loads(alone.stdout)["verdict"] == "violated"
@@ -172,7 +172,7 @@ def test_a_script_that_cheats_is_found_out_and_corrected(problem: Path, tmp_path
 def test_a_script_that_fails_is_shown_what_it_printed(problem: Path, tmp_path: Path) -> None:
     broken = script("raise SystemExit('no such column: power')")
     result, server = play(problem, tmp_path / "r", "--allow-code", script=[broken, script()])
-    assert json.loads(result.stdout)["verdict"] == "feasible", result.output
+    assert json.loads(result.stdout)["verdict"] == "solved", result.output
     asked = server.requests[3]["messages"][0]["content"]
     assert "no such column: power" in asked
     assert "The script so far" in asked
@@ -210,7 +210,7 @@ def test_a_blueprint_that_cannot_be_said_otherwise_gives_way_to_a_script(
              "blueprint": json.dumps(blueprint)}  # fmt: skip
     out = tmp_path / "r"
     result, server = play(problem, out, "--allow-code", analyse=tries)
-    assert json.loads(result.stdout)["verdict"] == "feasible", result.output
+    assert json.loads(result.stdout)["verdict"] == "solved", result.output
     assert server.kinds()[-2:] == ["requirements", "script"]
     assert not (out / "blueprint.json").exists()
     assert (out / "model.py").is_file()
@@ -230,7 +230,7 @@ def test_a_run_that_goes_on_runs_no_script_that_is_not_allowed_again(
         assert json.loads(refused.stdout)["verdict"] == "undecided"
         assert not server.requests
         allowed = CliRunner().invoke(app, [*options, "--allow-code"])
-        assert json.loads(allowed.stdout)["verdict"] == "feasible", allowed.output
+        assert json.loads(allowed.stdout)["verdict"] == "solved", allowed.output
         assert server.kinds() == ["script"]
 
 
@@ -240,7 +240,7 @@ def test_a_replay_runs_no_script_that_is_not_allowed_again(problem: Path, tmp_pa
     refused = CliRunner().invoke(app, [*options, "--out", str(tmp_path / "s")])
     assert json.loads(refused.stdout)["verdict"] == "undecided"
     allowed = CliRunner().invoke(app, [*options, "--allow-code", "--out", str(tmp_path / "t")])
-    assert json.loads(allowed.stdout)["verdict"] == "feasible"
+    assert json.loads(allowed.stdout)["verdict"] == "solved"
 
 
 def test_the_offline_engine_writes_no_scripts(problem: Path) -> None:

@@ -25,7 +25,9 @@ def test_a_better_verdict_outweighs_any_scores() -> None:
 
 def test_a_plan_that_keeps_the_demands_is_put_out_when_rounds_gain_nothing() -> None:
     gains = Gains()
-    assert gains.evaluated(board("feasible", 0.5), ())["gain"] == pytest.approx(2.5)
+    assert gains.evaluated(board("feasible", 0.5), ())["gain"] == pytest.approx(
+        RANKS.index("feasible") + 0.5
+    )
     for _ in range(ROUNDS):
         assert gains.exhausted() is None
         gains.evaluated(board("violated", 0.9), ())

@@ -9,8 +9,8 @@ ANSWER = {
     "objective": {"value": 10.0, "unit": "EUR", "sense": "minimize"},
     "relative_tolerance": 1e-6,
 }
-UNDECIDED = {"verdict": "undecided", "missing": ["battery.charge_efficiency"]}
-GAP = {"verdict": "undecided", "missing": ["diesel"],
+UNDECIDED = {"verdict": "ill-posed", "missing": ["battery.charge_efficiency"]}
+GAP = {"verdict": "ill-posed", "missing": ["diesel"],
        "missing_as": {"diesel": ["genset.fuel_price"]}}  # fmt: skip
 
 
@@ -35,6 +35,11 @@ def goal(value: float, unit: str = "EUR") -> dict[str, object]:
         # The expert's own name for a gap is nothing that the text tells.
         ("undecided", {}, ("genset.fuel_price",), GAP, "right"),
         ("undecided", {}, ("genset.power_max",), GAP, "undecided"),
+        ("ill-posed", {}, ("battery.charge_efficiency",), UNDECIDED, "right"),
+        ("ill-posed", {}, ("battery.charge_efficiency",), ANSWER, "undecided"),
+        # Without annotations nobody but the author has read the text: right by its objective.
+        ("solved", goal(10.0), (), ANSWER, "right"),
+        ("solved", goal(10.01), (), ANSWER, "wrong"),
         # A proof that the expert's best known plan is the best contradicts nothing.
         ("certified", goal(10.0), (), {**ANSWER, "verdict": "feasible"}, "right"),
         ("certified", goal(9.0), (), {**ANSWER, "verdict": "feasible"}, "wrong"),

@@ -60,7 +60,7 @@ def quoted(value: Any) -> Iterator[Any]:
 
 def test_there_are_enough_problems_of_each_kind() -> None:
     verdicts = [answer_of(folder)["verdict"] for folder in FOLDERS]
-    assert {"certified", "proven infeasible", "undecided"} <= set(verdicts)
+    assert {"certified", "proven infeasible", "ill-posed"} <= set(verdicts)
     assert [folder.parent.name for folder in FOLDERS].count("battery") >= 2
     assert [folder.parent.name for folder in FOLDERS].count("thermal") >= 2
 
@@ -128,7 +128,7 @@ def test_every_data_file_is_declared_and_every_declared_one_is_there(folder: Pat
 @each_problem
 def test_the_reference_blueprint_reaches_the_answer(folder: Path) -> None:
     blueprint, answer = blueprint_of(folder), answer_of(folder)
-    if answer["verdict"] == "undecided":
+    if answer["verdict"] == "ill-posed":
         with pytest.raises(MissingDataError) as caught:
             compile_blueprint(blueprint, folder)
         assert sorted(slots_of(blueprint, caught.value.names)) == sorted(answer["missing"])
@@ -148,7 +148,7 @@ def test_the_reference_blueprint_reaches_the_answer(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     "folder",
-    [folder for folder in FOLDERS if answer_of(folder)["verdict"] != "undecided"],
+    [folder for folder in FOLDERS if answer_of(folder)["verdict"] != "ill-posed"],
     ids=lambda folder: str(folder.name),
 )
 def test_the_checker_gives_the_reference_schedule_the_verdict_of_the_answer(folder: Path) -> None:

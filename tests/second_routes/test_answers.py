@@ -83,7 +83,7 @@ def test_missing_efficiency_leaves_the_income_open() -> None:
     low, high = route("missing_efficiency").solve()
     assert high > 1.25 * low
     answer = expert("missing_efficiency")
-    assert answer["verdict"] == "undecided"
+    assert answer["verdict"] == "ill-posed"
     assert answer["missing"] == ["battery.charge_efficiency", "battery.discharge_efficiency"]
 
 
